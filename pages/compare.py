@@ -19,20 +19,20 @@ from explorer.ui.compare import (
     verdict_view,
     view_choice,
 )
-from explorer.ui.compare.compared import both_shown, exact
+from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
 from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.widgets import score_options
 
 page_frame.enter()
-choice, other = exact(sidebar_choice.chosen()), second_encoder.beside()
+choice, other = sidebar_choice.chosen(), second_encoder.beside()
 if availability.encoder(choice.source) is None:
     st.stop()
 if other is None:
     model_b.ask()
     model_b.alone(choice)
     st.stop()
-choices = choice, exact(other)
+choices = choice, other
 both = both_shown(choices)
 if both is None:
     st.stop()

@@ -19,13 +19,9 @@ if shown is None:
 metric, aggregate = score_options.ways(shown.scores)
 pictures.tell_silent(shown.scores, aggregate)
 best_layer.headline(shown, choice, metric, aggregate)
-pictures.show(shown.scores, metric, aggregate, shown.reading)
-st.caption(
-    f"The grid shows all {len(shown.pairs):,} pairs of {messages.plain(shown.pairs.name)}. Click a cell to choose its "
-    "layer & pooling for every page, or choose in the sidebar; the address remembers it."
-)
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
+pictures.show(shown.scores, metric, aggregate, shown.reading, shown.pairs)
 
 st.subheader(f"Cosine by human score: {shown.reading.title}")
 if shown.scores.is_measured(shown.reading):
@@ -34,6 +30,7 @@ if shown.scores.is_measured(shown.reading):
         config=picture_format.config("layers"),
         alt=f"Cosines of {shown.reading.title} by human score.",
     )
+    st.caption(f"All {len(shown.pairs):,} pairs of {messages.plain(shown.pairs.name)}.")
 else:
     st.info(f"{shown.reading.title} is {shown.scores.why_not_measured(shown.reading)}.", icon=":material/block:")
 

@@ -40,7 +40,7 @@ def test_json_holds_every_reading_and_how_it_was_measured(capsys, bundled_scores
 
 def test_csv_has_an_empty_cell_where_there_is_no_correlation(capsys):
     _, out, _ = score("all-MiniLM-L6-v2", "--csv", capsys=capsys)
-    rows = {row["reading"]: row for row in csv.DictReader(io.StringIO(out))}
+    rows = {row["layer & pooling"]: row for row in csv.DictReader(io.StringIO(out))}
     assert rows["cls of layer 0"]["spearman"] == ""
     assert float(rows["mean of layer 6"]["pearson"]) > 50
 

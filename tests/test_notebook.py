@@ -34,7 +34,7 @@ def test_scores_are_a_table_of_every_layer_and_pooling(shown, bundled_scores):
     table = shown["table"].set_index("reading")
     assert len(table) == 31
     half = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test()))
-    assert table.loc["own", "spearman"] == pytest.approx(half.own_score(), abs=0.01)
+    assert table.loc["model default", "spearman"] == pytest.approx(half.own_score(), abs=0.01)
 
 
 def test_a_comparison_says_what_the_example_run_says(shown):

@@ -76,7 +76,7 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.measuring.comparing.comparison_report import Findings
     from explorer.measuring.comparing.dev_picking import pick
     from explorer.measuring.geometry.layer_geometry import layer_geometry
-    from explorer.measuring.scores.measure import Settings, measure
+    from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
@@ -85,9 +85,7 @@ def _found(options: argparse.Namespace) -> Findings:
     _check(options, found)
     pairs, _ = sources.scored_pairs(options.sts, online=options.online)
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
-    # float32, since rounding to bfloat16 alone changes a score by up to 0.1
-    precision = "float32" if options.precision == "auto" else options.precision
-    settings = Settings(precision, options.device, options.max_length)
+    settings = reading_flags.settings(options)
     geometry = None
     with Line() as line:
 

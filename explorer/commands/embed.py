@@ -90,19 +90,16 @@ def _embed(options: argparse.Namespace) -> None:
 
 def _request(options: argparse.Namespace) -> Request:
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.scores.measure import Settings
     from explorer.studies.embedding.corpus import Text
     from explorer.studies.embedding.embedding import Request
 
     columns = tuple(role_and_name(column) for column in options.column)
-    # float32, as in evaluate: machines of one embedding could choose different precisions
-    precision = "float32" if options.precision == "auto" else options.precision
     return Request(
         model=find(options.model, online=options.online),
         texts=tuple(Text(text, columns, options.online) for text in options.texts),
         folder=options.out,
         titles=tuple(options.reading),
-        settings=Settings(precision, options.device, options.max_length),
+        settings=reading_flags.settings(options),
         rows_per_shard=options.rows_per_shard,
         dtype=options.dtype,
         with_text=options.with_text,

@@ -179,7 +179,7 @@ def _processes(options: argparse.Namespace) -> World | None:
         return None
     from explorer.training.loop.processes import PATIENCE, World
 
-    return World("float32" if options.precision == "auto" else options.precision, options.device, PATIENCE)
+    return World(reading_flags.settings(options).precision, options.device, PATIENCE)
 
 
 def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> Evaluation:
@@ -237,13 +237,10 @@ def _tell_forecast(expected: Forecast) -> None:
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.encoding.locate.model_names import find
-    from explorer.evaluating.results.scored_task import EVALUATED
     from explorer.evaluating.suites import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
-    from explorer.measuring.scores.measure import Settings
 
-    precision = EVALUATED.precision if options.precision == "auto" else options.precision
-    settings = Settings(precision, options.device, options.max_length)
+    settings = reading_flags.settings(options)
     if is_word_model(name):
         return WordSubject(name, settings)
     return Subject(find(name, online=options.online), settings)

@@ -50,9 +50,12 @@ def add(verbs: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
+    from explorer.data.sources import shown
     from explorer.studies.plans import execution, plan_folder
+    from explorer.studies.plans.plan import cells, sets_of, with_sets
 
     plan, begun = _named(options.plan)
+    plan = with_sets(plan)
     say_unreadable()
     if options.processes < 1:
         raise BadChoice(f"--processes cannot be {options.processes}. Give 1 or more.")
@@ -60,6 +63,8 @@ def _plan(options: argparse.Namespace) -> None:
         for cell in execution.check(plan):
             print(cell.recipe.command())
         return
+    dev, test = sets_of(cells(plan))
+    say(f"dev set: {' or '.join(map(shown, dev))}; test set: {' or '.join(map(shown, test))}")
     if options.table:
         print(told(plan, options), end="")
         return
@@ -99,10 +104,12 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
     """Refuse to go on with a plan that was begun with other values; another budget is taken over."""
     from dataclasses import fields
 
+    from explorer.studies.plans.plan import with_sets
+
     known = begun.plan()
-    other = [
-        one.name for one in fields(plan) if one.name != "budget" and getattr(plan, one.name) != getattr(known, one.name)
-    ]
+    given, there = with_sets(plan), with_sets(known)
+    names = [one.name for one in fields(plan) if one.name != "budget"]
+    other = [name for name in names if getattr(given, name) != getattr(there, name)]
     if other:
         raise BadChoice(
             f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or "
@@ -139,14 +146,14 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
 def told(plan: Plan, options: argparse.Namespace) -> str:
     """The table of a plan in the form that was asked for."""
     from explorer.evaluating.results import table_formats
-    from explorer.studies.plans import plan_table
+    from explorer.studies.plans import plan_output, plan_table
 
     found = plan_table.table(plan)
     for told in found.unmeasured:
         say(told)
     if options.json:
-        return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
-    header, rows = plan_table.written(found)
+        return json.dumps(plan_output.as_json(found), ensure_ascii=False, indent=1) + "\n"
+    header, rows = plan_output.written(found)
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
     return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)
 

@@ -68,13 +68,13 @@ def _score(options: argparse.Namespace) -> None:
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.scores import score_tables
     from explorer.measuring.scores.layer_scores import check_agreement
-    from explorer.measuring.scores.measure import Settings, measure
+    from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
 
     check_agreement(options.metric, options.aggregate)  # before minutes of work
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
-    settings = Settings(options.precision, options.device, options.max_length)
+    settings = reading_flags.settings(options)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
     with Line() as line:

@@ -94,11 +94,11 @@ def _side(
     from explorer.encoding.load.declared import named
     from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
     from explorer.measuring.neighbours.vector_index import Index
-    from explorer.measuring.scores.measure import Settings, load_encoder
+    from explorer.measuring.scores.measure import load_encoder
     from explorer.measuring.sentences import sentence_vectors
     from explorer.progress import finish
 
-    encoder = load_encoder(found, Settings(options.precision, options.device, options.max_length))
+    encoder = load_encoder(found, reading_flags.settings(options))
     reading = named(title, found.folder)
     vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)

@@ -83,7 +83,7 @@ def add(verbs: Any) -> None:
 def _shrink(options: argparse.Namespace) -> None:
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.scores.measure import Settings, load_encoder
+    from explorer.measuring.scores.measure import load_encoder
     from explorer.progress import finish
     from explorer.studies.size import tables
     from explorer.studies.size.evaluation import evaluated_on, judge_for
@@ -102,9 +102,7 @@ def _shrink(options: argparse.Namespace) -> None:
         _check_export(wanted, options.export)
     given, text = evaluated_on(options.on, options.online), of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
-    # float32, since rounding to bfloat16 alone changes a score by up to 0.1
-    precision = "float32" if options.precision == "auto" else options.precision
-    settings = Settings(precision, options.device)
+    settings = reading_flags.settings(options)
     encoder, *more = [limited(load_encoder(one, settings), options.max_length) for one in models]
     with Line() as line:
         found = finish(picture(encoder, given, text, wanted, more), line.tell)

@@ -8,6 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from explorer.measuring.comparing.learned_text import Marked, rendered
+from explorer.measuring.scores.score_tables import for_people
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, WORSE
 
 Row = Mapping[str, object]
@@ -130,6 +131,7 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) ->
 
 def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
     """Rows as a table; numbers are rounded, with their full value in the element."""
+    rows = for_people(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     numbers = {name for name in names if any(_is_number(row.get(name)) for row in rows)}
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)

@@ -41,7 +41,6 @@ NAME = "example"
 RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
 # the files of the model's folder that say how a sentence is encoded, without the transformer and its vocabulary
 _SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
-_UNDER = (Settings(), Settings("float32"))  # what ships is in float32; pages show it under these settings
 
 
 class _LowRank(Training):
@@ -79,7 +78,7 @@ def make(folder: Path) -> Path:
         assert run is not None, "nobody asks to discard it"
         shutil.rmtree(folder, ignore_errors=True)
         _ship_run(run, folder / NAME, made[-1])
-    _ship_scores(model_names.find(_recipe().model), (sample.test(),), folder)
+    _ship_scores(model_names.find(_recipe().model), (sample.pairs(), sample.test()), folder)
     shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
     _ship_scores(shipped, (sample.dev(), sample.test()), folder)
     return folder
@@ -111,13 +110,12 @@ def _ship_run(run: Run, place: Path, training: _LowRank) -> None:
 
 
 def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
-    """Write scores in float32, under that precision and under the default."""
+    """Write scores in float32 and under the default device, so that pages show them before torch is loaded."""
     encoder = _loaded(found)
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
-        for settings in _UNDER:
-            score_store.keep(shelf_key(found, pairs, settings), scores, folder / score_store.SCORES)
+        score_store.keep(shelf_key(found, pairs, Settings()), scores, folder / score_store.SCORES)
 
 
 def _loaded(found: Found) -> Encoder:

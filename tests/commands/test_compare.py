@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from explorer.measuring.scores.score_tables import for_people
 from tests.html_tables import tables
 from tests.html_tables import told as shown
 from tests.spoiling import configure
@@ -47,9 +48,9 @@ def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
     for model in (place.model, run.model):
         rows = json.loads(said("score", model, "--sts", place.test, "--json", "--precision", "float32")[1])["readings"]
         scores[model] = {row["reading"]: row["spearman"] for row in rows}
-    assert "own" not in scores[place.model], "the premise: it declares nothing"
+    assert "model default" not in scores[place.model], "the premise: it declares nothing"
     assert verdict["declared_base"] == pytest.approx(scores[place.model]["mean of layer 2"], abs=1e-3)
-    assert verdict["exported"] == pytest.approx(scores[run.model]["own"], abs=1e-3)
+    assert verdict["exported"] == pytest.approx(scores[run.model]["model default"], abs=1e-3)
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=1e-3)
     assert verdict["same_reading_base"] is None or verdict["same_reading_base"] in scores[place.model].values()
     assert (numbers["chosen"]["A"], numbers["chosen"]["B"]) == (verdict["declared_base"], verdict["exported"])
@@ -81,7 +82,9 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
         numbers = {}
         for pairs in (place.dev, place.test):
             scores = json.loads(said("score", model, "--sts", pairs, "--json", "--precision", "float32")[1])
-            numbers[pairs] = {row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "own"}
+            numbers[pairs] = {
+                row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "model default"
+            }
         best = max(numbers[place.dev], key=lambda reading: numbers[place.dev][reading] or -100)
         assert found["chosen"][f"layer & pooling {side}"] == best
         assert found["chosen"][side] == pytest.approx(numbers[place.test][best], abs=1e-3)
@@ -117,11 +120,11 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
     numbers = json.loads(out)
     found = tables(file.read_text(encoding="utf-8"))
     assert found[0] == numbers["cosines_by_grade"]
-    assert found[1] == numbers["geometry"]["layers"]
+    assert found[1] == for_people(numbers["geometry"]["layers"])
     assert numbers["geometry"]["layers"][0]["layer & pooling"] == "max of layer 0"
     assert numbers["geometry"]["layers"][-1]["layer & pooling"] == "chosen: cls of layer 2"
-    assert found[2] == numbers["geometry"]["drift"]
-    assert found[-3] == shown(numbers["cells"])
+    assert found[2] == for_people(numbers["geometry"]["drift"])
+    assert found[-3] == shown(for_people(numbers["cells"]))
     assert [path.name for path in file.parent.iterdir()] == ["out.html"]
     assert str(file) in err
     _, again, _ = said(*words, "--json", "--geometry")

@@ -15,6 +15,7 @@ from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.comparing.rank_errors import KINDS
 from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
+from explorer.measuring.scores.score_tables import for_people
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 
@@ -33,9 +34,9 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     numbers = json.loads(as_json(findings))
     found = tables(page)
     assert found[0] == numbers["cosines_by_grade"]
-    assert found[1] == numbers["geometry"]["layers"]
-    assert found[2] == numbers["geometry"]["drift"]
-    assert found[-3] == told(numbers["cells"])
+    assert found[1] == for_people(numbers["geometry"]["layers"])
+    assert found[2] == for_people(numbers["geometry"]["drift"])
+    assert found[-3] == told(for_people(numbers["cells"]))
     assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
     assert found[-3][-1]["layer & pooling"] == "model default"
     models = {row[""]: row for row in found[-2]}

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
@@ -19,10 +20,28 @@ def by_name(results):
 def test_runs_that_differ_by_their_seed_are_one_row():
     results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
     (row,) = models(results)
-    assert row.name == "run:1 and 1 more seed"
+    assert row.name == "simcse on base, 2 seeds"
     cell = row.cell(task("MR"))
     assert (cell.mean, cell.std) == (fmean([80, 83]), stdev([80, 83]))
     assert str(cell) == "81.50 ± 2.12"
+
+
+def test_a_base_without_the_tasks_of_what_was_trained_from_it_is_named():
+    tuned = [result("run:1", name, 80, recipe="r") for name in ("MR", "CR")]
+    tasks = [task("MR"), task("CR")]
+    for known, lacking in (([], ("base",)), (["MR"], ("base",)), (["MR", "CR"], ())):
+        rows = models([*tuned, *(result("base", name, 70) for name in known)])
+        assert result_table.without_base(rows, rows, tasks) == lacking
+    assert result_table.without_base(models([result("other", "MR", 70)]), (), tasks) == ()
+
+
+def test_runs_that_scored_themselves_are_seeds_too():
+    results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
+    (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])
+    assert str(row.cell(task("MR"))) == "81.50 ± 2.12"
+    saved = replace(results[0], task=task("CR"))
+    (row,) = models([saved, *(replace(one, model=replace(one.model, digest="")) for one in results)])
+    assert (row.cell(task("MR")).std is not None, row.cell(task("CR"))) == (True, None), "one seed lacks a task"
 
 
 def test_seeds_of_one_result_have_a_deviation_too():
@@ -40,7 +59,7 @@ def test_seeds_of_one_result_have_a_deviation_too():
 
 def test_other_recipes_and_other_models_are_other_rows():
     results = [result("run:1", "MR", 80, recipe="r"), result("run:2", "MR", 81, recipe="s"), result("base", "MR", 70)]
-    assert set(by_name(results)) == {"run:1", "run:2", "base"}
+    assert set(by_name(results)) == {"simcse on base (run:1)", "simcse on base (run:2)", "base"}
 
 
 def test_two_revisions_of_a_model_are_two_rows_with_different_names():
@@ -123,7 +142,7 @@ def test_markdown_has_as_many_cells_in_every_row():
 def test_latex_escapes_what_it_would_read():
     text = table_formats.written("latex", HEADER, ROWS)
     assert r"all\_MiniLM \& co\textbar{}x & 82.03 $\pm$ 0.45 &  \\" in text
-    assert text.startswith(r"\begin{tabular}{lrr}")
+    assert text.splitlines()[1] == r"\begin{tabular}{lrr}"
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
         assert text.count(rule) == 1
 

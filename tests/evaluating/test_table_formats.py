@@ -46,14 +46,24 @@ def test_numbers_in_markdown_are_on_the_right():
 
 def test_no_row_of_latex_begins_with_what_a_line_break_or_a_rule_takes_for_its_own():
     lines = table_formats.as_latex(HEADER, ROWS).splitlines()
-    assert [line[:3] for line in lines[2:6] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
+    assert [line[:3] for line in lines[3:7] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
     assert not [line for line in lines if line.lstrip().startswith(("[", "*"))]
 
 
 def test_a_name_with_control_characters_is_obeyed_by_no_terminal_and_refused_by_no_latex():
     header, row = ["model"], ["\x1b[31mred\x07\x9b"]
     assert table_formats.as_text(header, [row]) == "model\n\ufffd[31mred\ufffd\ufffd\n"
-    assert table_formats.as_latex(header, [row]).splitlines()[4] == r"{[}31mred \\"
+    assert table_formats.as_latex(header, [row]).splitlines()[5] == r"{[}31mred \\"
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("-0.50", "$-$0.50"), ("-0.50 ± 0.10", r"$-$0.50 $\pm$ 0.10"),
+     ("+1.10 (-3.20 to 5.60)", "+1.10 ($-$3.20 to 5.60)"),
+     ("2024-05", "2024-05"), ("layer-6", "layer-6"), ("-6 of x", "-6 of x")],
+)  # fmt: skip
+def test_a_negative_number_has_a_minus_sign_in_latex_and_a_name_its_hyphen(cell, written):
+    assert f"m & {written} \\\\" in table_formats.as_latex(["model", "score"], [["m", cell]])
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")

@@ -37,7 +37,7 @@ _TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
 _NUMBERS = re.compile(r"[+-][0-9][-+0-9.,e± ()to]*")
 _LATEX = {
     r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textbar{}": "|",
-    r"\textless{}": "<", r"\textgreater{}": ">", r"\textasciigrave{}": "`", r"$\pm$": "±", "-{}": "-",
+    r"\textless{}": "<", r"\textgreater{}": ">", r"\textasciigrave{}": "`", r"$\pm$": "±", "-{}": "-", "$-$": "-",
     "{[}": "[", "{*}": "*",
     **{rf"\{sign}": sign for sign in "&%$#_{}"},
 }  # fmt: skip

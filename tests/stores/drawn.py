@@ -46,7 +46,7 @@ def reading(random: Random) -> Reading:
 
 
 def settings(random: Random) -> Settings:
-    return Settings(*map(random.choice, (("auto", "float32", "bfloat16"), ("auto", "cpu", "cuda"), (None, 4, 64))))
+    return Settings(*map(random.choice, (("float32", "bfloat16"), ("auto", "cpu", "cuda"), (None, 4, 64))))
 
 
 def found(random: Random) -> Found:

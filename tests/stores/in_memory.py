@@ -283,7 +283,7 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         {"content": CONTENT}, SECONDS, lambda desk, x: digests.of_file(desk.put("weights", x.content, x.seconds))
     ),
     "Encoders": Store(
-        {"model": drawn.digest, "precision": one_of("auto", "float32"), "device": one_of("auto", "cpu")},
+        {"model": drawn.digest, "precision": one_of("bfloat16", "float32"), "device": one_of("auto", "cpu")},
         {**NAMED, "max_length": one_of(None, 4, 64)},
         encoders,
     ),
@@ -316,7 +316,7 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     ),
     "Pairs of sentences": (
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
-        Store({"model": drawn.digest, "settings": one_of(Settings(), Settings("auto", "auto", 4)), **PAIR}, NAMED,
+        Store({"model": drawn.digest, "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR}, NAMED,
               layer_weights, bases=80),
         Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=80),
     ),

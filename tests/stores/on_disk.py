@@ -186,7 +186,7 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         Store({"value": draw}, {"name": drawn.name}, digest_of, bases=200) for draw in (drawn.data, drawn.labelled_rows)
     ),
     "Scores": Store(
-        {"model": drawn.digest, "pairs": drawn.pairs, "precision": one_of("auto", "float32"),
+        {"model": drawn.digest, "pairs": drawn.pairs, "precision": one_of("bfloat16", "float32"),
          "device": one_of("auto", "cpu"), "max_length": one_of(None, 4),
          "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS)},
         {"name": drawn.name},

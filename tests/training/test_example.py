@@ -112,12 +112,11 @@ def test_its_test_score_is_that_of_its_weights(run, tuned):
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{NAME}")]
-    for settings in (Settings(), Settings("float32")):
-        scores = [score_store.kept(shelf_key(found, test, settings)) for found in sides]
-        gap = Comparison(*scores, OWN, OWN).chosen()
-        verdict = run.status().verdict.test
-        assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)
-        assert (float(gap.low), float(gap.high)) == pytest.approx((verdict.low, verdict.high), abs=0.05)
+    scores = [score_store.kept(shelf_key(found, test, Settings())) for found in sides]
+    gap = Comparison(*scores, OWN, OWN).chosen()
+    verdict = run.status().verdict.test
+    assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)
+    assert (float(gap.low), float(gap.high)) == pytest.approx((verdict.low, verdict.high), abs=0.05)
     found = tuning(tuple(sides), test.digest)
     assert (found.tuned, found.optimistic) == (1, False)
 

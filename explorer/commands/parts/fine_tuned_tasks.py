@@ -48,7 +48,7 @@ def options_of(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int
         raise BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
     if given.max_length:
         settings = {"max_length": given.max_length, **settings}
-    return Options(seeds, settings, given.precision, given.device, given.online)
+    return Options(seeds, settings, "auto" if given.precision is None else given.precision, given.device, given.online)
 
 
 def evaluation(models: Sequence[str], tuned: Sequence[str], options: Options) -> Work[Evaluation]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from explorer.commands.parts.named_values import whole_number
+from explorer.encoding.load.hardware import MEASURED
+
+if TYPE_CHECKING:
+    from explorer.measuring.scores.measure import Settings
 
 
 def add(verb: argparse.ArgumentParser) -> None:
@@ -15,6 +20,13 @@ def add(verb: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="truncate longer sentences (default: the model's own limit)",
     )
-    verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
+    verb.add_argument("--precision", help=" (default) or ".join(MEASURED))
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
+
+
+def settings(options: argparse.Namespace) -> Settings:
+    """The measurement settings that the flags state."""
+    from explorer.measuring.scores.measure import Settings
+
+    return Settings(MEASURED[0] if options.precision is None else options.precision, options.device, options.max_length)

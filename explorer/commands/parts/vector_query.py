@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
+from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line
 from explorer.commands.parts.named_values import role_and_name
 from explorer.errors import BadChoice, ModelError
@@ -127,8 +128,8 @@ def _vector(
     query: str, by: tuple[Found, Reading], found: VectorCorpus, options: argparse.Namespace
 ) -> NDArray[np.float32]:
     from explorer.measuring.neighbours.query_results import vector_of
-    from explorer.measuring.scores.measure import Settings, load_encoder
+    from explorer.measuring.scores.measure import load_encoder
 
     longest = options.max_length or (found.origin.max_length if found.origin else None)
-    encoder = load_encoder(by[0], Settings(options.precision, options.device, longest))
+    encoder = load_encoder(by[0], reading_flags.settings(options))
     return vector_of(encoder, query, by[1], longest)

@@ -6,6 +6,7 @@ dictionary, it checks everything once, in a fifth of the time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ import plotly.graph_objects as go
 
 MARGIN = {"l": 0, "r": 8, "t": 30, "b": 40}
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}  # a legend in a line above the figure
+FAR = 20.0  # times: costs that differ by more are on a logarithmic axis
+TICKS = 6  # the most on one
 PANEL_TITLE = {"showarrow": False, "font": {"size": 16}, "xanchor": "center", "yanchor": "bottom"}
 
 
@@ -121,6 +124,26 @@ class Draft:
         for place in range(len(self._x)):
             if row in (None, place // self._cols + 1) and col in (None, place % self._cols + 1):
                 yield place
+
+
+def cost_axis(title: str, costs: Sequence[float]) -> dict[str, Any]:
+    """The settings of an axis of costs: logarithmic if they differ by more than `FAR` times, with few ticks."""
+    if not costs or min(costs) <= 0 or max(costs) <= FAR * min(costs):
+        return {"title": title, "zeroline": False, "type": "linear", "rangemode": "tozero"}
+    ticks = log_ticks(min(costs), max(costs))
+    told = [f"{tick:,.10g}" for tick in ticks]
+    return {"title": title, "zeroline": False, "type": "log", "tickvals": ticks, "ticktext": told}
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """At most `TICKS` ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, else powers of ten alone."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) <= TICKS:
+            return inside
+    return inside[:: -(-len(inside) // TICKS)]
 
 
 def _axis(name: str, place: int) -> str:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.draft import Draft, cost_axis
 from explorer.drawing.parts.style import QUIET, hover_text, short_text
 from explorer.drawing.scores.task_lines import COLOURS, SYMBOLS
-
-FAR = 20.0  # times: seconds that differ by more are on a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,7 @@ def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
             marker={"size": 12, "symbol": SYMBOLS[place % len(SYMBOLS)], "color": colour},
             hovertemplate=f"{told}<extra></extra>",
         )
-    seconds = [mark.seconds for mark in marks if mark.seconds > 0]
-    far = len(seconds) == len(marks) and bool(seconds) and max(seconds) > FAR * min(seconds)
-    draft.x_axes(title="seconds of one training", zeroline=False, type="log" if far else "linear")
-    if not far:
-        draft.x_axes(rangemode="tozero")
+    draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
     draft.y_axes(title="difference to the base (test)", zeroline=False)
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.draft import Draft, cost_axis
 from explorer.drawing.parts.style import ACCENT, QUIET, hover_text, short_text
 from explorer.drawing.scores.task_lines import COLOURS
 
 SYMBOLS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
-FAR = 20.0  # times: costs that differ by more are on a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,7 @@ def size_quality(
             marker={"size": 8, "symbol": SYMBOLS[stored], "color": QUIET},
             hoverinfo="skip",
         )
-    costs = [mark.cost for mark in marks if mark.cost > 0]
-    far = bool(costs) and max(costs) > FAR * min(costs)
-    draft.x_axes(title=cost, zeroline=False, type="log" if far else "linear")
-    if not far:
-        draft.x_axes(rangemode="tozero")
+    draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})
 

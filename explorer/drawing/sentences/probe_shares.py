@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import QUIET, SIDES
+from explorer.measuring.scores.meaning_judges import percent
 
 
 def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
@@ -19,7 +20,7 @@ def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
             x=list(of_side),
             y=[100 * share for share in of_side.values()],
             name=name,
-            text=[f"{share:.0%}" for share in of_side.values()],
+            text=[percent(share) for share in of_side.values()],
             textposition="outside",
             cliponaxis=False,
             marker={"color": SIDES["AB".index(name)], "opacity": 0.8},

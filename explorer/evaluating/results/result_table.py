@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from explorer.data import sources
+from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results import task_labels
@@ -32,6 +34,8 @@ class Model:
 
     name: str
     runs: tuple[Mapping[str, Measured], ...]  # of each seed, by the digest of the task
+    key: str = ""  # what the row is of, whatever it is called
+    base: str = ""  # of a model that was trained
 
     def has(self, task: ScoredTask) -> bool:
         """Whether a seed was scored on a task."""
@@ -71,23 +75,49 @@ def models(results: Sequence[Result]) -> tuple[Model, ...]:
         model, made = result.model, result.model.origin
         digest, key = model.digest, (model.name, model.digest)
         if made.recipe:
-            known = same_seed.setdefault((made.recipe, made.seed), [digest])
+            # a run without a digest of its model is the model of its recipe and seed, else known by its name
+            known = same_seed.setdefault((made.recipe, made.seed), [digest or model.name])
             digest = digest or known[0]
             known += [] if digest in known else [digest]
             key = (made.recipe, str(known.index(digest)))
         models.setdefault(key, model)
         found.setdefault(key, {}).setdefault(digest, {})[result.task.digest] = result.measured
     names = [_named(model, len(found[key])) for key, model in models.items()]
+    names = [
+        f"{name} ({model.name})" if model.origin.recipe and names.count(name) > 1 else name
+        for name, model in zip(names, models.values(), strict=True)
+    ]
     for mark in ("revision", "digest"):
         names = [
             f"{name} ({getattr(model, mark)[:14]})" if names.count(name) > 1 else name
             for name, model in zip(names, models.values(), strict=True)
         ]
-    return tuple(Model(name, tuple(runs.values())) for name, runs in zip(names, found.values(), strict=True))
+    return tuple(
+        Model(name, tuple(runs.values()), digest_of(key), model.origin.base if model.origin.recipe else "")
+        for name, model, (key, runs) in zip(names, models.values(), found.items(), strict=True)
+    )
+
+
+def without_base(rows: Sequence[Model], every: Sequence[Model], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:
+    """The bases of these rows that no row of all results (`every`) has on each task of what was trained from them."""
+    known = {sources.shown(row.name): row for row in every if not row.base}
+    lacking = [
+        row.base
+        for row in rows
+        if row.base
+        and any(
+            row.has(task) and not ((base := known.get(sources.shown(row.base))) and base.has(task)) for task in tasks
+        )
+    ]
+    return tuple(dict.fromkeys(lacking))
 
 
 def _named(first: ScoredModel, seeds: int) -> str:
-    return first.name if seeds == 1 else f"{first.name} and {seeds - 1} more seed{'s' if seeds > 2 else ''}"
+    """The name of a model; of what was trained, its method and base: `simcse on all-MiniLM-L6-v2, 3 seeds`."""
+    made = first.origin
+    if not made.recipe:
+        return first.name
+    return f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
 
 
 def ranked(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:

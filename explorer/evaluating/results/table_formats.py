@@ -13,6 +13,9 @@ from explorer.measuring.table_cells import rounded
 
 FORMATS = ("csv", "markdown", "latex")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, and LaTeX refuses them
+_MINUS = re.compile(r"-(?=\d)")  # as it is, LaTeX has a hyphen for it
+_ONE = r"[+-]?\d[\d.,]*"
+_NUMBER = re.compile(rf"{_ONE}( ± {_ONE})?( \({_ONE} to {_ONE}\))?")  # a score, with its deviation or its interval
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -44,6 +47,7 @@ def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A tabular with the rules of the package booktabs."""
     lines = [
+        r"% \usepackage{booktabs}; ± is the standard deviation over seeds",
         f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
         r"\toprule",
         _latex_row(header),
@@ -85,7 +89,10 @@ def _content(result: Result) -> dict[str, object]:
 
 def _latex_row(cells: Sequence[str]) -> str:
     shown = (_CONTROLS.sub("", markdown.one_line(cell)).strip() for cell in cells)
-    row = " & ".join("".join(_LATEX.get(sign, sign) for sign in cell) for cell in shown)
+    row = " & ".join(
+        _MINUS.sub("$-$", cell) if _NUMBER.fullmatch(cell) else "".join(_LATEX.get(sign, sign) for sign in cell)
+        for cell in shown
+    )
     row = re.sub("-(?=-)", "-{}", row.replace("±", r"$\pm$"))  # two would become a longer one
     if row.startswith(("[", "*")):  # the line break or the rule above would take it for an argument of its own
         row = f"{{{row[0]}}}{row[1:]}"

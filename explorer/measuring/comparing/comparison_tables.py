@@ -62,9 +62,10 @@ def told_difference(interval: Interval) -> str:
 
 
 def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+    difference = rounded(interval.difference[at])
     return {
-        "difference": rounded(interval.difference[at]),
+        "difference": difference,
         "low": rounded(interval.low[at]),
         "high": rounded(interval.high[at]),
-        SIGNIFICANT: bool(interval.sure[at]),
+        SIGNIFICANT: None if difference is None else bool(interval.sure[at]),
     }

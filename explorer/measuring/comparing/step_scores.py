@@ -60,7 +60,7 @@ def score_steps(
     """Scores of every model by its name, also under layers & poolings outside of the grid; models with stored scores
     are not loaded.
 
-    All are of the device and the precision that `auto` stands for here: what is stored under it may be of others.
+    All are of the device that `auto` stands for here: what is stored under it may be of another.
     """
     settings = resolved(settings)
     found: list[Found] = []

@@ -30,6 +30,12 @@ class Chosen:
     over_runner_up: Interval | None
     over_default: Interval | None  # None if the model declares no pooling
 
+    @property
+    def holds(self) -> bool:
+        """Whether the best of the dev set is on the test set significantly worse than neither of the two."""
+        compared = (self.over_default, self.over_runner_up)
+        return not any(one is not None and one.sure and float(one.difference) < 0 for one in compared)
+
 
 def choose(
     dev: LayerScores,

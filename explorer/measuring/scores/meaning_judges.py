@@ -26,6 +26,11 @@ Floats = NDArray[np.float64]
 CHANCE = 0.5  # of a share: what a coin would get
 
 
+def percent(share: float) -> str:
+    """A share from 0 to 1 in whole percent: `3 %`."""
+    return f"{100 * share:.0f} %"
+
+
 @dataclass(frozen=True)
 class Share:
     """A share of couples from 0 to 1, and its 95 % confidence interval."""
@@ -33,6 +38,10 @@ class Share:
     value: float
     low: float
     high: float
+
+    def __str__(self) -> str:
+        """`3 %`, alike on every page and in every command."""
+        return percent(self.value)
 
 
 @dataclass(frozen=True)

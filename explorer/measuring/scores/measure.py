@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.read.readings import Reading
-from explorer.errors import NotWritable
+from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
 from explorer.progress import Progress, Work
@@ -24,17 +24,27 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """Measurement settings; the values chosen for `auto` are stored with the scores."""
+    """Measurement settings; the device chosen for `auto` is stored with the scores.
 
-    precision: str = "auto"
+    The precision is float32 unless bfloat16 is asked for, so that pages and commands show the same number on every
+    machine.
+    """
+
+    precision: str = hardware.MEASURED[0]
     device: str = "auto"
     max_length: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.precision not in hardware.MEASURED:
+            raise BadChoice(
+                f"Nothing is measured in the precision '{self.precision}'. Choose one of "
+                f"{', '.join(hardware.MEASURED)}."
+            )
+
 
 def resolved(settings: Settings) -> Settings:
-    """The settings with the device and the precision that `auto` stands for on this machine; this loads torch."""
-    device = hardware.device(settings.device)
-    return Settings(hardware.precision(settings.precision, device), device, settings.max_length)
+    """The settings with the device that `auto` stands for on this machine; this loads torch."""
+    return replace(settings, device=hardware.device(settings.device))
 
 
 Load = Callable[["Found", Settings], "Encoder"]
@@ -66,9 +76,8 @@ def measure(
 
     They are stored under the requested settings, so that resolving `auto` does not need torch next time, and under the
     settings used, so that requesting these by name does not measure again. What is stored under `auto` may thus be of
-    another machine, or ship with an example: scores say their device and precision, and what compares scores with each
-    other asks for a precision. Layers & poolings outside of the grid
-    (`also`) are measured in the same pass, or in one of their own where the grid is stored, and stored with it.
+    another machine, or ship with an example: scores say their device. Layers & poolings outside of the grid (`also`)
+    are measured in the same pass, or in one of their own where the grid is stored, and stored with it.
     """
     asked = shelf_key(found, pairs, settings)
     scores = None if again else score_store.kept(asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from explorer import in_words
@@ -16,6 +16,14 @@ from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
+
+# the names of columns on pages, where values have another one
+_TITLES = {
+    "reading": "layer & pooling",
+    "reading A": "layer & pooling A",
+    "reading B": "layer & pooling B",
+    "sure": "significant",
+}
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
@@ -35,13 +43,23 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
         for one in (*scores.grid, *scores.also)
     ]
     if scores.own is not None:
-        rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers(OWN)})
+        rows.append({"reading": OWN.title, "layer": "", "pooling": scores.own_title, **numbers(OWN)})
     return rows
 
 
-def as_csv(rows: list[dict[str, object]]) -> str:
+def for_people(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Rows as tables on pages and in files show them: columns by their names on pages, and yes or no in words."""
+    return [{_TITLES.get(name, name): _in_words(value) for name, value in row.items()} for row in rows]
+
+
+def _in_words(value: object) -> object:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV with a header; a missing number is an empty cell, and no text is a formula."""
-    return csv_text([[*rows[0]], *([row.get(name, "") for name in rows[0]] for row in rows)])
+    shown = for_people(rows)
+    return csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
 
 
 def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.measuring.scores.meaning_judges import CHANCE, Share, share_above
+from explorer.measuring.scores.meaning_judges import CHANCE, Share, percent, share_above
 from explorer.measuring.sentences.sentence_vectors import Vectors
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ class Probed:
 def verdict(name: str, pack: str, share: Share) -> str:
     """One sentence: whether an encoder notices the difference of a pack, by the interval of its share."""
     what = _NOTICED.get(pack, pack)
-    cases, chance = f"{100 * share.value:.0f} % of cases", f"a coin would get {100 * CHANCE:.0f} %"
+    cases, chance = f"{share} of cases", f"a coin would get {percent(CHANCE)}"
     if share.low > CHANCE:
         said = f"{name} notices {what}"
     elif share.high < CHANCE:
@@ -102,7 +102,7 @@ def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
         for name, side in (("A", one), ("B", other)):
             if side is not None:
                 share = None if pack.same else side.distinguished(pack.name)
-                row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 1)
+                row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 4)
                 row[f"95 % CI {name}"] = None if share is None else f"{100 * share.low:.0f} to {100 * share.high:.0f}"
         rows.append(row)
     return rows

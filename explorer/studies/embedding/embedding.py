@@ -50,7 +50,7 @@ class Request:
     texts: tuple[Text, ...]
     folder: Path
     titles: tuple[str, ...] = ()  # of layers & poolings; () for the model default
-    settings: Settings = field(default_factory=lambda: Settings("float32"))
+    settings: Settings = field(default_factory=Settings)
     rows_per_shard: int = ROWS_PER_SHARD
     dtype: str = "float32"
     with_text: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -19,6 +19,7 @@ from explorer.training import recipe as recipes
 from explorer.training.recipe import Recipe, knobs_of
 
 MOST_CELLS = 1000  # each is a training
+NO_TEST = "none"  # in place of a test set
 MOST_BUDGET = 10**9  # minutes or steps
 VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -66,7 +67,7 @@ class Plan:
     variants: tuple[Variant, ...] = ()
     seeds: tuple[int, ...] = (1,)
     dev: str = ""  # the default of a run if empty
-    test: str = ""
+    test: str = ""  # or NO_TEST
     values: str = recipes.DEFAULTS  # which values the settings have that are not stated
     tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
     budget: Budget = Budget()
@@ -105,6 +106,18 @@ def cells(plan: Plan) -> tuple[Cell, ...]:
                 continue  # it uses no random numbers
             found.append(Cell(label, replace(recipe, seeds=(seed,))))
     return tuple(found)
+
+
+def sets_of(every: Sequence[Cell]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The dev sets and the test sets of trainings, each once; a training without a test set has `NO_TEST`."""
+    dev = dict.fromkeys(cell.recipe.dev for cell in every)
+    return tuple(dev), tuple(dict.fromkeys(cell.recipe.test or NO_TEST for cell in every))
+
+
+def with_sets(plan: Plan) -> Plan:
+    """The plan with the names of its dev set and test set, if all its trainings have the same ones."""
+    dev, test = sets_of(cells(plan))
+    return replace(plan, dev=dev[0] if len(dev) == 1 else plan.dev, test=test[0] if len(test) == 1 else plan.test)
 
 
 def _check(plan: Plan) -> None:
@@ -184,7 +197,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
         model=model,
         data=data,
         dev=plan.dev or dev,
-        test=(None if plan.test == "none" else plan.test) if plan.test else test,
+        test=(None if plan.test == NO_TEST else plan.test) if plan.test else test,
         settings=settings | dict(values),
         seeds=plan.seeds[:1],
         precision=plan.precision,

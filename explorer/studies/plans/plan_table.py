@@ -14,10 +14,11 @@ from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import Cell as Score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
 from explorer.evaluating.suites import label_of
+from explorer.measuring.scores.verdict_text import SPEARMAN
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
-from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import NO_TEST, Cell, Plan, cells, sets_of
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 from explorer.training.record.run_origin import scored
@@ -25,10 +26,7 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 
 FINISHED, MISSING = statuses.FINISHED, "not trained"
-BASE, BEFORE, TEST, DEV, GAIN, SECONDS, PER_POINT, MEMORY = (
-    "base", "base, trained layer & pooling", "test", "dev", "difference to the base", "seconds", "seconds per point",
-    "memory (GB)",
-)  # fmt: skip
+BASE, TEST, DEV = "base", "test", "dev"
 NOT_YET = "{}: the plan has not evaluated it yet."
 WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the plan to evaluate them."
 
@@ -117,6 +115,17 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Base:
+    """A base model under its model default, which the differences are to: its scores × 100 on a dev and a test set."""
+
+    model: str
+    dev_set: str
+    test_set: str
+    dev: float | None
+    test: float | None
+
+
+@dataclass(frozen=True)
 class PlanTable:
     """Every row of a plan, and the base models on its tasks."""
 
@@ -136,6 +145,29 @@ class PlanTable:
         """How many there are."""
         return sum(len(row.cells) for row in self.rows)
 
+    @property
+    def sets(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The dev sets and the test sets of its rows, each once."""
+        return sets_of([one.cell for row in self.rows for one in row.cells])
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What the test scores are, as far as runs have begun; Spearman before."""
+        begun = [one.status for row in self.rows for one in row.cells if one.status is not None]
+        return tuple(dict.fromkeys(one.facts.measure_of(TEST) for one in begun)) or (SPEARMAN,)
+
+    @property
+    def base_rows(self) -> tuple[Base, ...]:
+        """Each base on each pair of sets, as the runs that are done have scored it."""
+        found: dict[tuple[str, str, str], Base] = {}
+        for one in (one for row in self.rows for one in row.cells):
+            recipe = one.cell.recipe
+            key = recipe.model, recipe.dev, recipe.test or NO_TEST
+            scores = [_of_run(one.done, column, "declared_base") for column in (DEV, TEST)]
+            if key not in found or found[key].dev is None:
+                found[key] = Base(*key, *scores)
+        return tuple(found.values())
+
 
 def table(plan: Plan) -> PlanTable:
     """The table as it stands now."""
@@ -148,53 +180,6 @@ def table(plan: Plan) -> PlanTable:
     rows = tuple(Row(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
     bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
     return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
-
-
-def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
-    """Header and rows as text; an empty cell is a number that is not there."""
-    tasks = list(found.tasks)
-    header = ["row", "seeds", BEFORE, TEST, GAIN, DEV, *tasks, SECONDS, PER_POINT, MEMORY]
-    lines = [[f"{BASE} {model}", "", "", "", "", "", *(_number(scores[task]) for task in tasks), "", "", ""]
-             for model, scores in found.bases.items()]  # fmt: skip
-    for row in found.rows:
-        done = sum(one.done is not None for one in row.cells)
-        lines.append([
-            row.label,
-            f"{done} of {len(row.cells)}",
-            *map(_text, (row.before, row.score(TEST), row.gain, row.score(DEV), *map(row.score, tasks))),
-            _number(row.seconds, 0),
-            _number(row.seconds_per_point, 1),
-            _number(None if row.memory is None else row.memory / 1e9),
-        ])  # fmt: skip
-    return header, lines
-
-
-def as_json(found: PlanTable) -> dict[str, object]:
-    """Every number of the table, unrounded, and the run of every cell."""
-    rows = [
-        {
-            "row": row.label,
-            "before": _parts(row.before),
-            "test": _parts(row.score(TEST)),
-            "dev": _parts(row.score(DEV)),
-            "difference": row.gain and [row.gain.mean, row.gain.low, row.gain.high],
-            "tasks": {task: _parts(row.score(task)) for task in found.tasks},
-            "seconds": row.seconds,
-            "seconds_per_point": row.seconds_per_point,
-            "memory": row.memory,
-            "runs": [{"seed": one.cell.seed, "run": one.run and one.run.name, "state": one.state} for one in row.cells],
-        }
-        for row in found.rows
-    ]
-    return {
-        "plan": found.plan.name,
-        "done": found.done,
-        "trainings": found.total,
-        "tasks": {label: {"data": task.data, "settings": dict(task.settings)} for label, task in found.tasks.items()},
-        "bases": found.bases,
-        "rows": rows,
-        "unmeasured": found.unmeasured,
-    }
 
 
 def _of_run(status: Status | None, column: str, which: str = "exported") -> float | None:
@@ -249,15 +234,3 @@ def _score(scores: Sequence[float | None]) -> Score | None:
     if not known or len(known) < len(scores):
         return None
     return Score(fmean(known), stdev(known) if len(known) > 1 else None)
-
-
-def _parts(score: Score | None) -> list[float | None] | None:
-    return None if score is None else [score.mean, score.std]
-
-
-def _text(part: object) -> str:
-    return "" if part is None else str(part)
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return "" if value is None else f"{value:,.{digits}f}"

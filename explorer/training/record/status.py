@@ -62,6 +62,14 @@ class Status:
         return self.state in LIVE
 
     @property
+    def shown_best(self) -> float | None:
+        """The best score as the comparison with the base has it, which is in float32; before it, the score that chose
+        the checkpoint, in the precision of the training."""
+        chosen_by_dev = self.seeds == 1 and not self.facts.held_out
+        exported = self.verdict.dev.exported if chosen_by_dev and self.verdict and self.verdict.dev else None
+        return self.best if exported is None else exported
+
+    @property
     def steps_a_second(self) -> float | None:
         """Steps per second of this process."""
         if self.since is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
@@ -53,16 +53,6 @@ def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
         return None  # one job scores both: its progress is shown once
     other = side_scores.shown(choices[1])
     return None if one is None or other is None else (one, other)
-
-
-def exact(choice: Choice) -> Choice:
-    """The same choice in float32, unless a precision is chosen: bfloat16 changes scores as much as some differences.
-
-    The compare command and a run's verdict use float32, too.
-    """
-    if choice.settings.precision != "auto":
-        return choice
-    return replace(choice, settings=replace(choice.settings, precision="float32"))
 
 
 def compared(

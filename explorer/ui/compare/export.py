@@ -37,7 +37,7 @@ def show(
     )
     rows = findings.cells()
     if rows:
-        st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
+        downloads.table(rows, lines=8)
         downloads.rows(rows, compared.stem, "Table (CSV)")
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")

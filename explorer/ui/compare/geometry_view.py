@@ -128,10 +128,10 @@ def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) ->
         measure.name: st.column_config.NumberColumn(format="%.3f", width="small", help=measure.meaning)
         for measure in MEASURES
     }
-    st.dataframe(rows, hide_index=True, column_config=columns)
+    downloads.table(rows, columns=columns)
     downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
     if moved:
-        st.dataframe(moved, hide_index=True)
+        downloads.table(moved)
         downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
 
 

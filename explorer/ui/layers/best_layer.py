@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
@@ -25,7 +26,12 @@ from explorer.ui.widgets import score_options
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
 VERDICT = "**Best layer & pooling: {}**"
-DIFFERENCES = "Differences are on {} ({:,} pairs)"
+FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
+SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
+DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
+CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} pairs)", "**Reported on {}** ({:,} pairs)"
+FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
+DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({:,} bootstrap resamples)."
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -59,10 +65,18 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
             icon=":material/block:",
         )
     else:
-        _verdict(chosen, dev, test)
+        _verdict(chosen, dev, test, declared.default_cell(shown.found.folder))
     best = None if chosen is None else chosen.best
-    _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
-    _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} pairs of {messages.plain(test.pairs.name)}.")
+    left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
+    if left is not None and chosen is not None:
+        with left.container(border=True):
+            st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs)))
+            _dev_cards(chosen, dev.scores, metric, aggregate)
+    with right.container(border=True):
+        st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs)))
+        _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
+    differences = DIFFERENCES.format(messages.plain(test.pairs.name), LEVEL, RESAMPLES)
+    _told_how(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
@@ -99,26 +113,39 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
     return first, second
 
 
-def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
-    """One sentence on the choice, one on the model default; the colour follows the difference to model default."""
-    over_default = chosen.over_default
-    sentence = VERDICT.format(chosen.best.title)
-    if chosen.runner_up is not None and chosen.over_runner_up is not None:
-        sentence += f", {messages.plain(told(chosen.over_runner_up, chosen.runner_up.title))}"
+def _verdict(chosen: Chosen, dev: Split, test: Split, default: Reading) -> None:
+    """Whether the best of the dev set holds on the test set, its two scores, and the differences.
+
+    The colour follows the difference to the model default, which is the layer & pooling `default`.
+    """
+    over_default, rivals = chosen.over_default, []
+    also = over_default is not None and chosen.runner_up == default
     if over_default is not None:
-        sentence += f".  \nIt is {messages.plain(told(over_default, default_title(test.scores)))}"
-    box, icon = st.info, ":material/balance:"
-    if over_default is not None and over_default.sure:
-        better = float(over_default.difference) > 0
-        box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
-    box(f"{sentence}.", icon=icon)
-    second = "" if chosen.runner_up is None else f" Second best: {chosen.runner_up.title}."
-    st.caption(
-        f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
-        f"{score_options.told(chosen.dev_score)}).{second} "
-        f"{DIFFERENCES.format(messages.plain(test.pairs.name), len(test.pairs))}, with "
-        f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
-    )
+        rivals.append(told(over_default, default_title(test.scores) + ALSO_SECOND * also))
+    if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
+        rivals.append(told(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
+    listed = "; ".join(messages.plain(one) for one in rivals)
+    if not chosen.holds:
+        st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
+    else:
+        box, icon = st.info, ":material/balance:"
+        if over_default is not None and over_default.sure:
+            box, icon = st.success, ":material/trending_up:"
+        sentence = VERDICT.format(chosen.best.title)
+        box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
+    names = (messages.plain(split.pairs.name) for split in (dev, test))
+    scores = map(score_options.told, (chosen.dev_score, chosen.test_score))
+    (dev_name, test_name), (dev_score, test_score) = names, scores
+    st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
+
+
+def _dev_cards(chosen: Chosen, dev: LayerScores, metric: str, aggregate: str) -> None:
+    """The two best of the dev set, by which the first was chosen."""
+    cards = st.container(horizontal=True)
+    for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
+        if reading is not None:
+            score = score_options.told(dev.score(reading, metric, aggregate))
+            messages.number(cards, label, score, reading.title, help=score_options.what_is_good(metric))
 
 
 def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
@@ -126,29 +153,44 @@ def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str,
     return BEST_OF_ALL.format(count), scores.best(metric, aggregate)
 
 
-def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label: str, best: Reading | None) -> None:
+def _cards(
+    scores: LayerScores,
+    shown: Shown,
+    metric: str,
+    aggregate: str,
+    label: str,
+    best: Reading | None,
+    *,
+    border: bool = True,
+) -> None:
     """The best, the model default and the chosen one, on the same pairs."""
     cards = st.container(horizontal=True)
     help = score_options.what_is_good(metric)
     if best is not None:
         messages.number(
-            cards, label, score_options.told(scores.score(best, metric, aggregate)), best.title, border=True, help=help
+            cards,
+            label,
+            score_options.told(scores.score(best, metric, aggregate)),
+            best.title,
+            border=border,
+            help=help,
         )
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
         note = why_missing(scores, OWN, metric, aggregate) or scores.own_title
-        messages.number(cards, DEFAULT, score, note, border=True, help=help)
+        messages.number(cards, DEFAULT, score, note, border=border, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
     note = why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
-    messages.number(cards, CHOSEN, score, note, border=True, help=help)
+    messages.number(cards, CHOSEN, score, note, border=border, help=help)
 
 
 def _told_how(shown: Shown, what: str) -> None:
     scores = shown.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
-        f"{what} {scores.sentences:,} sentences were encoded, at most {scores.max_length} tokens each: {cut}. "
-        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+        f"{what} {scores.sentences:,} sentences of {messages.plain(shown.pairs.name)} were encoded, at most "
+        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in "
+        f"{scores.seconds:.1f} s."
     )
 
 

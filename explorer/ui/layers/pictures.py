@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.data.kinds import GradedPairs
 from explorer.drawing.scores import by_layer, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -32,7 +33,7 @@ def tell_silent(scores: LayerScores, aggregate: str) -> None:
         )
 
 
-def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> None:
+def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pairs: GradedPairs) -> None:
     """The clickable grid, and the same numbers as lines."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -45,6 +46,11 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> 
             config=picture_format.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
         )
+        on = f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}."
+        st.caption(
+            f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
+            "remembers it."
+        )
         if scores.told_not_measured:
             st.caption(scores.told_not_measured)
     with right:
@@ -54,3 +60,4 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> 
             config=picture_format.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
         )
+        st.caption(f"{on} The same numbers as in the grid.")

@@ -9,14 +9,14 @@ import streamlit as st
 from explorer.drawing.scores import by_layer
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui.access.side_scores import Shown
-from explorer.ui.widgets.downloads import file_name
+from explorer.ui.widgets import downloads
 
 
 def offer(shown: Shown, metric: str, aggregate: str) -> None:
     """The table with its download, and the figure as an HTML page."""
     table = score_rows(shown.scores)
-    st.dataframe(table, hide_index=True, height=38 * 8)
-    stem = file_name(f"{shown.found.name}-{shown.pairs.name}")
+    downloads.table(table, lines=8)
+    stem = downloads.file_name(f"{shown.found.name}-{shown.pairs.name}")
     with st.container(horizontal=True):
         st.download_button(
             "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"

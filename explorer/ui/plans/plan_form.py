@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.data import sources, uploads
 from explorer.data.corpora import SAMPLE, SHIPPED
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sts, user_sets
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.suites import SUITES
 from explorer.knobs import Values
@@ -18,7 +18,7 @@ from explorer.ui.access import availability, cached_text, method_cards, sidebar_
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
-from explorer.ui.runs import typed_seeds
+from explorer.ui.runs import evaluation_sets, typed_seeds
 from explorer.ui.widgets import upload_boxes
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan
 VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2))  # the last one is the least value
-USUAL, NO_TEST = "default for this text", "none"
 # as the options of a plan: see explorer.studies.plans.plan
 WHICH = ("defaults", "as in the paper", "as released", "quick")
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
@@ -51,9 +50,9 @@ def plan(name: str) -> Plan | None:
     settings = _settings()
     grid = setting_lists.grid([cards[name] for name in methods or ()])
     st.subheader("Seeds and evaluation")
-    seeds, dev, test = _seeds_and_sets()
+    seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
     tasks, minutes, most_steps = _tasks_and_budget()
-    if not text or methods is None or not models or grid is None or seeds is None:
+    if not text or methods is None or not models or grid is None or seeds is None or judged_on is None:
         return None
     from explorer.studies.plans.plan import Budget, Plan
 
@@ -65,8 +64,8 @@ def plan(name: str) -> Plan | None:
         settings,
         grid,
         seeds=seeds,
-        dev=dev,
-        test=test,
+        dev=judged_on[0],
+        test=judged_on[1],
         values=st.session_state[VALUES],
         tasks=tasks,
         budget=Budget(minutes, most_steps),
@@ -87,7 +86,9 @@ def fill(plan: Plan) -> None:
     state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), list(plan.data[0])
     state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
-    state[DEV], state[TEST] = plan.dev or USUAL, plan.test or USUAL
+    for key, name in ((DEV, plan.dev), (TEST, plan.test)):
+        if name:
+            evaluation_sets.choose(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
     setting_lists.fill(plan.grid)
 
@@ -227,24 +228,17 @@ def _settings() -> Values:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _seeds_and_sets() -> tuple[tuple[int, ...] | None, str, str]:
+def _seeds_and_sets(
+    text: tuple[str, ...], cards: tuple[MethodCard, ...]
+) -> tuple[tuple[int, ...] | None, tuple[str, str] | None]:
+    """The seeds, and the names of the dev set and the test set; None in place of what is not valid."""
+    evaluation_sets.fill_untouched(text, cards, (DEV, TEST))
+    held_out = evaluation_sets.held_out_of(cards)
     left, middle, right = st.columns(3)
-    known = [USUAL, *sets.halves(), *sets.names()]
-    dev: str = left.selectbox(
-        "Dev set",
-        sidebar.with_current(known, DEV),
-        key=DEV,
-        persist_state="session",
-        help="The best checkpoint is chosen on these scored pairs. 'Default for this text': the dev part that "
-        "belongs to the text, else that of the sample.",
-    )
-    test: str = middle.selectbox(
-        "Test set",
-        sidebar.with_current([USUAL, NO_TEST, *known[1:]], TEST),
-        key=TEST,
-        persist_state="session",
-        help="The scored pairs of the table: base and best checkpoint are compared on them.",
-    )
+    with left:
+        dev, dev_set = evaluation_sets.dev_field(DEV, held_out)
+    with middle:
+        test, test_set = evaluation_sets.test_field(TEST, held_out)
     with right:
         typed = st.text_input(
             "Seeds",
@@ -258,7 +252,12 @@ def _seeds_and_sets() -> tuple[tuple[int, ...] | None, str, str]:
         except StrataError as error:
             messages.trouble(error)
             seeds = None
-    return seeds, "" if dev == USUAL else dev, "" if test == USUAL else test
+    if cards:
+        evaluation_sets.warn(text, {}, cards[0], dev_set, test_set)
+    usable = evaluation_sets.is_usable(dev, dev_set, held_out) and evaluation_sets.is_usable(
+        test, test_set, [evaluation_sets.NO_TEST, *held_out]
+    )
+    return seeds, (dev, test) if usable else None
 
 
 def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.drawing.scores.score_by_cost import Mark, score_by_cost
+from explorer.drawing.scores.score_by_cost import score_by_cost
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
@@ -17,18 +17,13 @@ if TYPE_CHECKING:
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
-BEST_OF = (
-    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
-    "intervals, without a correction for the number of rows."
-)
 HELP = {
     "base, trained layer & pooling": "Test score of the base under the layer & pooling that is trained, before "
     "training. The difference to the base is that to its model default instead, the model as people use it.",
-    "test": "Test score of the tuned model: Spearman × 100, mean ± standard deviation over seeds. Higher is better, at "
-    "most 100.",
+    "test": "Test score × 100 of the tuned model, mean ± standard deviation over seeds. Higher is better, at most 100.",
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "
     "the seeds. Above 0 is better; it could be chance if the interval includes 0.",
-    "dev": "Best dev score during training: Spearman × 100. It is optimistic; report the test.",
+    "dev": "Dev score × 100 of the best checkpoint, which it was chosen by. It is optimistic; report the test.",
     "seconds": "Seconds of one training, the mean over seeds. Lower is cheaper.",
     "seconds per point": "Seconds of training for one point above the base. Lower is better; empty unless the "
     "difference is significant for every seed.",
@@ -40,14 +35,14 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def verdict(found: PlanTable) -> None:
     """Which row is best, if one has a test score."""
-    from explorer.studies.plans import plan_verdict
+    from explorer.studies.plans import plan_report, plan_verdict
 
     told = plan_verdict.verdict(found)
     if told is not None:
         verdict_banner.show(told)
     count = len(plan_verdict.scored(found))
     if count > 1:
-        st.caption(BEST_OF.format(count))
+        st.caption(plan_report.BEST_OF.format(count))
 
 
 def show(name: str, found: PlanTable) -> None:
@@ -62,25 +57,23 @@ def show(name: str, found: PlanTable) -> None:
 
 
 def _figure(name: str, rows: list[Scored]) -> None:
-    marks = [
-        Mark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score("test")))
-        for one in rows
-        if one.row.seconds is not None
-    ]
+    from explorer.studies.plans import plan_report
+
+    marks = plan_report.marks(rows)
     st.subheader("Score against cost")
     st.plotly_chart(
         score_by_cost(marks),
         config=picture_format.config(f"plan-{downloads.file_name(name)}"),
         alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
     )
-    st.caption("Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals.")
+    st.caption(plan_report.READ)
 
 
 def _table(name: str, found: PlanTable) -> None:
     from explorer.evaluating.results import table_formats
-    from explorer.studies.plans import plan_table
+    from explorer.studies.plans import plan_output, plan_report
 
-    header, rows = plan_table.written(found)
+    keys, (header, rows) = plan_output.columns(found), plan_output.written(found)
     st.subheader("Table")
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows],
@@ -89,12 +82,12 @@ def _table(name: str, found: PlanTable) -> None:
         column_config={
             "row": st.column_config.TextColumn(pinned=True),
             **{
-                column: st.column_config.TextColumn(width=_width(column), help=HELP.get(column))
-                for column in header[1:]
+                column: st.column_config.TextColumn(width=_width(key, column), help=HELP.get(key))
+                for key, column in zip(keys[1:], header[1:], strict=True)
             },
         },
     )
-    st.caption("Spearman × 100. An empty cell is a number that is not there, such as a mean that lacks a seed.")
+    st.caption(plan_report.how_in_words(found))
     with st.container(horizontal=True):
         for form, ending, label in FORMS:
             st.download_button(
@@ -105,11 +98,21 @@ def _table(name: str, found: PlanTable) -> None:
                 on_click="ignore",
                 key=f"plan as {form}",
             )
+        # made on request: the self-contained page includes 4 MB of plotly
+        st.download_button(
+            "Report (HTML)",
+            lambda: plan_report.report(found),
+            f"{downloads.file_name(name)}.html",
+            "text/html",
+            icon=":material/description:",
+            on_click="ignore",
+            key="plan as html",
+        )
 
 
-def _width(column: str) -> int | None:
+def _width(key: str, column: str) -> int | None:
     """Pixels for `81.96 ± 0.17`, also before there is a number; None for columns that are wide enough by their name."""
-    return None if column in HELP and column not in ("test", "dev") else 115
+    return None if column != key or (key in HELP and key not in ("test", "dev")) else 115
 
 
 def _runs(found: PlanTable) -> None:

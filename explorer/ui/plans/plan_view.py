@@ -48,7 +48,7 @@ def show(folder: PlanFolder) -> None:
         return
     status = plan_queue.standing(folder)
     _buttons(folder, plan, status, bool(found.unmeasured))
-    _headline(folder, plan, status)
+    _headline(folder, plan, status, found)
     told = (status.live, stamp)
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
@@ -91,14 +91,17 @@ def _delete(folder: PlanFolder) -> None:
         st.button("Delete plan", key=DELETE, type="primary", on_click=_deleted, args=(folder,))
 
 
-def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
+def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTable) -> None:
     name_and_state.show(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
+    from explorer.studies.plans import plan_report
+
     told = [
         ", ".join(methods),
         f"on {', '.join(map(sources.shown, plan.models))}",
         f"text: {texts}",
+        plan_report.sets_in_words(found),
         f"seeds: {', '.join(map(str, plan.seeds))}",
     ]
     st.caption(messages.plain(" · ".join(told)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -13,12 +13,16 @@ from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.result_table import Model
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.evaluating.suites import SUITES
+from explorer.ui import messages
 
 ALL = "all tasks"
 OTHERS, RUNS = "others", "test sets of runs"
 SUITE = "suite"
 MAIN = "main measure"
 EVERY = "all settings"
+NAMES = "_names of rows"  # that the visitor gave, by the key of the row
+LONGEST_NAME = 80
+TAKEN = "Another row is called '{}'. Give each row a name of its own."
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,7 @@ class Chosen:
     tasks: tuple[ScoredTask, ...]
     title: str  # of the layer & pooling
     measure: str | None  # None: of each task its main one
+    without_base: tuple[str, ...] = ()  # bases that were not evaluated on a task that what was trained from them has
 
     @property
     def is_main(self) -> bool:
@@ -80,7 +85,34 @@ def chosen(results: Sequence[Result]) -> Chosen:
     picked = st.multiselect("Models", names, key="models", bind="query-params", placeholder="All models")
     measured = [row for row in rows if any(map(row.has, shown))]
     kept = tuple(row for row in measured if not picked or row.name in picked)
-    return Chosen(kept, tuple(shown), title or MODEL_DEFAULT, None if measure in (None, MAIN) else measure)
+    lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
+    return Chosen(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
+
+
+def _renamed(rows: tuple[Model, ...]) -> tuple[Model, ...]:
+    """The rows under the names that the visitor gave them, which the exports have too."""
+    if not rows:
+        return rows
+    given: dict[str, str] = st.session_state.setdefault(NAMES, {})
+    by_key = {row.key: row for row in rows}
+    with st.popover("Rename rows", icon=":material/edit:"):
+        key: str = st.selectbox("Row", list(by_key), format_func=lambda key: by_key[key].name, key="row to rename")
+        typed = st.text_input(
+            "Name in the table and in exports",
+            given.get(key, by_key[key].name),
+            key=f"name of row {key}",
+            max_chars=LONGEST_NAME,
+            help="Empty: the name that the row had at first. The name is kept until this tab is closed.",
+        )
+    others = {given.get(row.key, row.name) for row in rows if row.key != key}
+    name = typed.strip()
+    if name in others:
+        messages.trouble(TAKEN.format(name))
+    elif name and name != by_key[key].name:
+        given[key] = name
+    else:
+        given.pop(key, None)
+    return tuple(replace(row, name=given.get(row.key, row.name)) for row in rows)
 
 
 def suite_of(task: ScoredTask) -> str:

@@ -20,11 +20,16 @@ UNREADABLE = "Results that cannot be read are left out: {}. Check their permissi
 
 
 def every() -> list[Result]:
-    """Every result: those of files, then the test scores of runs on data that no file has of their training."""
+    """Every result: those of files, then the test scores of runs on data that no file has of their training.
+
+    The bases of these runs follow, on the same data.
+    """
     stored = _stored(result_files.stamp()).results
     known = {(result.model.origin, result.task.data) for result in stored}
-    of_runs = [one for one in run_results.of_runs() if (one.model.origin, one.task.data) not in known]
-    return [*stored, *of_runs]
+    of_runs = run_results.of_runs()
+    tuned = [one for one in of_runs if one.model.origin.recipe and (one.model.origin, one.task.data) not in known]
+    tested_on = {one.task.digest for one in tuned}
+    return [*stored, *tuned, *(one for one in of_runs if not one.model.origin.recipe and one.task.digest in tested_on)]
 
 
 def warn_of_unreadable() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
@@ -17,7 +18,9 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
+NAME = 250  # pixels of `contrast-hard on all-MiniLM-L6-v2`
 WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
+NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate it to see what training changed."
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
@@ -41,7 +44,7 @@ def show(chosen: Chosen) -> None:
         # what decides comes first: many tasks are wider than the screen
         column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
-            "model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "model": st.column_config.TextColumn(pinned=True, width=NAME),
             **{
                 labels[task.digest]: st.column_config.Column(
                     width=WIDE if labels[task.digest] in wide else None,
@@ -59,6 +62,9 @@ def show(chosen: Chosen) -> None:
         "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe. An empty "
         "cell was not measured, and a model without every task has no average."
     )
+    if chosen.without_base:
+        names = ", ".join(map(sources.shown, chosen.without_base))
+        st.caption(messages.plain(NO_BASE.format(names)))
     with st.container(horizontal=True):
         for form, ending in (("csv", "csv"), ("markdown", "md"), ("latex", "tex")):
             st.download_button(

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 from explorer.ui.widgets import late_clicks
+
+BUSY = (
+    "An estimate of time and memory is possible when the run under way has ended: until then its times would be wrong."
+)
 
 
 def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
@@ -21,14 +26,14 @@ def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Call
         job_progress.progress_of(job)
         return None
     busy = bool(training_queue.under_way())
+    if busy:
+        st.caption(BUSY)
     late_clicks.button(
         line,
         "Estimate time and memory",
         None if busy else start,
         key=key,
         icon=":material/speed:",
-        help="Not available while another run trains: the times would be wrong."
-        if busy
-        else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",
+        help=BUSY if busy else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",
     )
     return None

@@ -20,6 +20,11 @@ COLLAPSED = (
     "a lower learning rate or a larger temperature."
 )
 
+ROUNDED = (
+    "Steps are evaluated in bfloat16, as the run trains: up to 0.2 from the scores of base and tuned model, which are "
+    "in float32."
+)
+
 
 def figures(run: Run, status: Status) -> None:
     """The dev score next to the loss; embedding geometry is folded."""
@@ -39,6 +44,8 @@ def figures(run: Run, status: Status) -> None:
             config=picture_format.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
         )
+        if status.facts.precision == "bfloat16":
+            st.caption(ROUNDED)
     with right:
         st.markdown("**Loss**, each step and smoothed")
         st.plotly_chart(

@@ -87,7 +87,7 @@ def _row(run: Run) -> dict[str, Any]:
         "Test": tested and tested.exported,
         "Gain": tested and tested.difference,
         "Verdict": learned_text.short(run_verdict.learned(status)),
-        "Dev, best": status.best,
+        "Dev, best": status.shown_best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,
     }

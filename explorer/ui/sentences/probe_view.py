@@ -47,7 +47,7 @@ def _headline(known: dict[str, Probed]) -> None:
     for name, side in known.items():
         share = side.distinguished_from_all()
         interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
-        messages.number(cards, f"Distinguished by {name}", f"{share.value:.0%}", interval, border=True, help=GOOD)
+        messages.number(cards, f"Distinguished by {name}", str(share), interval, border=True, help=GOOD)
     different = sum(len(pack) for pack in known["A"].packs if not pack.same)
     alike = len(known["A"].of(probes.PARAPHRASE))
     st.caption(
@@ -58,22 +58,26 @@ def _headline(known: dict[str, Probed]) -> None:
 
 
 def _packs(one: Probed, other: Probed | None) -> None:
-    share = st.column_config.NumberColumn(format="%.0f%%", help=f"{GOOD} 50 % is chance.")
+    of_cases = st.column_config.TextColumn(alignment="right", help=f"{GOOD} 50 % is chance.")
     number = st.column_config.NumberColumn(
         format="%.3f",
         help="−1 to 1. High is good for pairs with the same meaning, low for pairs with different meaning.",
     )
-    about = {pack.name: pack.about for pack in one.packs}
-    rows = [{**row, "about": about[str(row["pack"])]} for row in pack_rows(one, other)]
-    names = ("A", "B") if other is not None else ("A",)
+    sides = [(name, side) for name, side in (("A", one), ("B", other)) if side is not None]
+    rows = [
+        # shares as text: a browser rounds halves another way than the sentences below
+        {**row, "about": pack.about}
+        | {f"distinguished {name}": None if pack.same else str(side.distinguished(pack.name)) for name, side in sides}
+        for row, pack in zip(pack_rows(one, other), one.packs, strict=True)
+    ]
     st.dataframe(
         rows,
         hide_index=True,
         column_order=["pack", "about", *(key for key in rows[0] if key not in ("pack", "about", "pairs"))],
         column_config={
             "about": st.column_config.TextColumn(width="medium"),
-            **{f"mean cosine {name}": number for name in names},
-            **{f"distinguished {name}": share for name in names},
+            **{f"mean cosine {name}": number for name, _ in sides},
+            **{f"distinguished {name}": of_cases for name, _ in sides},
         },
         placeholder=messages.MISSING,
     )

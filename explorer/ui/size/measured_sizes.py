@@ -46,8 +46,8 @@ class Subject:
 
     @property
     def settings(self) -> Settings:
-        """Float32: rounding to bfloat16 alone changes a score by up to 0.1."""
-        return Settings("float32", "auto", self.max_length)
+        """The precision that every page has unless another one is chosen."""
+        return Settings(max_length=self.max_length)
 
 
 def picture(subject: Subject) -> Picture | None:

@@ -11,7 +11,7 @@ from explorer.studies.size import summary, tables
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import downloads, picture_format
 
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
@@ -80,7 +80,7 @@ def _table(picture: Picture) -> None:
         help=tables.FRONT,
     )
     shown = [point for point in picture.points if point in best] if only else list(picture.points)
-    st.dataframe([_row(picture, point) for point in shown], hide_index=True, height=38 * min(12, len(shown) + 1))
+    downloads.table([_row(picture, point) for point in shown], lines=12)
     st.download_button(
         "Table (CSV)",
         lambda: tables.as_text(picture, "csv"),

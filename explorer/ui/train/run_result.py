@@ -47,7 +47,7 @@ def _progress(status: Status) -> None:
     """The best checkpoint and the time it took."""
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
-        of = f"of {status.total:,} steps, dev {in_words.number(status.best)}"
+        of = f"of {status.total:,} steps, dev {in_words.number(status.shown_best)}"
         by = "score on the rows that are held out to choose it" if status.facts.held_out else "dev score"
         help = f"The step with the highest {by}. The saved model is this checkpoint."
         messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from explorer.drawing.parts.draft import ABOVE, MARGIN, Draft
+from explorer.drawing.parts.draft import ABOVE, MARGIN, TICKS, Draft, cost_axis
 
 LINE = {"color": "#123456", "width": 2}
 
@@ -102,3 +102,18 @@ def test_what_plotly_does_not_know_is_refused():
     draft.add("scatter", colour="red")
     with pytest.raises(ValueError, match="colour"):
         draft.figure(300)
+
+
+@pytest.mark.parametrize("low", [0.013, 1.0, 7.5, 380.0])
+@pytest.mark.parametrize("times", [25, 180, 4_000, 3e7, 2e12])
+def test_a_logarithmic_axis_has_few_ticks_inside_its_range(low, times):
+    axis = cost_axis("seconds", [low, low * times])
+    assert axis["type"] == "log"
+    assert 2 <= len(axis["tickvals"]) <= TICKS
+    assert all(low <= tick <= low * times for tick in axis["tickvals"])
+    assert [float(told.replace(",", "")) for told in axis["ticktext"]] == axis["tickvals"]
+
+
+@pytest.mark.parametrize("costs", [[], [0.0, 5.0], [1.0, 20.0]])
+def test_costs_that_are_close_or_zero_are_on_a_linear_axis(costs):
+    assert cost_axis("seconds", costs)["type"] == "linear"

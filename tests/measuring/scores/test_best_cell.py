@@ -72,6 +72,16 @@ def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
 
 
 @pytest.mark.parametrize(
+    ("default", "second", "holds"),
+    [((1, 0.5, 2), (1, 0.5, 2), True), ((-1, -2, 0.5), None, True), ((-1, -2, -0.5), (1, 0.5, 2), False),
+     ((1, 0.5, 2), (-1, -2, -0.5), False), (None, None, True)],
+)  # fmt: skip
+def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_preferred_to(default, second, holds):
+    sides = [None if one is None else Interval(*map(np.asarray, one)) for one in (second, default)]
+    assert best_cell.Chosen(OWN, 80.0, 70.0, None, *sides).holds is holds
+
+
+@pytest.mark.parametrize(
     ("numbers", "told"),
     [
         ((0.96, -0.2, 2.1), "0.96 above B (-0.20 to 2.10), could be chance"),

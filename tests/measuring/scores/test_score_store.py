@@ -7,7 +7,7 @@ import pytest
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, parse
-from explorer.errors import NotWritable
+from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.progress import finish
@@ -145,3 +145,9 @@ def test_scores_of_a_decoder_come_back_with_their_poolings(few_pairs, tmp_path):
     again = finish(measure(found, few_pairs, Settings("float32", "cpu"), load=never))
     assert again.poolings == DECODER_POOLINGS
     assert same(again, first)
+
+
+def test_nothing_is_measured_in_a_precision_that_the_machine_chooses():
+    assert Settings().precision == "float32"
+    with pytest.raises(BadChoice, match="precision 'auto'"):
+        Settings("auto")

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
 from explorer.studies.plans.plan import Budget, cells
 from explorer.training import running
 from explorer.training.record import runs
@@ -20,7 +20,7 @@ def executed(folder, train=running.train):
 
 def numbers(plan):
     """The table without times, which differ."""
-    found = json.loads(json.dumps(plan_table.as_json(plan_table.table(plan))))
+    found = json.loads(json.dumps(plan_output.as_json(plan_table.table(plan))))
     for row in found["rows"]:
         del row["seconds"], row["seconds_per_point"], row["memory"]
     return found
@@ -115,7 +115,7 @@ def test_a_training_that_fails_is_left_behind_and_named(plan):
     first, second = plan_table.table(plan).rows
     assert first.score("test") is not None
     assert second.score("test") is None, "a mean over some of the seeds would mislead"
-    assert plan_table.written(plan_table.table(plan))[1][1][1] == "1 of 2"
+    assert plan_output.written(plan_table.table(plan))[1][2][1] == "1 of 2", "after the row of the base"
     assert executed(folder).failures == {}, "what failed is tried again"
     assert plan_table.table(plan).done == 4
 

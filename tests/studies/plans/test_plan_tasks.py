@@ -5,14 +5,16 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
+from explorer.data.graded import sets
 from explorer.errors import DataError
 from explorer.evaluating.results import result_files
 from explorer.progress import finish
 from explorer.run_folder import model_name
-from explorer.studies.plans import execution, plan_folder, plan_table
-from explorer.studies.plans.plan import Budget
+from explorer.studies.plans import execution, plan_folder, plan_output, plan_report, plan_table
+from explorer.studies.plans.plan import Budget, Plan, Variant, cells, with_sets
 from explorer.training.record import runs
 from tests import namesakes
+from tests.html_tables import tables
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def executed(plan):
 
 def scores(plan):
     """The scores of the tasks, of the bases and of the row."""
-    found = plan_table.as_json(plan_table.table(plan))
+    found = plan_output.as_json(plan_table.table(plan))
     return found["bases"], [row["tasks"] for row in found["rows"]], found["unmeasured"]
 
 
@@ -143,3 +145,41 @@ def test_a_plan_does_not_go_on_with_a_run_of_another_plan(own):
     executed(plain)
     assert len(runs.every()) == 2
     assert left.status().state == "interrupted"
+
+
+def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
+    executed(own)
+    found = plan_table.table(replace(own, tasks=()))
+    (run,) = runs.every()
+    before = run.status().verdict.test.declared_base
+    content = plan_output.as_json(found)
+    assert (content["dev_sets"], content["test_sets"]) == ((str(place.dev),), (str(place.test),))
+    ((base,), (row,)) = content["base_rows"], content["rows"]
+    assert (base["test_set"], row["test_set"]) == (str(place.test), str(place.test))
+    assert base["test"] == before == pytest.approx(row["test"][0] - row["difference"][0])
+    header, lines = plan_output.written(found)
+    assert {f"test ({place.test.name})", f"dev ({place.dev.name})"} < set(header)
+    assert lines[0][header.index(f"test ({place.test.name})")] == f"{before:.2f}"
+    page = plan_report.report(found).decode()
+    assert f"dev set: {place.dev.name} · test set: {place.test.name}" in page
+    (shown,) = tables(page)
+    assert [next(iter(row.values())) for row in shown] == [line[0] for line in lines]
+    assert list(shown[0]) == header
+
+
+def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):
+    rows = (Variant("scored", method="cosent"), Variant("plain", method="simcse"))
+    found = plan_table.table(Plan("two", (), (str(place.model),), (("sample",),), {"steps": 2}, variants=rows))
+    header, lines = plan_output.written(found)
+    assert {plan_table.DEV, plan_output.DEV_SET, plan_output.TEST_SET} < set(header)
+    named = dict(
+        zip([line[0] for line in lines[-2:]], [line[header.index("dev set")] for line in lines[-2:]], strict=True)
+    )
+    assert named == {cell.row: cell.recipe.dev for cell in cells(found.plan)}
+    assert len(set(named.values())) == 2, "the premise"
+
+
+def test_a_plan_with_one_dev_set_and_one_test_set_states_them(place):
+    plan = Plan("one", ("simcse",), (str(place.model),), settings={"steps": 2})
+    assert (with_sets(plan).dev, with_sets(plan).test) == sets.halves()
+    assert with_sets(replace(plan, test="none")).test == "none"

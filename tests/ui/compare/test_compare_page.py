@@ -25,6 +25,7 @@ from explorer.measuring.geometry.geometry_tables import MEASURES
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.ui.access import availability
 from explorer.ui.compare import flipped_pairs, model_b, probe_changes, report_button, view_choice
@@ -239,8 +240,8 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     assert not app.exception
     assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
-    assert numbers["geometry"]["layers"] in shown(app)
-    assert numbers["geometry"]["drift"] in shown(app)
+    assert for_people(numbers["geometry"]["layers"]) in shown(app)
+    assert for_people(numbers["geometry"]["drift"]) in shown(app)
 
 
 def test_geometry_of_a_alone_is_that_beside_b(app, place):
@@ -249,9 +250,8 @@ def test_geometry_of_a_alone_is_that_beside_b(app, place):
     assert not app.exception
     assert len(app.get("plotly_chart")) == len(MEASURES) + 1
     (alone,) = shown(app)
-    assert alone == [
-        row for row in told_by_the_command(place, "--geometry")["geometry"]["layers"] if row["encoder"] == "A"
-    ]
+    rows = told_by_the_command(place, "--geometry")["geometry"]["layers"]
+    assert alone == for_people([row for row in rows if row["encoder"] == "A"])
 
 
 def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
@@ -272,7 +272,7 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     app.query_params["beside"] = "run:tuned"
     measured(app)
     numbers = told_by_the_command(place, "--geometry")
-    assert shown(app)[-1] == numbers["cells"]
+    assert shown(app)[-1] == for_people(numbers["cells"])
     assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
     assert report_button.FILE not in [one.proto.label for one in app.get("download_button")]
     app.button(key="create report").click()

@@ -217,7 +217,7 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.get_by_text(lead(own_pairs_steps.CHOSEN)).wait_for()
     page.get_by_role("link", name="All scores").click()
     page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).wait_for()
-    page.get_by_text("all 30 pairs of").wait_for()
+    page.get_by_text("All 30 pairs of").first.wait_for()
     link = page.url
     page.goto("about:blank")
     page.goto(link)

@@ -6,10 +6,11 @@ import threading
 import pytest
 
 from explorer.encoding.load import libraries
+from explorer.measuring.scores import score_store
 from explorer.progress import Progress, finish
 from explorer.training.loop import resume_state as states
 from explorer.training.record.status import INTERRUPTED
-from explorer.ui.access import jobs, side_scores, sidebar_choice
+from explorer.ui.access import cached, jobs, side_scores, sidebar_choice
 from explorer.ui.frame import lifespan
 from explorer.ui.runs import training_queue
 from tests import trainings
@@ -26,7 +27,10 @@ def own_folders(tmp_path, monkeypatch):
     jobs.stop_all()
 
 
-def test_what_the_first_page_shows_is_measured_once_before_anybody_asks():
+def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_anybody_asks(tmp_path, monkeypatch):
+    assert side_scores.are_kept(sidebar_choice.first()), "it ships"
+    monkeypatch.setattr(score_store, "examples_folder", lambda: tmp_path)
+    cached._kept.clear()
     first = sidebar_choice.first()
     assert not side_scores.are_kept(first)
     finish(lifespan._first_page())

@@ -1,6 +1,7 @@
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -10,9 +11,10 @@ from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.readings import Reading, Row, parse
 from explorer.errors import StrataError
 from explorer.measuring.scores import best_cell, layer_scores, missing_scores
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.ui.access import availability
@@ -57,7 +59,7 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
     app.switch_page("pages/layers.py")
     measured(app)
     assert {name: app.selectbox(key=name).value for name in chosen} == chosen
-    assert app.radio(key="precision").value == "auto"
+    assert app.radio(key="precision").value == "float32"
 
 
 @pytest.mark.parametrize(("name", "said"), [("sts", "1"), ("reading", "2"), ("max_length", "²"), ("max_length", "x")])
@@ -94,8 +96,36 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     assert shown[best_layer.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
     (verdict,) = (one for one in boxes if best_layer.VERDICT.format(found.best.title) in one)
-    assert best_cell.told(found.over_runner_up, found.runner_up.title) in verdict
+    assert best_cell.told(found.over_runner_up, best_layer.SECOND.format(found.runner_up.title)) in verdict
+    assert shown[best_layer.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
+    scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
+    told = best_layer.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
+    assert told in words(app.markdown), "both scores with the set that each is on"
     assert len(app.get("plotly_chart")) == 3
+
+
+def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, monkeypatch):
+    mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 5))
+    worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
+    found = best_cell.Chosen(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
+    monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
+    app.switch_page("pages/layers.py")
+    measured(app)
+    (told,) = (one for one in words(app.warning) if one.startswith(best_layer.FAILS.format(mean.title)))
+    assert best_cell.told(worse, best_layer.SECOND.format(other.title)) in told
+    assert not any(lead(best_layer.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+
+
+def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
+    best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
+    gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
+    found = best_cell.Chosen(best, 87.02, 82.38, default, gap, gap)
+    monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
+    app.switch_page("pages/layers.py")
+    measured(app)
+    (told,) = (one for one in words(app.info) if one.startswith(best_layer.VERDICT.format(best.title)))
+    assert best_layer.ALSO_SECOND in told
+    assert told.count("0.35 above") == 1
 
 
 def own_set(count=60, parts=("",)):
@@ -141,7 +171,7 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
-    assert any(best_layer.DIFFERENCES.format("STS-B test", 40) in told for told in words(app.caption))
+    assert any(lead(best_layer.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
 
 
 def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
@@ -185,7 +215,7 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
     assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
-    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.01)
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):

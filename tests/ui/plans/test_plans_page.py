@@ -4,18 +4,22 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from explorer.data import sample
-from explorer.studies.plans import plan_file, plan_folder
+from explorer.studies.plans import plan_file, plan_folder, plan_output
 from explorer.studies.plans.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
-from explorer.ui.runs import plan_queue
+from explorer.ui.runs import estimate_button, plan_queue
+from explorer.ui.runs.train_form_keys import BY_HAND
 from tests import namesakes
+from tests.evaluating.test_sts_task import write_set
 from tests.visits import buttons, wait_until, words
 
 PAGE = "pages/plans.py"
@@ -138,6 +142,29 @@ def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
     assert app.button(key=plan_start.START).disabled
 
 
+def test_the_sets_of_a_new_plan_are_those_of_a_new_run_and_are_named_in_its_file(form, tmp_path, monkeypatch):
+    chosen = [form.selectbox(key=key).value for key in (plan_form.DEV, plan_form.TEST)]
+    form.switch_page("pages/train.py").run()
+    assert chosen == [form.selectbox(key=key).value for key in ("recipe dev", "recipe test")]
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path))
+    for split, count in (("dev", 1500), ("test", 1379)):
+        write_set(tmp_path, f"STSB/{split}.tsv", count)
+    form.switch_page(PAGE).run()
+    assert [form.selectbox(key=key).value for key in (plan_form.DEV, plan_form.TEST)] == ["STS-B dev", "STS-B test"]
+    form.button(key=plan_start.START).click().run()
+    (made,) = plan_folder.every()
+    assert (made.plan().dev, made.plan().test) == ("STS-B dev", "STS-B test")
+
+
+def test_a_test_set_that_cannot_be_read_is_named_at_its_field(app):
+    app.session_state[plan_form.TEST] = "nowhere.csv"
+    app.session_state[BY_HAND] = {plan_form.TEST}
+    app.switch_page(PAGE)
+    form = app.run()
+    assert any("nowhere.csv" in error for error in words(well(form).error))
+    assert form.button(key=plan_start.START).disabled
+
+
 def test_a_plan_that_is_copied_fills_every_field(app, plan):
     whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=(sample.SEARCH,), budget=Budget(5, 100))
     filled(app, whole)
@@ -176,11 +203,17 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     assert len(runs.every()) == 2
     assert len(app.get("plotly_chart")) == 1
     rows = json.loads(app.dataframe[0].value.to_json(orient="records"))
+    base, *rows = rows
     assert [row["row"] for row in rows] == ["temperature 0.05", "temperature 0.1"]
     assert all(row["seeds"] == "1 of 1" for row in rows)
+    test = f"test ({Path(plan.test).name})"
+    subtracted = [float(row[test]) - float(row[plan_output.GAIN].split(" ")[0]) for row in rows]
+    assert subtracted == pytest.approx([float(base[test])] * 2, abs=0.011), "the base that is subtracted is a row"
+    (told,) = (text for text in words(app.caption) if "test set: " in text)
+    assert f"dev set: {Path(plan.dev).name} · test set: {Path(plan.test).name}" in told
     assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05", "temperature 0.1"]
     keys = {button.key for button in app.get("download_button")}
-    assert {"plan as csv", "plan as markdown", "plan as latex"} <= keys
+    assert {"plan as csv", "plan as markdown", "plan as latex", "plan as html"} <= keys
 
 
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
@@ -212,6 +245,16 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
     monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
     shown(app, folder)
     assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
+
+
+def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(estimate_button, "training_queue", SimpleNamespace(under_way=lambda: ["a run"]))
+        app.switch_page(PAGE)
+        assert estimate_button.BUSY in words(well(app.run()).caption)
+        assert app.button(key=plan_start.ESTIMATE).disabled
+    assert estimate_button.BUSY not in words(well(app.run()).caption)
+    assert not app.button(key=plan_start.ESTIMATE).disabled
 
 
 def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
@@ -315,9 +315,29 @@ def test_a_finished_run_is_in_the_table(app, place, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
     frame = table(opened(app))
-    row = frame[frame["model"] == "run:shown"]
-    (score,) = row[Path(run.status().facts.set_of("test")).name]
-    assert score == pytest.approx(run.status().verdict.test.exported)
+    base = Path(run.recipe().model).name
+    column = Path(run.status().facts.set_of("test")).name
+    found = run.status().verdict.test
+    scores = {
+        name: frame[frame["model"] == name][column].tolist() for name in (f"simcse on {base}", run.recipe().model)
+    }
+    assert scores == {
+        f"simcse on {base}": [pytest.approx(found.exported)],
+        run.recipe().model: [pytest.approx(found.declared_base)],
+    }
+
+
+def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports(app, saved):
+    opened(app)
+    key = next(row.key for row in result_table.models(result_files.read_all().results) if row.name == "good")
+    app.selectbox(key="row to rename").set_value(key).run()
+    app.text_input(key=f"name of row {key}").set_value("fine").run()
+    assert filters.TAKEN.format("fine") in words(app.error)
+    app.text_input(key=f"name of row {key}").set_value("Ours -- 1").run()
+    assert "Ours -- 1" in list(table(app)["model"])
+    assert "good" not in list(table(app)["model"])
+    (told,) = [text for text in words(app.info) if "significantly" in text]
+    assert "Ours" in told
 
 
 def test_published_scores_stand_beside_the_measured_ones(app, saved):

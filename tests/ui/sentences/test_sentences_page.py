@@ -152,7 +152,7 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
         said_of_a, said_of_b = line.removeprefix(f"- **{pack}**: ").split("a coin would get 50 %.")[:2]
         for name, said in (("A", said_of_a), ("B", said_of_b)):
             assert f"{name} " in said
-            assert f"in {shares[f'distinguished {name}'][pack]:.0f} % of cases" in said
+            assert f"in {shares[f'distinguished {name}'][pack]} of cases" in said
     app.segmented_control(key="pack").set_value("number")
     app.run()
     assert app.dataframe[1].value["first"][0] == "The meeting starts at seven."

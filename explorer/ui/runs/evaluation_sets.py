@@ -1,0 +1,157 @@
+"""The fields of dev set and test set, alike for a run and for a plan: menus, defaults and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.data.corpora import evaluated_beside
+from explorer.data.graded import sets, user_sets
+from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
+from explorer.errors import StrataError
+from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs.train_form_keys import BY_HAND
+
+NO_TEST = "none"
+TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
+OPTIMISTIC = (
+    "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."
+)
+ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
+
+
+def held_out_of(cards: Sequence[MethodCard]) -> list[str]:
+    """Held-out rows of the text as an evaluation set, if every method has them."""
+    return [HELD_OUT] if cards and all(card.eats.pairs_up for card in cards) else []
+
+
+def dev_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
+    """The menu of dev sets."""
+    return _set_field(
+        "Dev set",
+        key,
+        held_out,
+        "The model is evaluated on this set during training; the checkpoint with the best score is kept. Scored "
+        "pairs give Spearman, a retrieval set nDCG@10, held-out rows of your pairs MRR@10, triplets and probe "
+        "packs the share in the right order.",
+    )
+
+
+def test_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
+    """The menu of test sets."""
+    return _set_field(
+        "Test set",
+        key,
+        [NO_TEST, *held_out],
+        "The base and the best checkpoint are evaluated on this set at the end. Report this score.",
+    )
+
+
+def is_usable(name: str, found: EvaluationSet | None, without_a_set: Sequence[str]) -> bool:
+    """Whether the choice is a set that was read, or one of the names that need none."""
+    return found is not None or name in without_a_set
+
+
+def choose(key: str, name: str) -> None:
+    """Set a field of an evaluation set as if the visitor had; only in a callback."""
+    st.session_state[key] = name
+    _by_hand(key)
+
+
+def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
+    """A menu of sets: the chosen name, and the set if it can be loaded."""
+    options = _with_current([*first, *every_set()], key)
+    name: str = st.selectbox(
+        label,
+        options,
+        key=key,
+        on_change=_by_hand,
+        args=(key,),
+        accept_new_options=True,
+        persist_state="session",
+        help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
+    )
+    return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(name)
+
+
+def every_set() -> list[str]:
+    """Every evaluation set that has a name."""
+    return [*sets.halves(), *_own_halves(), *sets.names(), *NAMED_SETS]
+
+
+def _own_halves() -> list[str]:
+    """The halves of every uploaded set that can be split."""
+    return [half for name in user_sets.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
+
+
+def _by_hand(key: str) -> None:
+    st.session_state[BY_HAND] = {*st.session_state.get(BY_HAND, ()), key}
+
+
+def fill_untouched(sources: tuple[str, ...], cards: Sequence[MethodCard], keys: tuple[str, str]) -> None:
+    """Set the fields of dev set and test set, given by their keys, to the defaults unless the visitor changed them."""
+    state = st.session_state
+    untouched = {*keys} - state.get(BY_HAND, set())
+    for key, name in zip(keys, _defaults(sources, cards), strict=True):
+        if key in untouched and state.get(key) != name:
+            state[key] = name
+
+
+def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[str, str]:
+    """The dev part and test half that match a train part in the text; else an uploaded set's halves; else STS-B.
+
+    Of several methods, the sets are those that the text has for one of them and that all of them can use. The
+    demonstration is always evaluated on the sample.
+    """
+    from explorer.training import demonstration
+
+    shown = demonstration.recipe()
+    if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
+        return shown.dev, shown.test
+    every = [evaluated_beside(sources, card.eats) for card in cards]
+    possible = [one for one in every if one is not None and (HELD_OUT not in one or held_out_of(cards))]
+    if possible:
+        return possible[0]
+    chosen = sidebar_choice.chosen().sts
+    if user_sets.is_own(chosen) and not cached_text.why_not_split(chosen):
+        return sets.halves(chosen)
+    published = "STS-B dev", "STS-B test"
+    return published if all(map(availability.on_this_disk, published)) else sets.halves()
+
+
+def warn(
+    sources: tuple[str, ...],
+    columns: dict[str, str],
+    card: MethodCard,
+    dev: EvaluationSet | None,
+    test: EvaluationSet | None,
+) -> None:
+    """Warn if dev set, test set and training text share sentences: scores on them are optimistic."""
+    from explorer.methods import load
+
+    if dev is not None and test is not None:
+        tested = {*texts_of(test)}
+        if 2 * len(tested & {*texts_of(dev)}) > len(tested):
+            st.warning(TEST_IN_DEV, icon=":material/balance:")
+    if not sources or not load(card.name).learns() or card.eats == SCORED_PAIRS:  # their shared rows are held out
+        return
+    told = []
+    for what, given in (("dev", dev), ("test", test)):
+        try:
+            count = given and cached_text.shared(sources, card.eats, columns, given, card.predicts)
+        except StrataError:
+            return  # the text form shows the error
+        if given is not None and count:
+            of = len(texts_of(given))
+            told.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
+    if told:
+        st.warning(OPTIMISTIC.format(" and ".join(told)), icon=":material/visibility:")
+
+
+def _with_current(options: list[str], key: str) -> list[str]:
+    """The options, with the current value added if it is missing."""
+    current = st.session_state.get(key)
+    return options if current is None or current in options else [*options, current]

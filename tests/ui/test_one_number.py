@@ -1,0 +1,264 @@
+"""Test that a number which several pages and commands show is the same on all of them."""
+
+import csv
+import io
+import json
+import re
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.__main__ import main
+from explorer.data import sample, sources
+from explorer.data.graded import probes
+from explorer.encoding.load import hardware
+from explorer.measuring.comparing import comparison_verdict
+from explorer.progress import finish
+from explorer.studies.plans import execution, plan_folder, plan_output
+from explorer.studies.plans.plan import Plan
+from explorer.studies.size import speed
+from explorer.ui.access import jobs
+from explorer.ui.layers import best_layer
+from explorer.ui.results import filters
+from explorer.ui.size import measured_sizes, picture_view, size_form
+from explorer.ui.train import run_scores
+from tests import trainings
+from tests.live import ROOT
+from tests.visits import cards, measured, words
+
+BASE, TUNED, DEV = "base", "tuned", "tuned, dev"
+PROBED = "negation, base", "negation, tuned"
+ALL_PROBED = "all packs, base", "all packs, tuned"
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory, place):
+    """Folders of this file, on a machine that prefers bfloat16."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_RUNS", str(place.runs))
+        for name in ("STRATA_RESULTS", "STRATA_CACHE"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        patch.delenv("STRATA_DATA", raising=False)
+        patch.setattr(hardware, "best_precision", lambda device: "bfloat16")
+        patch.setattr(speed, "ROUNDS", 1)
+        patch.setattr(speed, "TEXTS", 8)
+        yield patch
+    jobs.stop_all()
+    jobs._jobs.clear()
+
+
+@pytest.fixture(scope="module")
+def pairs(own, tmp_path_factory):
+    """A file of so many pairs that bfloat16 would give it another score."""
+    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.pairs()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = zip(given.gold, given.first, given.second, strict=True)
+        csv.writer(file).writerows([("score", "sentence1", "sentence2"), *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(place, pairs):
+    """A training as the Plans page begins it, with the probe packs as a further test set."""
+    settings = {**trainings.SETTINGS, "steps": 4}
+    sets = {"test": str(pairs), "more_tests": (probes.NAME,)}
+    return trainings.train(trainings.new(place, "simcse", name="probed", settings=settings, precision="auto", **sets))
+
+
+@pytest.fixture(scope="module")
+def plan(place, pairs):
+    settings = {**trainings.SETTINGS, "steps": 4}
+    texts = ((str(place.text),),)
+    made = Plan("numbers", ("simcse",), (str(place.model),), texts, settings, dev=str(place.dev), test=str(pairs))
+    finish(execution.execute(plan_folder.new(made)))
+    return made
+
+
+@pytest.fixture
+def told(capsys):
+    """What a command prints."""
+
+    def said(*words_of_it):
+        assert main([str(word) for word in words_of_it]) == 0
+        return capsys.readouterr().out
+
+    return said
+
+
+def opened(run, page, state=None, /, **address):
+    """A page of its own visit, with the base of the run as model A and its test set in the sidebar."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in {"model": run.recipe().model, "sts": run.recipe().test, **address}.items():
+        app.query_params[name] = value
+    for name, value in (state or {}).items():
+        app.session_state[name] = value
+    app.switch_page(f"pages/{page}.py")
+    measured(app)
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def percent(text):
+    return NUMBER.search(text)[0]
+
+
+def of_start(run):
+    (line,) = (text for text in words(opened(run, "start").markdown) if "has the highest Spearman" in text)
+    best = re.search(r", (\w+ of layers? [\d +-]+) has the highest Spearman: (\d+\.\d+)", line)
+    return {best[1]: best[2]}
+
+
+def of_layers(run):
+    app = opened(run, "layers")
+    shown = cards(app)
+    notes = {card.label: card.delta for card in app.metric}
+    label = next(label for label in shown if label.startswith(best_layer.BEST_OF_ALL.partition("{")[0]))
+    return {BASE: shown[best_layer.CHOSEN], notes[label]: shown[label]}
+
+
+def of_compare(run):
+    app = opened(run, "compare", beside=f"run:{run.name}")
+    shown = cards(app)
+    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    bars = next(one["data"] for one in figures if one["data"][0]["type"] == "bar")
+    at = bars[0]["x"].index("negation")
+    return {
+        BASE: shown[comparison_verdict.BASE],
+        TUNED: shown[comparison_verdict.TUNED],
+        **{name: percent(bar["text"][at]) for name, bar in zip(PROBED, bars, strict=True)},
+    }
+
+
+def of_sentences(run):
+    app = opened(run, "sentences", beside=f"run:{run.name}", look="Probe packs")
+    shown = cards(app)
+    table = next(one.value for one in app.dataframe if "pack" in one.value.columns)
+    (row,) = table[table["pack"] == "negation"].to_dict("records")
+    return {
+        **{name: percent(row[f"distinguished {side}"]) for name, side in zip(PROBED, "AB", strict=True)},
+        **{name: percent(shown[f"Distinguished by {side}"]) for name, side in zip(ALL_PROBED, "AB", strict=True)},
+    }
+
+
+def of_verdicts(run):
+    """The sentences below the table of the packs."""
+    app = opened(run, "sentences", beside=f"run:{run.name}", look="Probe packs")
+    (lines,) = (text for text in words(app.markdown) if "**negation**" in text and "chance is" in text)
+    line = next(line for line in lines.splitlines() if "**negation**" in line)
+    return dict(zip(PROBED, re.findall(r"in (\d+) % of cases", line), strict=True))
+
+
+def of_run(run):
+    shown = cards(opened(run, "train", run=run.name))
+    sides = {BASE: run_scores.BASE, TUNED: run_scores.TUNED}
+    return {
+        **{name: shown[f"Test: {label}"] for name, label in sides.items()},
+        DEV: shown[f"Dev: {run_scores.TUNED}"],
+        **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
+    }
+
+
+def of_checkpoint(run):
+    """The dev score in the note of the card of the best checkpoint."""
+    notes = {card.label: card.delta for card in opened(run, "train", run=run.name).metric}
+    return {DEV: re.search(r"dev ([\d.]+)", notes["Best checkpoint"])[1]}
+
+
+def of_list(run):
+    frames = [one.value for one in opened(run, "replay").dataframe]
+    rows = {row["Run"]: row for frame in frames if "Dev, best" in frame.columns for row in frame.to_dict("records")}
+    return {name: f"{rows[run.name][column]:.2f}" for name, column in ((DEV, "Dev, best"), (TUNED, "Test"))}
+
+
+def of_results(run):
+    app = opened(run, "results", suite=filters.RUNS)
+    frame = app.dataframe[0].value
+    column = Path(run.status().facts.test).name
+    known = {row["model"]: row[column] for row in frame.to_dict("records")}
+    base, name = run.recipe().model, f"simcse on {sources.shown(run.recipe().model)}"
+    tuned = next(score for model, score in known.items() if model.startswith(name) and "probed" in model)
+    return {BASE: f"{known[base]:.2f}", TUNED: f"{tuned:.2f}"}
+
+
+def of_size(run):
+    chosen = {size_form.DIMENSIONS: "32", size_form.POOLINGS: ["mean"], size_form.STORED: ["float32"]}
+    app = opened(run, "size", chosen)
+    app.button(key=measured_sizes.START).click()
+    measured(app)
+    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}
+    return {BASE: rows["model default"], "mean of layer 1": rows["mean of layer 1"]}
+
+
+def of_plan(run, plan):
+    app = opened(run, "plans", plan=plan.name)
+    rows = app.dataframe[0].value.to_dict("records")
+    test = next(name for name in rows[0] if name.startswith("test ("))
+    return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][plan_output.GAIN].split(" ")[0]}
+
+
+def by_the_plan(told, run, plan):
+    found = json.loads(told("plan", plan.name, "--table", "--json"))
+    gap = found["rows"][0]["difference"][0]
+    return {
+        BASE: f"{found['base_rows'][0]['test']:.4f}",
+        "planned": f"{found['rows'][0]['test'][0]:.4f}",
+        "planned - base": f"{gap:+.4f}",
+    }
+
+
+def by_score(told, run):
+    rows = csv.DictReader(io.StringIO(told("score", run.recipe().model, "--sts", run.recipe().test, "--csv")))
+    scores = {row["layer & pooling"]: row["spearman"] for row in rows}
+    return {**scores, BASE: scores["mean of layer 2"]}
+
+
+def by_evaluate(told, run):
+    models = run.recipe().model, f"run:{run.name}"
+    found = json.loads(told("evaluate", *models, "--task", run.recipe().test, "--json"))
+    sides = (one["scores"]["model default"]["spearman"] for one in found)
+    return {name: f"{score:.4f}" for name, score in zip((BASE, TUNED), sides, strict=True)}
+
+
+def by_compare(told, run):
+    models = run.recipe().model, f"run:{run.name}"
+    found = json.loads(told("compare", *models, "--sts", run.recipe().test, "--json"))["verdict"]
+    return {BASE: f"{found['declared_base']:.4f}", TUNED: f"{found['exported']:.4f}"}
+
+
+def same(one, other):
+    """Whether two numbers are one, each rounded to the digits that it is shown with."""
+    digits = min(len(text.partition(".")[2]) for text in (one, other))
+    half = 0.5 * 10.0**-digits
+    apart = abs(float(one) - float(other))
+    return apart <= half + 1e-9 if one.partition(".")[2] != other.partition(".")[2] else apart < half
+
+
+def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
+    pages = [
+        of_start,
+        of_layers,
+        of_compare,
+        of_sentences,
+        of_verdicts,
+        of_run,
+        of_checkpoint,
+        of_list,
+        of_results,
+        of_size,
+    ]
+    found = {page.__name__: page(run) for page in pages}
+    found["of_plan"] = of_plan(run, plan)
+    found["by_the_plan"] = by_the_plan(told, run, plan)
+    found |= {command.__name__: command(told, run) for command in (by_score, by_evaluate, by_compare)}
+    shared = [
+        (name, (one, found[one][name]), (other, found[other][name]))
+        for one, other in combinations(found, 2)
+        for name in found[one].keys() & found[other].keys()
+    ]
+    assert {name for name, *_ in shared} >= {BASE, TUNED, DEV, *PROBED, *ALL_PROBED, "mean of layer 1", "planned"}
+    assert len(shared) > 60
+    assert [pair for pair in shared if not same(pair[1][1], pair[2][1])] == []
