@@ -45,7 +45,9 @@ def report(found: PlanTable) -> bytes:
     """The HTML file, of the table as it stands."""
     rows, told = plan_verdict.scored(found), plan_verdict.verdict(found)
     header, lines = plan_output.written(found)
-    body = [standalone.verdict(told.kind, told.word, told.detail)] if told is not None else []
+    body = []
+    if told is not None:
+        body.append(standalone.verdict(told.kind, ((told.word, True), (f": {told.detail}", False))))
     body.append(standalone.note(sets_in_words(found)))
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
