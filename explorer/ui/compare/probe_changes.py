@@ -39,7 +39,7 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
     }
     with headline.container():
         _headline(known["A"], known["B"])
-    st.plotly_chart(
+    picture_format.draw(
         probe_shares.shares_side_by_side(shares),
         key="probe shares",
         config=picture_format.config("probe-shares"),
