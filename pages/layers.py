@@ -25,7 +25,7 @@ pictures.show(shown.scores, metric, aggregate, shown.reading, shown.pairs)
 
 st.subheader(f"Cosine by human score: {shown.reading.title}")
 if shown.scores.is_measured(shown.reading):
-    st.plotly_chart(
+    picture_format.draw(
         cosine_boxes.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
         config=picture_format.config("layers"),
         alt=f"Cosines of {shown.reading.title} by human score.",

@@ -16,7 +16,7 @@ shown = side_scores.shown(choice)
 if shown is not None:
     encoder_summary.encoder(shown)
     st.subheader("Score by layer")
-    st.plotly_chart(
+    picture_format.draw(
         by_layer.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
         config=picture_format.config("by-layer"),
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",

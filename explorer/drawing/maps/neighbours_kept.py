@@ -31,7 +31,7 @@ def neighbours_kept(overlap: Overlap) -> go.Figure:
     )
     mean = float(overlap.kept.mean())
     draft.line(x=mean, color=ACCENT, width=3)
-    draft.note(f"mean {mean:.1f}", x=mean, y=1, yref="paper", yanchor="bottom", font={"color": ACCENT})
+    draft.note(f"mean {mean:.1f}", x=mean, y=1, yref="paper", yanchor="bottom")
     draft.x_axes(
         title=f"of {overlap.k} nearest neighbours in A, kept in B",
         range=[-0.6, overlap.k + 0.6],

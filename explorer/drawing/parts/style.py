@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from html import escape
 from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6", "last": "#CC79A7"}
@@ -19,13 +25,50 @@ DIFFERENCE_SCALE = ((0.0, "#7F3B08"), (0.5, "#DDDDDD"), (1.0, "#2D5A9E"))
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
 
+TEXT, AXIS_TITLE = 12, 14  # pixels, where a figure states no size
 
-def text_colours(values: NDArray[np.float64], low: float, high: float) -> list[str]:
-    """Black or white for each value, whichever has more contrast with its colour on the grid's scale."""
+
+def set_text(figure: go.Figure, ink: str, scale: float = 1.0) -> None:
+    """Write a figure in the colour `ink`, `scale` times as large; cells whose text has a colour keep it."""
+    layout = figure.layout.to_plotly_json()
+    changes: dict[str, Any] = {} if scale == 1 else _larger(figure, layout, scale)
+    changes["font"] = {"color": ink, **({"size": scale * TEXT} if scale != 1 else {})}
+    for axis in {"xaxis", "yaxis", *(name for name in layout if re.fullmatch(r"[xy]axis\d+", name))}:
+        tick = layout.get(axis, {}).get("tickfont", {}).get("size", TEXT)
+        # stated for each axis, because a template's colour of axes is stronger than that of the whole figure
+        changes[axis] = {
+            "tickfont": {"color": ink, **({"size": scale * tick} if scale != 1 else {})},
+            "title": {"font": {"color": ink, **({"size": scale * AXIS_TITLE} if scale != 1 else {})}},
+        }
+    figure.update_layout(changes)
+
+
+def _larger(figure: go.Figure, layout: dict[str, Any], scale: float) -> dict[str, Any]:
+    """What else of the layout grows with its text; the texts of traces and the notes are changed at once."""
+    figure.for_each_annotation(lambda note: note.update(font_size=scale * (note.font.size or TEXT)))
+    for trace in figure.data:
+        if "textfont" in trace and trace.textfont.size is not None:
+            trace.textfont.size = scale * trace.textfont.size
+    margin = layout.get("margin", {})
+    changes: dict[str, Any] = {
+        "legend": {"font": {"size": scale * TEXT}},
+        "hoverlabel": {"font": {"size": scale * TEXT}},
+        "margin": {side: round(scale * margin[side]) for side in ("t", "b") if side in margin},
+    }
+    if "height" in layout:
+        changes["height"] = layout["height"] + round((scale - 1) * (margin.get("t", 0) + margin.get("b", 0)))
+    return changes
+
+
+def text_colours(
+    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]] = GRID_SCALE
+) -> list[str]:
+    """Black or white for each value, whichever has more contrast with its colour on a scale."""
     from plotly.colors import sample_colorscale
 
-    shares = np.nan_to_num((values.ravel() - low) / max(high - low, 1e-9))
-    backgrounds = sample_colorscale(GRID_SCALE, shares.tolist(), colortype="tuple")
+    shares = np.clip(np.nan_to_num((values.ravel() - low) / max(high - low, 1e-9)), 0, 1)
+    listed = scale if isinstance(scale, str) else [list(stop) for stop in scale]  # of tuples it makes nothing
+    backgrounds = sample_colorscale(listed, shares.tolist(), colortype="tuple")
     return ["#000000" if _luminance(rgb) > EVEN else "#ffffff" for rgb in backgrounds]
 
 

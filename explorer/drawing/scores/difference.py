@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import DIFFERENCE_SCALE, QUIET
+from explorer.drawing.parts.style import DIFFERENCE_SCALE, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
@@ -47,22 +47,15 @@ def _cells(differences: Interval, notes: list[str], widest: float) -> Cells:
     return Cells(
         heat=np.where(sure, values, np.nan),
         texts=[NO_SCORE if np.isnan(value) else f"{value:+.2f}" for value in values.flat],
+        # a hollow cell, and one without a number, has the text of the page
         text_colours=[
-            _text_colour(value, bool(is_sure), widest) for value, is_sure in zip(values.flat, sure.flat, strict=True)
+            colour if is_sure else None
+            for colour, is_sure in zip(text_colours(values, -widest, widest, DIFFERENCE_SCALE), sure.flat, strict=True)
         ],
         notes=notes,
         missing=missing,
         framed=~missing & ~sure,
     )
-
-
-def _text_colour(value: float, is_sure: bool, widest: float) -> str | None:
-    """Black or white on a colour, grey for no number; a hollow cell has the text of the page."""
-    if np.isnan(value):
-        return QUIET
-    if not is_sure:
-        return None
-    return "#ffffff" if abs(value) > 0.5 * widest else "#000000"
 
 
 def _one_cell(own: Interval) -> Interval:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, text_colours
+from explorer.drawing.parts.style import GRID_SCALE, hover_text, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading, Row, pair_name
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
@@ -47,7 +47,7 @@ def _cells(table: NDArray[np.float64], notes: list[str], scale: Scale) -> Cells:
         heat=table,
         texts=[_number(score) for score in table.flat],
         text_colours=[
-            QUIET if is_missing else colour
+            None if is_missing else colour
             for is_missing, colour in zip(missing.flat, text_colours(table, scale.low, scale.high), strict=True)
         ],
         notes=notes,

@@ -46,7 +46,6 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             name=name,
             text=[str(layer) for layer in range(len(side.layers))],
             textposition="top center" if name == "A" else "bottom center",
-            textfont={"color": colour},
             line={"color": colour, "width": 1.5},
             marker={"size": 8},
             hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"

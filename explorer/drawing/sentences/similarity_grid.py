@@ -91,12 +91,7 @@ def _square(
     )
     _add_points(draft, shown, order, spelled)
     if count <= WRITTEN:
-        colours = (
-            text_colours(np.clip(shown.astype(np.float64), *span), *span)
-            if scale == GRID_SCALE
-            else _on_change(shown, span[1])
-        )
-        _write(draft, shown, spelled, colours)
+        _write(draft, shown, spelled, text_colours(shown.astype(np.float64), *span, scale))
     _add_frame(draft, order, chosen)
     named = _label(draft, sentences, order)
     return draft.figure(430, margin={"r": 4, "t": 24, "b": 44}, hoverdistance=-1, showlegend=False, **named)
@@ -182,8 +177,3 @@ def _add_frame(draft: Draft, order: NDArray[np.intp], chosen: tuple[int, int]) -
             y1=row + half,
             line={"color": ACCENT, "width": 3},
         )
-
-
-def _on_change(values: NDArray[np.float32], reach: float) -> list[str]:
-    """Black or white text for each value: the ends of the scale of differences are dark."""
-    return ["#ffffff" if abs(value) > 0.5 * reach else "#000000" for value in values.flat]

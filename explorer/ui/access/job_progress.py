@@ -31,7 +31,7 @@ def progress_of(job: Job) -> None:
 def _fetch_the_code_of_figures(job: Job) -> None:
     """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
     if st.session_state.setdefault(_FIRST, job.key) == job.key:
-        empty = {"data": [{"type": "scatter"}]}
+        empty = {"data": [{"type": "scatter"}], "layout": {axis: {"visible": False} for axis in ("xaxis", "yaxis")}}
         st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
 
 

@@ -81,7 +81,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
         for column, measure in zip(st.columns(3, gap="small"), MEASURES[start : start + 3], strict=False):
             with column:
                 st.markdown(f"**{measure.name[0].upper()}{measure.name[1:]}**", help=measure.meaning)
-                st.plotly_chart(
+                picture_format.draw(
                     drawn.measure_by_layer(geometry, measure),
                     config=picture_format.config(measure.name.replace(" ", "-")),
                     alt=f"{measure.name} by layer. {measure.meaning} The table below has the numbers.",
@@ -100,7 +100,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
             + " The arrow points from A to B, at the chosen layers & poolings."
             * (len(geometry.sides) > 1),
         )
-        st.plotly_chart(
+        picture_format.draw(
             drawn.alignment_by_uniformity(geometry),
             config=picture_format.config("alignment-uniformity"),
             alt="Each layer by its uniformity and alignment. The table below has the numbers.",
@@ -112,7 +112,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
 def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
     if geometry.alike:
         st.markdown("**Drift by layer**", help=HOW_TO_READ)
-        st.plotly_chart(
+        picture_format.draw(
             drawn.drift_by_layer(geometry, differences),
             config=picture_format.config("drift"),
             alt="CKA, shift and the score difference by layer. The table below has the numbers.",

@@ -37,7 +37,7 @@ def grids(compared: Compared) -> None:
         with column:
             st.subheader(f"{name}: every layer & pooling")
             key = f"grid of {name}"
-            st.plotly_chart(
+            picture_format.draw(
                 grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
                 key=key,
                 on_select=lambda key=key, name=name, scores=scores: _choose_clicked(key, name, scores),
@@ -61,7 +61,7 @@ def _differences(compared: Compared) -> None:
     if differences.grid is None:
         st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
         return
-    st.plotly_chart(
+    picture_format.draw(
         difference.difference_grid(comparison, differences.grid, differences.own),
         key="grid of differences",
         on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one),
@@ -87,7 +87,7 @@ def lines(compared: Compared) -> str:
     with left:
         st.subheader("By layer")
         pooling = pooling_control(comparison.one, comparison.other)
-        st.plotly_chart(
+        picture_format.draw(
             compared_lines.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=picture_format.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
@@ -95,7 +95,7 @@ def lines(compared: Compared) -> str:
     with right:
         st.subheader("Cosines by gold score")
         bins = comparison.gold_bins()
-        st.plotly_chart(
+        picture_format.draw(
             grade_histograms.cosines_by_gold(bins),
             config=picture_format.config("cosines"),
             alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "

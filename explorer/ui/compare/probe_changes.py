@@ -65,7 +65,7 @@ def bars(compared: Compared, changes: ProbeChanges) -> None:
         shares = (change.before, change.after) if compared.after == 1 else (change.after, change.before)
         for side, share in zip("AB", shares, strict=True):
             sides[side][change.name] = share.value
-    st.plotly_chart(
+    picture_format.draw(
         probe_shares.shares_side_by_side(sides),
         key="probe shares",
         config=picture_format.config("probe-shares"),

@@ -15,7 +15,7 @@ from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
 from explorer.ui.frame.page_list import PAGES, named
-from explorer.ui.widgets import late_clicks
+from explorer.ui.widgets import late_clicks, picture_format
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -30,6 +30,7 @@ _LOOK = """<style>
 [data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.5rem 0 0.25rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
+[data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] * { color: inherit !important; }
 .js-plotly-plot .hoverlayer .hovertext text { fill: currentColor !important; }
 </style>"""
 NAME = "Strata"
@@ -70,7 +71,7 @@ def enter() -> None:
         _opened()
         st.rerun()
     page = named(st.session_state[_ADDRESS])
-    st.html(_LOOK)
+    st.html(f"{_LOOK}<style>{picture_format.FOLLOWS}</style>")
     presentation.look()
     st.title(NAME if page is PAGES[0] else page.title)
     st.caption(page.purpose)

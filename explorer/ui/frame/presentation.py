@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 KEY = "p"
+TEXT = 1.5
 _ON = "_presenting"
 _LOOK = """<style>
 html { font-size: 21px !important; }
@@ -29,6 +30,11 @@ def look() -> None:
     """The look of a page while the mode is on."""
     if st.session_state.get(_ON):
         st.html(_LOOK)
+
+
+def text_scale() -> float:
+    """How many times larger than usual the text of figures is."""
+    return TEXT if st.session_state.get(_ON) else 1.0
 
 
 def _turn() -> None:

@@ -62,7 +62,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
     with left:
         layer, head = _overview(attention, by)
     with right:
-        st.plotly_chart(
+        picture_format.draw(
             drawn.token_by_token(attention, layer, head),
             key="one head",
             config=picture_format.config("self-attention"),
@@ -82,7 +82,7 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     values = measured.tokens_looked_at(attention.weights)
     if by == SPECIAL:
         values = measured.share_of(attention.weights, attention.special)
-    st.plotly_chart(
+    picture_format.draw(
         drawn.every_head(values, by, (layer, head)),
         key=OVERVIEW,
         on_select=lambda: _choose_clicked(count),

@@ -36,7 +36,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     pair = cached_attention.pair_layers(found, *sentences, choice.settings)
     messages.told_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader(TITLE)
-    st.plotly_chart(
+    picture_format.draw(
         pair_curves.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
         config=picture_format.config("pair-by-layer"),

@@ -47,7 +47,7 @@ def show(found: Found, heard: Listening) -> None:
     if path is None:
         st.caption(OLD.format(messages.plain(run.name)))
         return
-    st.plotly_chart(
+    picture_format.draw(
         layer_weights.path(path.steps, path.weights, heard.layers, path.best),
         key=f"path {run.name}",
         config=picture_format.config("listening-path"),

@@ -120,7 +120,7 @@ def _heatmaps(
             with columns[place]:
                 # one line each, so that the figures align; the boxes above show the whole sentences
                 st.markdown(f"“{messages.plain(messages.shortened(sentence, 36))}”")
-                st.plotly_chart(
+                picture_format.draw(
                     layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
                     key=f"asking {model.folder} {place}",
                     config=picture_format.config("listening"),
@@ -132,7 +132,7 @@ def _heatmaps(
 
 def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: LayerScores | None, pairs: str) -> None:
     by_pooling = {} if scores is None else _scores(heard, scores)
-    st.plotly_chart(
+    picture_format.draw(
         layer_weights.listened_and_scored(heard.by_layer, heard.layers, sentences, by_pooling),
         key=f"listened {found.folder}",
         config=picture_format.config("listening"),

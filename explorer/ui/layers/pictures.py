@@ -38,7 +38,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
     left, right = st.columns([2, 3], gap="medium")
     with left:
         st.subheader("Every layer & pooling")
-        st.plotly_chart(
+        picture_format.draw(
             grid.layer_by_pooling(scores, metric, aggregate, reading),
             key=GRID,
             on_select=lambda: _choose_clicked(scores),
@@ -55,7 +55,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
             st.caption(scores.told_not_measured)
     with right:
         st.subheader("By layer")
-        st.plotly_chart(
+        picture_format.draw(
             by_layer.score_by_layer(scores, metric, aggregate, reading),
             config=picture_format.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",

@@ -95,11 +95,11 @@ def _one_map(
     alt = f"{mapped.maps.kind} of {len(places):,} sentences in {name}, coloured by {colour.name}."
     if places.shape[1] == 3:
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
-        st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
+        picture_format.draw(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
     names = [(one.name, one.middle(places)) for one in _clusters(mapped)]
     figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name), names)
-    st.plotly_chart(
+    picture_format.draw(
         # a new revision even for the same selection: otherwise the lasso's outline stays
         figure.update_layout(uirevision=selection.times(name)),
         key=key,

@@ -98,7 +98,7 @@ def _by_layer(pairs: Pairs) -> None:
         default=AS_CHOSEN,
         key="pair_pooling",
     )
-    st.plotly_chart(
+    picture_format.draw(
         pair_curves.side_by_side(
             {
                 name: (pair.by_layer, _pooling(pair) if chosen == AS_CHOSEN else chosen, _layers(pair))
@@ -125,7 +125,7 @@ def _shares(pairs: Pairs) -> None:
     st.markdown("**Contribution of each token to the cosine**")
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
     for figure in _apart(known):
-        st.plotly_chart(
+        picture_format.draw(
             token_grid.token_shares(figure),
             key=f"shares {' '.join(figure)}",
             config=picture_format.config("pair"),
@@ -198,7 +198,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 st.info(NO_SUCH_LAYER.format(name, chosen, len(pair.cosines) - 1), icon=":material/block:")
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
-            st.plotly_chart(
+            picture_format.draw(
                 token_grid.token_by_token(pair, there[name], span),
                 key=f"tokens {name}",
                 config=picture_format.config("pair"),

@@ -61,7 +61,7 @@ def _figure(name: str, rows: list[Scored]) -> None:
 
     marks = plan_report.marks(rows)
     st.subheader("Score against cost")
-    st.plotly_chart(
+    picture_format.draw(
         score_by_cost(marks),
         config=picture_format.config(f"plan-{downloads.file_name(name)}"),
         alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",

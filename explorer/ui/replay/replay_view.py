@@ -136,7 +136,7 @@ def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> No
         step_map.show(run, evaluations, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("Embedding geometry")
-        st.plotly_chart(
+        picture_format.draw(
             step_pictures.alignment_and_uniformity(evaluations, at),
             key="alignment and uniformity",
             config=picture_format.config("replay"),
@@ -148,7 +148,7 @@ def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> No
             "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
     status = run.status()
-    st.plotly_chart(
+    picture_format.draw(
         metric_curves.dev_scores(
             evaluations,
             status.base,

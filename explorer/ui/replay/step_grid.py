@@ -180,7 +180,7 @@ def _beside_each_other(
         )
     with columns[1]:
         st.markdown(f"**Change since step {first}**")
-        st.plotly_chart(
+        picture_format.draw(
             difference.difference_grid(
                 Comparison(scores[0], scores[at], reading, reading),
                 changed[at].grid,
@@ -198,7 +198,7 @@ def _beside_each_other(
     since = [change.of(reading, scores[0]) for change in changed]
     with columns[2]:
         st.markdown(f"**{reading.title}**")
-        st.plotly_chart(
+        picture_format.draw(
             step_pictures.score_by_step(kept.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=picture_format.config("replay-reading"),
@@ -217,7 +217,7 @@ def _beside_each_other(
 def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, span: grid.Span | None) -> int:
     """Draw the grid and return its height."""
     figure = grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True)
-    st.plotly_chart(
+    picture_format.draw(
         figure,
         key=GRID,
         on_select=lambda: _choose_clicked(GRID, scores),

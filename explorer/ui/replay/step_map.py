@@ -46,7 +46,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
             if places is None:
                 return
             kind, told, travel = "UMAP", _told_of_umap(travel), replace(travel, places=places)
-    st.plotly_chart(
+    picture_format.draw(
         step_pictures.places(travel, sentences, at),
         key="replayed map",
         config=picture_format.config("replay"),

@@ -37,7 +37,7 @@ def show(chosen: Chosen) -> None:
     if not tasks:
         st.info(f"No task was scored under {pooling}.", icon=":material/block:")
         return
-    st.plotly_chart(
+    picture_format.draw(
         scores_by_layer(tasks),
         config=picture_format.config("results by layer"),
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",

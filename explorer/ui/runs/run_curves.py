@@ -38,7 +38,7 @@ def figures(run: Run, status: Status) -> None:
         reading = status.facts.reading or ""
         measure = status.facts.measure_of("dev")
         st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
-        st.plotly_chart(
+        picture_format.draw(
             metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
             key=f"dev {run.name}",
             config=picture_format.config("run"),
@@ -48,7 +48,7 @@ def figures(run: Run, status: Status) -> None:
             st.caption(ROUNDED)
     with right:
         st.markdown("**Loss**, each step and smoothed")
-        st.plotly_chart(
+        picture_format.draw(
             metric_curves.losses(lines, total),
             key=f"loss {run.name}",
             config=picture_format.config("run"),
@@ -66,7 +66,7 @@ def figures(run: Run, status: Status) -> None:
             "better; near 1 is collapse). Alignment and uniformity (Wang and Isola 2020) on the dev set: lower is "
             "better for both."
         )
-        st.plotly_chart(
+        picture_format.draw(
             metric_curves.geometry(lines, total),
             key=f"geometry {run.name}",
             config=picture_format.config("run"),

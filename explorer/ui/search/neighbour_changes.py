@@ -50,7 +50,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
     messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True, help=every)
     messages.number(cards, NONE_KEPT, _sentences(int(counts[0])), border=True, help=none)
-    st.plotly_chart(
+    picture_format.draw(
         neighbours_kept(found),
         config=picture_format.config("neighbours"),
         alt="Number of sentences by number of neighbours kept. The download lists every sentence.",

@@ -28,7 +28,7 @@ def show(sides: tuple[Reader, ...]) -> None:
     one, other = known["A"], known.get("B")
     st.markdown(" · ".join(side.title for side in sides))
     _headline(known)
-    st.plotly_chart(
+    picture_format.draw(
         probe_bars.packs_side_by_side(known),
         key="probes",
         config=picture_format.config("probes"),

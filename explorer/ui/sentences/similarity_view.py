@@ -88,7 +88,7 @@ def _order(
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
     st.markdown(title)
-    st.plotly_chart(
+    picture_format.draw(
         figure,
         key=title,
         on_select=partial(_choose_clicked, title, sentences),

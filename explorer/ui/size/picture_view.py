@@ -27,7 +27,7 @@ def show(picture: Picture) -> None:
     cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=HELP)
     points = picture.points
     numbers = {point: number for number, point in enumerate(points)}
-    st.plotly_chart(
+    picture_format.draw(
         size_quality(
             [_mark(picture, point, number, cost) for point, number in numbers.items()],
             [numbers[point] for point in front(points, [cost])],

@@ -1,14 +1,25 @@
-"""Choose the format in which figures are saved."""
+"""Draw a figure with text that can be read, and choose the format in which figures are saved."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from explorer.drawing.parts import style
+from explorer.ui.frame import presentation
 from explorer.ui.widgets import segments
 
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
 FORMATS = ("SVG", "PNG")
+_INK = {"light": "#0c1619", "dark": "#e4eced"}  # of figures, as of other text (.streamlit/config.toml)
+# the rules by which a figure that was drawn in one theme can be read in the other
+FOLLOWS = "\n".join(
+    f'.js-plotly-plot text[style*="fill: rgb({red}, {green}, {blue})"] {{ fill: currentColor !important; }}'
+    for red, green, blue in (bytes.fromhex(ink.removeprefix("#")) for ink in _INK.values())
+)
 
 
 def control() -> None:
@@ -27,3 +38,13 @@ def config(name: str) -> dict[str, Any]:
     chosen: str = st.session_state["pictures"] or FORMATS[0]  # none in a link with an empty value
     options = {"format": chosen.lower(), "filename": f"strata-{name}"} | ({"scale": 2} if chosen == "PNG" else {})
     return {"displaylogo": False, "toImageButtonOptions": options}
+
+
+def draw(figure: Figure, **arguments: Any) -> None:
+    """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
+
+    Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
+    changes later, `FOLLOWS` corrects it.
+    """
+    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], presentation.text_scale())
+    st.plotly_chart(figure, **arguments)

@@ -5,7 +5,7 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from explorer.data import sample
-from explorer.drawing.parts.style import ACCENT, GRID_SCALE, QUIET, _luminance, hover_text, text_colours
+from explorer.drawing.parts.style import ACCENT, GRID_SCALE, _luminance, hover_text, text_colours
 from explorer.drawing.scores.by_layer import score_by_layer
 from explorer.drawing.scores.cosine_boxes import cosine_by_gold
 from explorer.drawing.scores.grid import layer_by_pooling
@@ -22,15 +22,22 @@ def chosen_frame(figure):
     return frame
 
 
+def points(figure):
+    """The traces that answer clicks: cells with a number, cells without, and last the model default."""
+    return [trace for trace in figure.data if trace.type == "scatter"]
+
+
 def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
     *grid, own = (np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap")
     assert own.tolist() == [[bundled_scores.own_score()]]
     drawn = np.concatenate(grid)
     assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
-    cells, of_own = (trace for trace in figure.data if trace.type == "scatter")
+    *cells, of_own = points(figure)
     assert set(of_own.customdata) == {len(readings(6))}, "it answers clicks as the cell behind the last"
-    for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.hovertext, strict=True):
+    answers = [one for trace in cells for one in zip(trace.customdata, trace.x, trace.y, trace.hovertext, strict=True)]
+    assert sorted(place for place, *_ in answers) == list(range(len(readings(6))))
+    for place, x, y, text in answers:
         reading = readings(6)[place]
         row, column = bundled_scores.place(reading)
         assert (x, round(y - 0.01)) == (column, row)
@@ -40,38 +47,40 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
 def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
     assert figure.layout.yaxis.ticktext[-1] == "default"
-    _, number = (trace for trace in figure.data if trace.type == "scatter")
+    *_, number = points(figure)
     assert [text for text in number.text if text] == [f"{bundled_scores.own_score():.2f}"]
     assert {figure.layout.yaxis.tickvals[-1]} == set(number.y) == {max(figure.layout.yaxis.tickvals)}
     frame = chosen_frame(layer_by_pooling(bundled_scores, "Spearman", "all", OWN))
     assert frame.y0 < number.y[0] < frame.y1
     assert score_by_layer(bundled_scores, "Spearman", "all", OWN).data
     without = layer_by_pooling(replace(bundled_scores, own=None), "Spearman", "all", chosen)
-    assert len([trace for trace in without.data if trace.type == "scatter"]) == 1
+    assert len(points(without)) == len(points(figure)) - 1
     assert max(without.layout.yaxis.tickvals) < number.y[0]
 
 
 def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
-    cells, _ = (trace for trace in figure.data if trace.type == "scatter")
-    last = cells.hovertext[readings(6).index(parse("mean of layer 6", 6))]
+    cells, *_ = points(figure)
+    last = cells.hovertext[list(cells.customdata).index(readings(6).index(parse("mean of layer 6", 6)))]
     for metric in ("Spearman", "Pearson"):
         for way in ("all", "mean", "wmean"):
             score = bundled_scores.score(parse("mean of layer 6", 6), metric, way)
             assert f"{metric} ({way}): {score:.2f}" in last
 
 
-def test_a_cell_without_a_score_says_so_in_grey_and_why_on_hover(bundled_scores, chosen):
+def test_a_cell_without_a_score_says_so_in_the_colour_of_the_page_and_why_on_hover(bundled_scores, chosen):
     lost = bundled_scores.cosines.copy()
     lost[3, 0] = np.nan
     scores = replace(bundled_scores, cosines=lost, precision="bfloat16", own=np.full_like(bundled_scores.own, np.nan))
     figure = layer_by_pooling(scores, "Spearman", "all", chosen)
-    cells, own = (trace for trace in figure.data if trace.type == "scatter")
+    scored, unscored, own = points(figure)
     missing = {readings(6).index(parse(title, 6)) for title in ("cls of layer 0", "cls of layer 3")}
-    for place, (text, colour) in enumerate(zip(cells.text, cells.textfont.color, strict=True)):
-        assert ((text, colour) == ("n/a", QUIET)) == (place in missing)
-    assert list(cells.customdata) == list(range(len(readings(6)))), "every cell can be clicked"
-    first, third = (cells.hovertext[place] for place in sorted(missing))
+    assert set(unscored.customdata) == missing
+    assert set(unscored.text) == {"n/a"}
+    assert unscored.textfont.color is None
+    assert "n/a" not in scored.text
+    assert set(scored.customdata) | missing == set(range(len(readings(6)))), "every cell can be clicked"
+    first, third = unscored.hovertext
     assert "every [CLS] of layer 0 is the same vector" in first
     assert "not measurable in bfloat16" in third
     assert "n/a" in own.text
