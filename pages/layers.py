@@ -3,12 +3,11 @@
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.drawing.scores import cosine_boxes
 from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layers import best_layer, pictures, score_downloads
-from explorer.ui.widgets import picture_format, score_options
+from explorer.ui.layers import best_layer, cosines_view, pictures, score_downloads
+from explorer.ui.widgets import score_options
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -21,21 +20,13 @@ pictures.tell_silent(shown.scores, aggregate)
 best_layer.headline(shown, choice, metric, aggregate)
 pictures.show(shown.scores, metric, aggregate, shown.reading)
 st.caption(
-    f"The grid shows all {len(shown.pairs):,} pairs of {messages.plain(shown.pairs.name)}. Click a cell to choose its "
-    "layer & pooling for every page, or choose in the sidebar; the address remembers it."
+    f"The grid shows all {len(shown.pairs):,} {shown.scores.items_named[1]} of {messages.plain(shown.pairs.name)}. "
+    "Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address remembers it."
 )
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
-
-st.subheader(f"Cosine by human score: {shown.reading.title}")
-if shown.scores.is_measured(shown.reading):
-    st.plotly_chart(
-        cosine_boxes.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
-        config=picture_format.config("layers"),
-        alt=f"Cosines of {shown.reading.title} by human score.",
-    )
-else:
-    st.info(f"{shown.reading.title} is {shown.scores.why_not_measured(shown.reading)}.", icon=":material/block:")
+if shown.graded is not None:
+    cosines_view.show(shown, shown.graded)
 
 st.subheader("Export")
 score_downloads.offer(shown, metric, aggregate)

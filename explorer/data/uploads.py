@@ -14,6 +14,7 @@ from explorer.errors import UnreadableFile
 from explorer.places import cache_folder, free_start, is_utf8, kept, write_whole
 
 _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
+_LABEL = re.compile(r" \([0-9a-f]{8,64}\)$")
 
 
 def keep(name: str, data: bytes) -> str:
@@ -53,6 +54,11 @@ def label(source: str) -> str:
     """`mine.txt (1a2b3c4d)`, which distinguishes uploads of one name; any other source unchanged."""
     kept = _match(source)
     return f"{kept[2]} ({kept[1]})" if kept else source
+
+
+def located(source: str) -> str:
+    """The path of the uploaded file with this label; any other source unchanged."""
+    return next((path for path in paths() if label(path) == source), source) if _LABEL.search(source) else source
 
 
 def _digest_of(path: Path) -> str | None:

@@ -29,6 +29,7 @@ class Judge(ABC):
     texts: tuple[str, ...]  # what is encoded, each text once
     sentences: tuple[str, ...]  # the same without prompts
     measure: str  # the name of the score
+    items_named: tuple[str, str] = ("pair", "pairs")  # one item, and several
     before: Judge | None = None  # how the base is judged as it is used, if not in the same way
 
     @abstractmethod
@@ -38,6 +39,13 @@ class Judge(ABC):
     @abstractmethod
     def items(self, vectors: Tensor) -> Floats:
         """What each item gets from the vectors (text, width)."""
+
+    def detailed(self, vectors: Tensor) -> tuple[dict[str, Floats], Floats | None]:
+        """What each item gets by every measure of the set, the main one first, and the rank of its right answer.
+
+        A rank is NaN if the answer is not found; there are none of a set that ranks nothing.
+        """
+        return {self.measure: self.items(vectors)}, None
 
     @abstractmethod
     def score(self, items: Floats, precision: str = "float32") -> float:

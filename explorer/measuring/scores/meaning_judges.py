@@ -28,6 +28,7 @@ class TripletJudge(Judge):
     """
 
     measure = ACCURACY
+    items_named = "triplet", "triplets"
 
     def __init__(self, triplets: Triplets) -> None:
         self.name, self.digest = triplets.name, triplets.digest

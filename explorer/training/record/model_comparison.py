@@ -10,14 +10,14 @@ from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, j
 from explorer.training.record.tuned_pair import tuning
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.kinds import NamedSet
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
 
 
 def verdict_on(
     found: tuple[Found, Found],
-    pairs: GradedPairs,
+    pairs: NamedSet,
     comparison: Comparison,
     ways: tuple[str, str],
     difference: Callable[[Comparison], Interval],

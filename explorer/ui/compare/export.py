@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.comparing.comparison_tables import cell_rows
 from explorer.measuring.comparing.dev_picking import Pick
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.table_cells import Rows
 from explorer.ui.compare import report_button
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
@@ -16,9 +18,14 @@ def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geome
     """The table as a file, and the report once its geometry is computed."""
     st.subheader("Export")
     one, other = compared.sides
+    if one.graded is None:
+        rows = cell_rows(compared.comparison, compared.differences, *compared.ways)
+        _table(rows, compared.stem)
+        st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
+        return
     findings = Findings(
         (one.found, other.found),
-        one.pairs,
+        one.graded,
         compared.comparison,
         compared.differences,
         *compared.ways,
@@ -26,11 +33,15 @@ def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geome
         picked=pick,
         of_models=compared.verdict,
     )
-    rows = findings.cells()
-    if rows:
-        st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
-        downloads.rows(rows, compared.stem, "Table (CSV)")
+    _table(findings.cells(), compared.stem)
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")
     else:
         report_button.offer(findings, compared.sides, pooling, compared.choices[0].settings)
+
+
+def _table(rows: Rows, stem: str) -> None:
+    """All common cells; nothing if there are none."""
+    if rows:
+        st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
+        downloads.rows(rows, stem, "Table (CSV)")

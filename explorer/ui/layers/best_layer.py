@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
+from explorer.data.evaluation_items import items_of
 from explorer.data.graded import sets, user_sets
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import NamedSet
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.evaluating.item_scores import ItemScores
+from explorer.evaluating.tasks.layer_choice import LEAST, half
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
@@ -25,7 +28,7 @@ from explorer.ui.widgets import score_options
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
 VERDICT = "**Best layer & pooling: {}**"
-DIFFERENCES = "Differences are on {} ({:,} pairs)"
+DIFFERENCES = "Differences are on {} ({:,} {})"
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -36,9 +39,21 @@ INFLATED = (
 class Split:
     """A dev set or a test set with its scores."""
 
-    pairs: GradedPairs
+    pairs: NamedSet
     scores: LayerScores
     measured: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Half:
+    """Half of a set: its name, what identifies it, and the number of its items."""
+
+    name: str
+    digest: str
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
 
 def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
@@ -46,7 +61,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     splits = _dev_and_test(shown, choice)
     if splits is None:
         _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
-        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} pairs.")
+        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} {shown.scores.items_named[1]}.")
         _inflated(choice.sts)
         return
     dev, test = splits
@@ -61,12 +76,15 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     else:
         _verdict(chosen, dev, test)
     best = None if chosen is None else chosen.best
+    several = test.scores.items_named[1]
     _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
-    _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} pairs of {messages.plain(test.pairs.name)}.")
+    _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} {several} of {messages.plain(test.pairs.name)}.")
 
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
+    if isinstance(shown.scores, ItemScores):
+        return _halves_of_items(shown)
     names = sets.dev_and_test(choice.sts)
     if names is None:
         return None
@@ -89,14 +107,32 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
         return None
     name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
     whole = shown if name == choice.sts else side_scores.shown(replace(choice, sts=name))
-    if whole is None:
+    if whole is None or whole.graded is None:
         return None
+    rows_of = whole.graded.rows_of
     dev, test = map(cached_text.graded_pairs, names)
     first, second = (
-        Split(half, whole.scores.of_pairs(whole.pairs.rows_of(half)), (*whole.measured, half.digest))
-        for half in (dev, test)
+        Split(one, whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest)) for one in (dev, test)
     )
     return first, second
+
+
+def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
+    """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
+    texts = items_of(shown.pairs)
+    first = half(texts)
+    if min(first.sum(), (~first).sum()) < LEAST:
+        return None
+    names = f"one half of {shown.pairs.name}", "the other half"
+    dev, test = (
+        Split(
+            Half(name, f"{shown.pairs.digest} {name}", len(rows)),
+            shown.scores.of_pairs(rows),
+            (*shown.measured, name),
+        )
+        for name, rows in zip(names, (np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()), strict=True)
+    )
+    return dev, test
 
 
 def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
@@ -113,10 +149,11 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
         box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
     box(f"{sentence}.", icon=icon)
     second = "" if chosen.runner_up is None else f" Second best: {chosen.runner_up.title}."
+    several = test.scores.items_named[1]
     st.caption(
-        f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
+        f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} {several}, "
         f"{score_options.told(chosen.dev_score)}).{second} "
-        f"{DIFFERENCES.format(messages.plain(test.pairs.name), len(test.pairs))}, with "
+        f"{DIFFERENCES.format(messages.plain(test.pairs.name), len(test.pairs), several)}, with "
         f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
     )
 

@@ -20,7 +20,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import speed, tables
-from explorer.studies.size.evaluation import evaluated_on, judge_for
+from explorer.evaluating.judges import evaluated_on, judge_for
 from explorer.studies.size.export import export
 from explorer.studies.size.picture import besides, picture
 from explorer.studies.size.points import Wanted

@@ -1,0 +1,78 @@
+"""List the queries, triplets or labelled rows that improved and those that got worse, with ranks before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from explorer.data.evaluation_items import columns_of
+from explorer.evaluating.item_scores import ItemScores
+from explorer.measuring.comparing.item_changes import ItemChanges
+from explorer.ui import messages
+from explorer.ui.compare.compared import Compared
+from explorer.ui.messages import shortened
+from explorer.ui.widgets import downloads
+
+SHOWN = 5  # items of either kind; the table has all
+LONGEST = 240  # characters of a text
+NO_SCORE = "A side has no score here, so {} cannot be compared one by one. Choose another layer & pooling."
+
+
+def show(compared: Compared) -> None:
+    """Both lists, most changed first, and the table of all items; nothing of scored pairs, whose lists are others."""
+    sides = compared.about.one, compared.about.other
+    before, after = (sides[1 - compared.after], sides[compared.after])
+    if not isinstance(before, ItemScores) or not isinstance(after, ItemScores):
+        return
+    one, several = before.items_named
+    st.subheader(f"{several.capitalize()} that improved and got worse")
+    found = _changes(compared, before, after)
+    if not np.isfinite(found.gaps).all():
+        st.info(NO_SCORE.format(several), icon=":material/block:")
+        return
+    better, worse, same = found.counts
+    st.caption(
+        f"{len(found.gaps):,} {several} of {messages.plain(compared.sides[0].pairs.name)}: {better:,} improved, "
+        f"{worse:,} got worse, {same:,} did not change."
+        + " Rank: the place of the right passage among all passages; 1 is right."
+        * (found.ranks is not None)
+    )
+    columns = st.columns(2, gap="medium")
+    for column, title, icon, improved in (
+        (columns[0], "Improved", ":material/trending_up:", True),
+        (columns[1], "Got worse", ":material/trending_down:", False),
+    ):
+        with column:
+            st.markdown(f"**{icon} {title}**")
+            items = found.changed(improved=improved)[:SHOWN]
+            if not items:
+                st.markdown(f"No {one}.")
+            for item in items:
+                _item(found, item, compared.ways[0])
+    rows = found.rows(compared.ways[0])
+    with st.expander(f"All {several}", icon=":material/table_rows:"):
+        st.dataframe(rows, hide_index=True, height=38 * min(12, len(rows) + 1), placeholder=messages.MISSING)
+    downloads.rows(rows, f"{compared.stem} {several}", f"All {several} (CSV)")
+
+
+def _changes(compared: Compared, before: ItemScores, after: ItemScores) -> ItemChanges:
+    metric = compared.ways[0]
+    readings = compared.about.one_reading, compared.about.other_reading
+    base, tuned = readings[1 - compared.after], readings[compared.after]
+    ranks = before.ranks_of(base), after.ranks_of(tuned)
+    return ItemChanges(
+        {column.heading: column.cells for column in columns_of(compared.sides[0].pairs)},
+        before.items_of(base, metric),
+        after.items_of(tuned, metric),
+        None if ranks[0] is None or ranks[1] is None else (ranks[0], ranks[1]),
+    )
+
+
+def _item(found: ItemChanges, item: int, measure: str) -> None:
+    """The texts of an item as they are, and what changed below them."""
+    with st.container(border=True, gap="small"):
+        for heading, cells in found.texts.items():
+            st.caption(heading)
+            st.text(shortened(cells[item], LONGEST))
+        score = f"{measure} {100 * found.before[item]:.1f} → {100 * found.after[item]:.1f}"
+        st.markdown(" · ".join(filter(None, [f"**{told}**" if (told := found.told_ranks(item)) else "", score])))
