@@ -9,6 +9,7 @@ from explorer.data.kinds import GradedPairs, Labelled, Triplets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 
+LABEL = "label"
 Items = RetrievalSet | Triplets | LabelledSet | GradedPairs | ProbePairs
 
 
@@ -36,6 +37,11 @@ def columns_of(given: Items) -> tuple[Column, ...]:
     return Column("first", given.first), Column("second", given.second)
 
 
+def texts_in(given: Items) -> tuple[Column, ...]:
+    """The columns that hold texts: all but the labels."""
+    return tuple(column for column in columns_of(given) if column.heading != LABEL)
+
+
 def items_of(given: Items) -> tuple[str, ...]:
     """The first text of every item, such as the query."""
     return columns_of(given)[0].cells
@@ -43,7 +49,7 @@ def items_of(given: Items) -> tuple[str, ...]:
 
 def _of_rows(rows: Labelled) -> tuple[Column, ...]:
     second = (Column("second", rows.second),) if rows.second else ()
-    return Column("text", rows.texts), *second, Column("label", rows.labels)
+    return Column("text", rows.texts), *second, Column(LABEL, rows.labels)
 
 
 def as_pairs(given: Items) -> GradedPairs | None:

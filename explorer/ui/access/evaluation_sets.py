@@ -6,14 +6,15 @@ from pathlib import Path
 
 from explorer.data import uploads
 from explorer.data.graded import probes, sets, sts, user_sets
-from explorer.data.row_kinds import DOCUMENTS, SENTENCES, Kind
+from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
 from explorer.data.sources import NAMED_SETS, QUORA
 from explorer.errors import StrataError
 from explorer.training.record import run_sets
 from explorer.ui.access import cached_text
 
 READ_AT_ONCE = 2**21  # bytes of an upload that is read to list it; a larger one is listed as it is
-NOT_SCORED = (SENTENCES, DOCUMENTS)  # kinds of rows that nothing can be scored on
+SCORED = (SCORED_PAIRS, PAIRS, TRIPLETS, LABELLED_TEXTS)  # kinds of rows that models can be scored on
+READ_FOR_TRAINING = (SCORED_PAIRS, PAIRS, TRIPLETS)  # and by training, as dev and test set
 
 
 def names() -> list[str]:
@@ -24,7 +25,12 @@ def names() -> list[str]:
 
 def own_files() -> list[str]:
     """The labels of uploaded files that can be an evaluation set, wherever they were uploaded."""
-    return [uploads.label(path) for path in uploads.paths() if _can_be_scored_on(path)]
+    return [uploads.label(path) for path in paths_of(*SCORED)]
+
+
+def paths_of(*kinds: Kind) -> list[str]:
+    """The paths of uploaded files that hold rows of some kinds."""
+    return [path for path in uploads.paths() if kind_of(path) in kinds]
 
 
 def kind_of(path: str) -> Kind | None:
@@ -33,8 +39,3 @@ def kind_of(path: str) -> Kind | None:
         return cached_text.kind_of(path) if Path(path).stat().st_size <= READ_AT_ONCE else None
     except (OSError, StrataError):
         return None
-
-
-def _can_be_scored_on(path: str) -> bool:
-    kind = kind_of(path)
-    return kind is not None and kind not in NOT_SCORED

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from explorer.data import uploads
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs import typed_seeds
 from explorer.ui.runs.train_form_keys import BY_HAND
@@ -101,6 +102,7 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
         label,
         options,
         key=key,
+        format_func=uploads.label,
         on_change=_by_hand,
         args=(key,),
         accept_new_options=True,
@@ -123,6 +125,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         "Further test sets",
         list(options),
         key=MORE_TESTS,
+        format_func=uploads.label,
         accept_new_options=True,
         persist_state="session",
         placeholder="none",
@@ -132,7 +135,8 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
 
 
 def _every_set() -> list[str]:
-    return [*sets.halves(), *_own_halves(), *sets.names(), *NAMED_SETS]
+    own = evaluation_sets.paths_of(*evaluation_sets.READ_FOR_TRAINING)
+    return [*sets.halves(), *_own_halves(), *sets.names(), *own, *NAMED_SETS]
 
 
 def _own_halves() -> list[str]:

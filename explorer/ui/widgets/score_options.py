@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -12,11 +14,14 @@ from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import ACCURACY
 from explorer.ui.widgets import segments
 
+FEW = 4  # metrics that fit side by side
+
 
 def ways(scores: LayerScores) -> tuple[str, str]:
     """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
-        metric = segments.chosen(
+        choose = partial(segments.menu, width=180) if len(scores.metrics) > FEW else segments.chosen
+        metric = choose(
             "Metric",
             list(scores.metrics),
             default=scores.metrics[0],
