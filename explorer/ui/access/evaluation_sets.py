@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from explorer.data import uploads
 from explorer.data.graded import probes, sets, sts, user_sets
 from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
 from explorer.data.sources import NAMED_SETS, QUORA
-from explorer.errors import StrataError
 from explorer.training.record import run_sets
 from explorer.ui.access import cached_text
 
-READ_AT_ONCE = 2**21  # bytes of an upload that is read to list it; a larger one is listed as it is
 SCORED = (SCORED_PAIRS, PAIRS, TRIPLETS, LABELLED_TEXTS)  # kinds of rows that models can be scored on
 READ_FOR_TRAINING = (SCORED_PAIRS, PAIRS, TRIPLETS)  # and by training, as dev and test set
 
@@ -34,8 +30,5 @@ def paths_of(*kinds: Kind) -> list[str]:
 
 
 def kind_of(path: str) -> Kind | None:
-    """The kind of rows of an uploaded file; None if it is too large to be read for a menu, or cannot be read."""
-    try:
-        return cached_text.kind_of(path) if Path(path).stat().st_size <= READ_AT_ONCE else None
-    except (OSError, StrataError):
-        return None
+    """The kind of rows of an uploaded file; None of any other source, and if it cannot be read."""
+    return cached_text.kind_of(path) if uploads.name_of(path) else None

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer import run_folder
 from explorer.data import uploads
 from explorer.data.graded import probes, sets
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.row_kinds import SCORED_PAIRS, Kind
 from explorer.data.sources import HELD_OUT
 from explorer.training.record import run_sets
 from explorer.training.record.runs import Run
@@ -52,4 +52,19 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
     using_scores = [card.name for card in method_cards.methods().values() if card.eats == SCORED_PAIRS]
     if using_scores:
         st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = using_scores[0]
+    return address
+
+
+def train_on_file(path: str, kind: Kind) -> dict[str, str]:
+    """The form of the Train page: a file as text, its dev and test set, and a method for rows of its kind.
+
+    Gives what the address says of it, for a reload.
+    """
+    run_in_address.leave()
+    address = {train_form_keys.SOURCES: uploads.label(path)}
+    train_form_keys.choose([path])
+    train_form_keys.follow_text()
+    fitting = [card.name for card in method_cards.methods().values() if card.eats == kind]
+    if fitting:
+        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = fitting[0]
     return address

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from explorer.data import map_sentences
+from explorer.data import map_sentences, uploads
 from explorer.data.evaluation_items import columns_of
 from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
