@@ -13,8 +13,8 @@ from explorer.encoding.tune import cutting
 from explorer.encoding.tune.lora import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.progress import finish
 from explorer.evaluating.judges import judge_of
+from explorer.progress import finish
 from explorer.training.loop.judging import base_items
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
