@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Mapping as Lookup
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.evaluation_items import LABEL
-from explorer.data.evaluation_items import Column as Texts
 from explorer.data.kinds import Column, GradedPairs, Sentences
 from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import number_columns
@@ -38,16 +37,14 @@ def of_pairs(pairs: GradedPairs) -> Sentences:
     return Sentences(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
 
 
-def of_set(name: str, columns: Sequence[Texts]) -> Sentences:
-    """The texts of queries, triplets or labelled rows, with the part that each has in its row, or its label."""
-    labels = next((column.cells for column in columns if column.heading == LABEL), None)
+def of_set(name: str, columns: Lookup[str, Sequence[str]], labels: Sequence[str] = ()) -> Sentences:
+    """The texts of queries, triplets or labelled rows by column, with the column of each, or its label."""
     parts: dict[str, str] = {}
-    for column in columns:
-        if column.heading != LABEL:
-            for place, text in enumerate(column.cells):
-                parts.setdefault(text, labels[place] if labels else column.heading)
+    for heading, cells in columns.items():
+        for place, text in enumerate(cells):
+            parts.setdefault(text, labels[place] if labels else heading)
     texts = tuple(parts)
-    return Sentences(name, texts, (Column(LABEL if labels else "part", tuple(parts.values())), _words(texts)))
+    return Sentences(name, texts, (Column("label" if labels else "part", tuple(parts.values())), _words(texts)))
 
 
 def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:

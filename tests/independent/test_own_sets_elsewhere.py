@@ -8,7 +8,7 @@ from explorer.data import sample
 from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating import item_store
+from explorer.evaluating.items import item_store
 from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings

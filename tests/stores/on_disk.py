@@ -19,9 +19,9 @@ from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Row
 from explorer.errors import BadChoice, CannotResume
-from explorer.evaluating import item_store
 from explorer.evaluating.encoded import Encoded
-from explorer.evaluating.item_scores import ItemScores
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.item_scores import ItemScores
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask

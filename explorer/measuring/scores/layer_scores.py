@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, is_binary
-from explorer.measuring.scores.correlation import ROUNDOFF, measured, pearson, spearman
+from explorer.measuring.scores.correlation import ROUNDOFF, mean, measured, pearson, spearman
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work
 
@@ -34,16 +34,7 @@ ARE_NOT_FINITE = (  # of several
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 OF_LABELS = {AVERAGE_PRECISION: average_precision, F1: best_f1}  # metrics of gold scores with two values
 MEAN = "mean of items"  # of what each query, triplet or row gets; gold scores have no part in it
-Correlation = Callable[[NDArray[np.float64], NDArray[Any]], NDArray[np.float64]]
 AGGREGATES = ("all", "mean", "wmean")
-
-
-def mean_of_items(gold: NDArray[np.float64], system: NDArray[Any]) -> NDArray[np.float64]:
-    """The mean along the last axis of `system` (…, item)."""
-    return np.asarray(system.mean(axis=-1), dtype=np.float64)
-
-
-_FUNCTIONS: dict[str, Correlation] = {**METRICS, **OF_LABELS, MEAN: mean_of_items}
 
 # sentences that are tokenised between two progress reports
 AT_A_TIME = 8192
@@ -235,7 +226,7 @@ def agreement(
     weighted by their sizes (BERT-flow, BERT-whitening); papers often do not say which they report.
     """
     check_agreement(metric, aggregate)
-    correlation = _FUNCTIONS[metric]
+    correlation = _function(metric)
     if aggregate == "all":
         return correlation(gold, system)
     names = np.array(parts)
@@ -245,11 +236,16 @@ def agreement(
     return np.average(each, axis=0, weights=sizes)
 
 
+def _function(metric: str) -> Callable[..., NDArray[np.float64]]:
+    known = {**METRICS, **OF_LABELS, MEAN: mean}
+    if metric not in known:
+        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join([*METRICS, *OF_LABELS])}.")
+    return known[metric]
+
+
 def check_agreement(metric: str, aggregate: str) -> None:
     """Refuse an unknown metric or aggregation."""
-    if metric not in _FUNCTIONS:
-        known = *METRICS, *OF_LABELS
-        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join(known)}.")
+    _function(metric)
     if aggregate not in AGGREGATES:
         raise BadChoice(
             f"There is no aggregation '{aggregate}' over sub-corpora. Choose one of {', '.join(AGGREGATES)}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.data.evaluation_items import columns_of
-from explorer.evaluating.item_scores import ItemScores
+from explorer.evaluating.items.item_scores import ItemScores
+from explorer.evaluating.items.set_items import columns_of
 from explorer.measuring.comparing.item_changes import ItemChanges
 from explorer.ui import messages
 from explorer.ui.compare.compared import Compared

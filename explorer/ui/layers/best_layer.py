@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from explorer.data.evaluation_items import items_of
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import NamedSet
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.evaluating.item_scores import ItemScores
+from explorer.evaluating.items.item_scores import ItemScores
+from explorer.evaluating.items.set_items import items_of
 from explorer.evaluating.tasks.layer_choice import LEAST, half
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told

@@ -52,9 +52,9 @@ def show(mapped: Mapped, way: Way) -> None:
     if len(mapped.sides) < 2:
         with columns[1]:
             side_readers.ask_for_b()
-    _moved_most(mapped)
     if selected:
         _selected(mapped, selected)
+    _moved_most(mapped)
 
 
 def _moved_most(mapped: Mapped) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from explorer.data import map_sentences, uploads
-from explorer.data.evaluation_items import columns_of
 from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
+from explorer.evaluating.items.set_items import LABEL, columns_of, texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
@@ -76,7 +76,9 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource |
     if kind == EXTREMES:
         st.info(NO_EXTREMES, icon=":material/block:")
         return None
-    return map_sentences.of_set(given.name, columns_of(given))
+    labels = [column.cells for column in columns_of(given) if column.heading == LABEL]
+    texts = {column.heading: column.cells for column in texts_in(given)}
+    return map_sentences.of_set(given.name, texts, *labels)
 
 
 def _of_file() -> Sentences | VectorSource | None:

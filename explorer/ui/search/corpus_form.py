@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import search_corpus, uploads
 from explorer.data.corpora import SAMPLE
-from explorer.data.evaluation_items import texts_in
 from explorer.data.graded import sts, user_sets
 from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
@@ -17,7 +16,8 @@ from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
-from explorer.evaluating.judges import Evaluated
+from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.items.set_items import texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar

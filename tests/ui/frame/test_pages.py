@@ -141,7 +141,7 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
-    assert any(best_layer.DIFFERENCES.format("STS-B test", 40) in told for told in words(app.caption))
+    assert any(best_layer.DIFFERENCES.format("STS-B test", 40, "pairs") in told for told in words(app.caption))
 
 
 def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):

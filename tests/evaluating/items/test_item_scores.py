@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.data.evaluation_items import as_pairs, columns_of, items_of
 from explorer.data.kinds import Labelled, Triplets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import of_pairs
@@ -14,10 +13,11 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice
-from explorer.evaluating import item_store
 from explorer.evaluating.encoded import encoded
-from explorer.evaluating.item_scores import ONE_VECTOR, score_items
-from explorer.evaluating.judges import judge_for
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.item_scores import ONE_VECTOR, score_items
+from explorer.evaluating.items.judges import judge_for
+from explorer.evaluating.items.set_items import as_pairs, columns_of, items_of
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
