@@ -372,7 +372,8 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
     app.switch_page("pages/train.py")
     app.query_params["run"] = "own"
     measured(app)
-    app.button(key="run compare").click()
+    app.button(key="run compare").click().run()
+    app.switch_page("pages/compare.py")
     measured(app)
     assert not app.exception
     assert app.selectbox(key="sts").value == "test rows of run:own"

@@ -197,6 +197,7 @@ def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):
     start.button(key="file to pages/layers.py").click()
     measured(start)
     assert [option for option in start.selectbox(key="sts").options if option.startswith("mine.csv")]
+    assert not words(start.error)
     assert start.selectbox(key="metric").value == "nDCG@10"
     assert best_layer.BEST_ON_DEV in cards(start)
 
