@@ -50,7 +50,9 @@ def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshol
         )
     if threshold is not None:
         draft.line(y=threshold, color=ACCENT, dash="dash", width=1.5)
-        draft.note(f"best F1 from {threshold:.3f}", x=0, xref="paper", xanchor="left", y=threshold, yanchor="bottom")
+        draft.note(
+            f"best F1 from {threshold:.3f}", x=0.5, xref="paper", xanchor="center", y=threshold, yanchor="bottom"
+        )
     draft.x_axes(
         title="label", tickvals=list(range(len(labels))), ticktext=[f"{label:g}" for label in labels], zeroline=False
     )
