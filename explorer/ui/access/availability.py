@@ -60,11 +60,10 @@ def evaluation_set(name: str) -> EvaluationSet | None:
 
 def evaluated_on(name: str) -> Evaluated | None:
     """The evaluation set of a name, of any kind; None, with the error, if it is not on this disk."""
-    source = uploads.located(name)
-    if _is_scored_set(source):
-        return pairs(source)
+    if _is_scored_set(name):
+        return pairs(name)
     try:
-        return cached_text.evaluated_on(source)
+        return cached_text.evaluated_on(uploads.located(name))
     except StrataError as error:
         messages.trouble(error)
     return None
