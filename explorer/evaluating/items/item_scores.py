@@ -15,6 +15,7 @@ from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of
 from explorer.evaluating.items.judges import Evaluated, judge_for
 from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, MEAN, NOT_FINITE, LayerScores
 from explorer.progress import Progress, Work
 
@@ -62,7 +63,7 @@ class ItemScores(LayerScores):
     measure: str = ""
     named: tuple[str, str] = ("item", "items")
     others: Mapping[str, Items] = field(default_factory=dict)
-    ranks: Items | None = None  # of the right answer; NaN if it is not found
+    details: Mapping[str, Items] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -93,9 +94,9 @@ class ItemScores(LayerScores):
         items = self.others[metric] if metric in self.others else Items(self.cosines, self.own, self.also)
         return items.of(reading, self.place(reading))
 
-    def ranks_of(self, reading: Reading) -> Floats | None:
-        """The rank of the right answer of each item under one layer & pooling; None of a set that ranks nothing."""
-        return None if self.ranks is None else self.ranks.of(reading, self.place(reading))
+    def details_of(self, reading: Reading) -> dict[str, Floats]:
+        """What else there is to tell of each item under one layer & pooling, such as its rank."""
+        return {name: items.of(reading, self.place(reading)) for name, items in self.details.items()}
 
     def of_pairs(self, rows: Sequence[int]) -> ItemScores:
         """The scores on some of the items."""
@@ -103,7 +104,7 @@ class ItemScores(LayerScores):
         some = super().of_pairs(rows)
         assert isinstance(some, ItemScores)
         others = {name: items.at(at) for name, items in self.others.items()}
-        return replace(some, others=others, ranks=None if self.ranks is None else self.ranks.at(at))
+        return replace(some, others=others, details={name: items.at(at) for name, items in self.details.items()})
 
     def why_not_measured(self, reading: Reading) -> str:
         """The reason why nothing can be ranked: numbers that are not finite, or that all vectors are one."""
@@ -134,7 +135,6 @@ def score_items(
         yield Progress("choosing the classifier's regularisation", 0, 0)
         judge = judge.settled(_tensor(found.of(MODEL_DEFAULT)))
     items: dict[str, dict[str, Floats]] = {}  # by measure, then by title
-    ranks: dict[str, Floats] = {}
     broken: list[str] = []
     for done, title in enumerate(found.titles):
         yield Progress("scoring layers", done, len(found.titles))
@@ -142,14 +142,12 @@ def score_items(
         if not np.isfinite(vectors).all():
             broken.append(title)
             vectors = np.zeros_like(vectors)  # its items are missing, below
-        by_measure, of_ranks = judge.detailed(_tensor(vectors))
         missing = np.full(len(judge), np.nan)
-        for name, each in by_measure.items():
+        for name, each in judge.by_measure(_tensor(vectors)).items():
             items.setdefault(name, {})[title] = missing if title in broken else each
-        if of_ranks is not None:
-            ranks[title] = missing if title in broken else of_ranks
     grid = tuple(Reading(row, pooling) for row in encoder.rows for pooling in encoder.poolings)
-    main, *others = ((name, _items(encoder, grid, outside, each)) for name, each in items.items())
+    tables = {name: _items(encoder, grid, outside, each) for name, each in items.items()}
+    main, *others = (one for one in tables.items() if one[0] not in (RANK, COSINE))
     scores = ItemScores(
         rows=encoder.rows,
         cosines=main[1].grid,
@@ -168,7 +166,7 @@ def score_items(
         measure=main[0],
         named=judge.items_named,
         others=dict(others),
-        ranks=_items(encoder, grid, outside, ranks) if ranks else None,
+        details={name: tables[name] for name in (RANK, COSINE) if name in tables},
     )
     titled = {reading.title: reading for reading in (*grid, OWN, *outside)}
     return replace(scores, not_finite=tuple(titled[title] for title in broken))

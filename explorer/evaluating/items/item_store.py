@@ -87,7 +87,7 @@ def keep(name: str, scores: ItemScores) -> None:
     """Store scores atomically."""
     tables = {scores.measure: Items(scores.cosines, scores.own, scores.also), **scores.others}
     arrays: dict[str, Any] = {}
-    for number, items in enumerate((*tables.values(), *([scores.ranks] if scores.ranks else []))):
+    for number, items in enumerate((*tables.values(), *scores.details.values())):
         arrays[f"grid {number}"] = items.grid
         if items.own is not None:
             arrays[f"own {number}"] = items.own
@@ -95,7 +95,7 @@ def keep(name: str, scores: ItemScores) -> None:
             arrays[f"also {number}"] = np.stack(list(items.also.values()))
     notes = {note: getattr(scores, note) for note in _PLAIN}
     notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings, "named": scores.named}
-    notes |= {"measures": list(tables), "ranked": scores.ranks is not None}
+    notes |= {"measures": list(tables), "details": list(scores.details)}
     notes |= {what: [(one.pooling, one.row.layers) for one in getattr(scores, what)] for what in ("also", "not_finite")}
     write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
 
@@ -116,8 +116,9 @@ def kept(name: str) -> ItemScores | None:
                 arrays.get(f"own {number}"),
                 dict(zip(also, arrays.get(f"also {number}", ()), strict=True)),
             )
-            for number in range(len(notes["measures"]) + notes["ranked"])
+            for number in range(len(notes["measures"]) + len(notes["details"]))
         ]
+        details = tables[len(notes["measures"]) :]
         count = tables[0].grid.shape[-1]
         return ItemScores(
             rows=tuple(Row(tuple(layers)) for layers in notes["rows"]),
@@ -130,7 +131,7 @@ def kept(name: str) -> ItemScores | None:
             not_finite=broken,
             named=tuple(notes["named"]),
             others=dict(zip(notes["measures"][1:], tables[1:], strict=False)),
-            ranks=tables[-1] if notes["ranked"] else None,
+            details=dict(zip(notes["details"], details, strict=True)),
             **{note: notes[note] for note in _PLAIN},
         )
     except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):

@@ -20,12 +20,13 @@ NOT_FOUND = "> 100"  # of a rank: the right answer is not among the first hundre
 
 @dataclass(frozen=True, eq=False)
 class ItemChanges:
-    """What each item gets, from 0 to 1, before and after, and the rank of its right answer if items are ranked."""
+    """What each item gets, from 0 to 1, before and after, with the rank and the cosine of its right answer, if any."""
 
     texts: Mapping[str, Sequence[str]]  # by heading: the query and a passage, and so on
     before: Floats
     after: Floats
     ranks: tuple[Floats, Floats] | None = None
+    cosines: tuple[Floats, Floats] | None = None
 
     @cached_property
     def gaps(self) -> Floats:
@@ -62,6 +63,12 @@ class ItemChanges:
             return ""
         return f"rank {' → '.join(_told(side[item]) for side in self.ranks)}"
 
+    def told_cosines(self, item: int) -> str:
+        """`cosine 0.612 → 0.874`; "" if there are none."""
+        if self.cosines is None:
+            return ""
+        return f"cosine {' → '.join(f'{side[item]:.3f}' for side in self.cosines)}"
+
     def rows(self, measure: str) -> Rows:
         """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""
         better, worse = self.changed(improved=True), self.changed(improved=False)
@@ -75,6 +82,9 @@ class ItemChanges:
                 name: None if math.isnan(side[item]) else int(side[item])
                 for name, side in zip(("rank before", "rank after"), self.ranks, strict=True)
             }
+        if self.cosines is not None:
+            cosines = zip(("cosine before", "cosine after"), self.cosines, strict=True)
+            row |= {name: rounded(side[item], 3) for name, side in cosines}
         return row | {
             f"{measure} before": rounded(100 * self.before[item], 2),
             f"{measure} after": rounded(100 * self.after[item], 2),

@@ -14,7 +14,7 @@ from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, NDCG, TOP, first_ranks, measures
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.progress import Work, finish
 
 if TYPE_CHECKING:
@@ -62,16 +62,21 @@ class RankingJudge(Judge):
         """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
         return finish(of_queries(*self._unit(vectors), self._judgements, self.measure))
 
-    def detailed(self, vectors: Tensor) -> tuple[dict[str, Floats], Floats]:
-        """Every measure of each query, and the rank of its first relevant document, among the first hundred."""
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """Every measure of each query, the rank of its first relevant document among the first hundred, and the cosine
+        to the nearest relevant one."""
         names = (self.measure, *(name for name in MEASURES if name != self.measure))
         documents, queries = self._unit(vectors)
         if not rankable(documents, queries):
-            missing = np.full(len(self), np.nan)
-            return dict.fromkeys(names, missing), missing
+            return dict.fromkeys((*names, RANK, COSINE), np.full(len(self), np.nan))
         places = finish(batch_search(documents, queries, DEPTH, IndexSetting())).places
         found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
-        return {name: found[name] for name in names}, first_ranks(places, self._judgements)
+        nearest = [
+            float((documents[list(judged)].astype(np.float64) @ query).max())
+            for judged, query in zip(self._judgements, queries, strict=True)
+        ]
+        details = {RANK: first_ranks(places, self._judgements), COSINE: np.array(nearest)}
+        return {name: found[name] for name in names} | details
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The mean × 100; ranks do not depend on the precision in another way than vectors do."""

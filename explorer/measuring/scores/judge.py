@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+RANK, COSINE = "rank", "cosine"  # of the right answer of an item: no scores, but what they come from
+
 
 class Judge(ABC):
     """An evaluation set, and how the vectors of its texts are scored on it."""
@@ -40,12 +42,12 @@ class Judge(ABC):
     def items(self, vectors: Tensor) -> Floats:
         """What each item gets from the vectors (text, width)."""
 
-    def detailed(self, vectors: Tensor) -> tuple[dict[str, Floats], Floats | None]:
-        """What each item gets by every measure of the set, the main one first, and the rank of its right answer.
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """What each item gets by every measure of the set, the main one first, and what else there is to tell of it.
 
-        A rank is NaN if the answer is not found; there are none of a set that ranks nothing.
+        `RANK` is the rank of its right answer, NaN if that is not found, and `COSINE` the cosine to it.
         """
-        return {self.measure: self.items(vectors)}, None
+        return {self.measure: self.items(vectors)}
 
     @abstractmethod
     def score(self, items: Floats, precision: str = "float32") -> float:

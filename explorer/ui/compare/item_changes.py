@@ -8,6 +8,8 @@ import streamlit as st
 from explorer.evaluating.items.item_scores import ItemScores
 from explorer.evaluating.items.set_items import columns_of
 from explorer.measuring.comparing.item_changes import ItemChanges
+from explorer.measuring.scores.judge import COSINE, RANK
+from explorer.measuring.scores.verdict_text import ACCURACY
 from explorer.ui import messages
 from explorer.ui.compare.compared import Compared
 from explorer.ui.messages import shortened
@@ -59,20 +61,31 @@ def _changes(compared: Compared, before: ItemScores, after: ItemScores) -> ItemC
     metric = compared.ways[0]
     readings = compared.about.one_reading, compared.about.other_reading
     base, tuned = readings[1 - compared.after], readings[compared.after]
-    ranks = before.ranks_of(base), after.ranks_of(tuned)
+    details = before.details_of(base), after.details_of(tuned)
+    ranks, cosines = ((details[0][name], details[1][name]) if name in details[0] else None for name in (RANK, COSINE))
     return ItemChanges(
         {column.heading: column.cells for column in columns_of(compared.sides[0].pairs)},
         before.items_of(base, metric),
         after.items_of(tuned, metric),
-        None if ranks[0] is None or ranks[1] is None else (ranks[0], ranks[1]),
+        ranks,
+        cosines,
     )
 
 
 def _item(found: ItemChanges, item: int, measure: str) -> None:
     """The texts of an item as they are, and what changed below them."""
-    with st.container(border=True, gap="small"):
+    with st.container(border=True, gap=None):
         for heading, cells in found.texts.items():
             st.caption(heading)
             st.text(shortened(cells[item], LONGEST))
-        score = f"{measure} {100 * found.before[item]:.1f} → {100 * found.after[item]:.1f}"
-        st.markdown(" · ".join(filter(None, [f"**{told}**" if (told := found.told_ranks(item)) else "", score])))
+        first = found.told_ranks(item) or f"{_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
+        score = f"{measure} {_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
+        more = [found.told_cosines(item), score if found.ranks is not None else ""]
+        st.markdown(" · ".join([f"**{first}**", *filter(None, more)]))
+
+
+def _told(measure: str, value: float) -> str:
+    """What an item gets: right or wrong where that is all there is."""
+    if measure == ACCURACY:
+        return {0.0: "wrong", 1.0: "right"}.get(value, "undecided")
+    return f"{100 * value:.1f}"

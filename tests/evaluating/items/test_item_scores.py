@@ -21,6 +21,7 @@ from explorer.evaluating.items.set_items import as_pairs, columns_of, items_of
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
+from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
@@ -86,11 +87,13 @@ def test_ranks_are_those_of_a_full_search(encoder):
     vectors = vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
     place = {text: at for at, text in enumerate(judge.texts)}
     documents = vectors[[place[text] for text in given.documents]]
-    ranks = []
+    ranks, nearest = [], []
     for query, judged in zip(given.queries, given.judgements, strict=True):
         cosines = documents @ vectors[place[query]]
+        nearest.append(cosines[list(judged)].max())
         ranks.append(1 + (cosines > cosines[list(judged)].max() + 1e-9).sum())
-    assert scores.ranks_of(parse("mean of layer 2", 2)).tolist() == ranks
+    assert scores.details_of(parse("mean of layer 2", 2))[RANK].tolist() == ranks
+    assert scores.details_of(parse("mean of layer 2", 2))[COSINE] == pytest.approx(nearest, abs=1e-6)
 
 
 def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
@@ -130,7 +133,10 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
     for reading in (*first.grid, *ALSO):
         for metric in first.metrics:
             assert np.array_equal(first.items_of(reading, metric), again.items_of(reading, metric), equal_nan=True)
-    assert (again.ranks is None) == (kind != "queries")
+    assert [*again.details] == {"queries": [RANK, COSINE], "triplets": [COSINE], "rows": []}[kind]
+    for reading in first.grid:
+        for name, each in first.details_of(reading).items():
+            assert np.array_equal(each, again.details_of(reading)[name], equal_nan=True)
     renamed = replace(given, name="another name")
     assert item_store.key_of(found, renamed, Settings()) == item_store.key_of(found, given, Settings())
 

@@ -388,7 +388,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     measured(app)
     given = run_sets.load("test rows of run:own")
     scores = [finish(item_store.measured(find(name), given, Settings())) for name in (str(place.model), "run:own")]
-    ranks = [side.ranks_of(default_reading(side)) for side in scores]
+    ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
     better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()
     assert any(f"{better} improved, {worse} got worse" in told for told in words(app.caption))
     told = [one for one in words(app.markdown) if one.startswith("**rank")]
