@@ -36,7 +36,7 @@ def show(compared: Compared) -> None:
     st.caption(
         f"{len(found.gaps):,} {several} of {messages.plain(compared.sides[0].pairs.name)}: {better:,} improved, "
         f"{worse:,} got worse, {same:,} did not change."
-        + " Rank: the place of the right passage among all passages; 1 is right."
+        + " Rank: the place of the first relevant passage among all passages; 1 is best."
         * (found.ranks is not None)
     )
     columns = st.columns(2, gap="medium")
