@@ -15,7 +15,7 @@ from explorer.evaluating.items.judges import Evaluated
 from explorer.run_folder import RUN, model_name
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FINISHED
+from explorer.training.record.status import FINISHED, Status
 
 PREFIX = f"test rows of {RUN}"
 LATEST = 20  # runs that are offered
@@ -23,16 +23,20 @@ LATEST = 20  # runs that are offered
 
 def name_of(run: Run) -> str:
     """The name of the test rows of a run; "" if it held none out."""
-    facts = run.status().facts
-    if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in run.status().results):
+    return _name(run, run.status())
+
+
+def _name(run: Run, status: Status) -> str:
+    facts = status.facts
+    if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
         return f"test rows of {model_name(run.name)}"
     return ""
 
 
 def names() -> tuple[str, ...]:
     """The names of the test rows of the latest finished runs that held some out."""
-    finished = (run for run in runs.every()[:LATEST] if run.status().state == FINISHED)
-    return tuple(filter(None, map(name_of, finished)))
+    known = [(run, run.status()) for run in runs.every()[:LATEST]]
+    return tuple(filter(None, (_name(run, status) for run, status in known if status.state == FINISHED)))
 
 
 def is_name(name: str) -> bool:

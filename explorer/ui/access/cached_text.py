@@ -99,7 +99,7 @@ def _stamp_of(source: str) -> Hashable:
 
 def kind_of(file: str) -> Kind | None:
     """The kind of rows that a file on this disk holds; None if it cannot be read."""
-    return _kind_of(file, stamp(file))
+    return _kind_of(file, places.stamps([Path(file)]))
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
