@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENCES, Kind
-from explorer.data.tables.columns import LABEL_NAMES, are_unlabelled_pairs, guess, is_mostly_numbers, named_column
+from explorer.data.tables.columns import (
+    LABEL_NAMES,
+    are_unlabelled_pairs,
+    guess,
+    is_mostly_numbers,
+    named_column,
+    plain,
+)
 from explorer.data.tables.table import Table
 
 MOST_CLASSES = 20  # of a column that no name calls a label
@@ -15,7 +22,8 @@ def kind_of(table: Table) -> Kind:
     found = guess(table)
     if found.kind == SCORED_PAIRS:
         score = found.column("score") or ""
-        return found.kind if is_mostly_numbers(table.column(score)) else LABELLED_TEXTS
+        words = plain(score) in LABEL_NAMES and not is_mostly_numbers(table.column(score))
+        return LABELLED_TEXTS if words else found.kind  # a "score" without numbers is a fault, not a label
     if found.kind == PAIRS and are_unlabelled_pairs(table):
         return found.kind
     return LABELLED_TEXTS if found.kind in (SENTENCES, PAIRS) and _has_classes(table) else found.kind

@@ -12,6 +12,7 @@ FILES = {
     "one,other": (PAIRS, [f"{LONG} {n},{LONG} too {n}" for n in range(30)]),
     "sentence1,sentence2,score": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{n / 7:.2f}" for n in range(30)]),
     "sentence1,sentence2,label": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{n % 2}" for n in range(30)]),
+    "sentence1,sentence2,score ": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{'high' * (n % 2)}" for n in range(30)]),
     "premise,hypothesis,label": (LABELLED_TEXTS, [f"{LONG} {n},{LONG} too {n},{'yn'[n % 2]}" for n in range(30)]),
     "anchor,positive,negative": (TRIPLETS, [f"{LONG} {n},{LONG} too {n},{LONG} not {n}" for n in range(30)]),
     "text,label": (LABELLED_TEXTS, [f"{LONG} {n},topic {n % 3}" for n in range(30)]),
