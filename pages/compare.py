@@ -14,6 +14,7 @@ from explorer.ui.compare import (
     flipped_pairs,
     geometry_view,
     grids_view,
+    item_changes,
     model_b,
     probe_changes,
     verdict_view,
@@ -57,12 +58,13 @@ with first:
         verdict_view.news(compared, changes)
         verdict_view.pairs(compared, changes)
     verdict_view.cards(compared)
+item_changes.show(compared)
 grids_view.grids(compared)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
 probe_changes.show(compared, changes)
 example_pairs.show(compared)
-pick = dev_picked_readings.picked(both, choices, ways[0])
+pick = dev_picked_readings.picked(both, choices, ways[0]) if one_shown.graded else None
 if pick is not None:
     dev_picked_readings.show(pick, both, *ways)
 pooling = grids_view.lines(compared)
@@ -70,5 +72,5 @@ asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, compared.differences, pooling), compared.stem)
-flipped_pairs.show(one_shown.pairs, comparison, choices)
+flipped_pairs.show(one_shown.graded, comparison, choices)
 export.show(compared, changes, pick, pooling, asked, geometry)

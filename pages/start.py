@@ -15,16 +15,17 @@ doors.show(choice)
 shown = side_scores.shown(choice)
 if shown is not None:
     encoder_summary.encoder(shown)
+    metric = shown.scores.metrics[0]
     st.subheader("Score by layer")
     picture_format.draw(
-        by_layer.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
+        by_layer.score_by_layer(shown.scores, metric, "all", shown.reading),
         config=picture_format.config("by-layer"),
-        alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
+        alt=f"{metric} by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )
     st.page_link("pages/layers.py", label="All scores", icon=":material/layers:")
 
 st.subheader("Models on this disk")
 encoder_summary.on_disk(choice)
 
-st.subheader("Your own scored pairs")
+st.subheader("Your own data")
 own_pairs_form.own_pairs()

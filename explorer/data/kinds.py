@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import cast
+from typing import Protocol, cast
 
 from explorer.data.row_kinds import Kind, Label
 
@@ -22,6 +22,20 @@ def digest_of(parts: Iterable[str]) -> str:
         sha.update(len(encoded).to_bytes(8, "little"))
         sha.update(encoded)
     return sha.hexdigest()
+
+
+class NamedSet(Protocol):
+    """An evaluation set of any kind: its name, the digest of its content, and how many items are scored."""
+
+    @property
+    def name(self) -> str:
+        """The name in menus and verdicts."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the content."""
+
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Mapping as Lookup
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows
 
 MOST = 20_000  # most sentences of a map: more are slow in a browser
+MOST_GROUPS = 20  # values of a column that colours well
 EXTREMES = 20  # pairs at either end, as in the figures of the papers
 AT_ENDS = "{} pairs at each end of {:,}; among equal scores the seed decides."
 
@@ -33,6 +35,16 @@ def of_pairs(pairs: GradedPairs) -> Sentences:
     columns = [Column("sub-corpus", tuple(parts[text] for text in texts))] if any(pairs.parts) else []
     means = tuple(sum(scores[text]) / len(scores[text]) for text in texts)
     return Sentences(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
+
+
+def of_set(name: str, columns: Lookup[str, Sequence[str]], labels: Sequence[str] = ()) -> Sentences:
+    """The texts of queries, triplets or labelled rows by column, with the column of each, or its label."""
+    parts: dict[str, str] = {}
+    for heading, cells in columns.items():
+        for place, text in enumerate(cells):
+            parts.setdefault(text, labels[place] if labels else heading)
+    texts = tuple(parts)
+    return Sentences(name, texts, (Column("label" if labels else "part", tuple(parts.values())), _words(texts)))
 
 
 def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
@@ -82,7 +94,19 @@ def of_table(table: Table, column: str | None = None) -> Sentences:
     )
     dropped = len(table.rows) - len(texts)
     note = f"{dropped:,} of {len(table.rows):,} rows are empty, or repeat a sentence." if dropped else ""
-    return Sentences(table.name, texts, (*others, _words(texts)), note=note)
+    return Sentences(table.name, texts, _groups_first((*others, _words(texts))), note=note)
+
+
+def _groups_first(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns with few values first, since the first colours the map, and those that number the rows last."""
+
+    def place(column: Column) -> int:
+        values = len({*column.cells})
+        if values == len(column.cells) > MOST_GROUPS or values == 1:
+            return 2
+        return 0 if 2 <= values <= MOST_GROUPS else 1
+
+    return tuple(sorted(columns, key=place))
 
 
 def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:

@@ -25,6 +25,11 @@ def of_documents(name: str, documents: Sequence[str]) -> Sentences:
     return _each_once(name, documents)
 
 
+def of_texts(name: str, texts: Sequence[str]) -> Sentences:
+    """The texts of any other set."""
+    return _each_once(name, texts)
+
+
 def of_source(source: str, *, online: bool = False) -> Sentences:
     """The sentences of a source: "sample", a set with or without its split, or a path."""
     if source in sets.names():

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.data import uploads
 from explorer.data.tables.files import read_file
-from explorer.errors import UnreadableFile
+from explorer.errors import SetNotFound, UnreadableFile
 
 LINES = b"a man plays a guitar\nthe dog runs\n"
 
@@ -41,3 +41,14 @@ def test_a_file_whose_name_is_not_utf8_which_no_page_can_show_is_not_offered():
     kept = uploads.keep("mine.txt", b"one\ntwo\n")
     Path(kept).with_name(os.fsdecode(b"1a2b3c4d-bad\xff.txt")).touch()
     assert uploads.paths() == [kept]
+
+
+def test_a_label_leads_to_the_file_and_says_if_it_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    path = uploads.keep("mine.csv", b"a,b")
+    label = uploads.label(path)
+    assert uploads.located(label) == path
+    assert uploads.located("STS-B test") == "STS-B test"
+    Path(path).unlink()
+    with pytest.raises(SetNotFound, match="Upload it again"):
+        uploads.located(label)

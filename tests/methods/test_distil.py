@@ -13,8 +13,9 @@ from explorer.encoding.tune import cutting
 from explorer.encoding.tune.lora import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
+from explorer.evaluating.items.judges import judge_of
 from explorer.progress import finish
-from explorer.training.loop.judging import base_items, judge_of
+from explorer.training.loop.judging import base_items
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.independent import formulas

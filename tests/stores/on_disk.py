@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +20,8 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Row
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.item_scores import ItemScores
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask
@@ -68,6 +70,21 @@ def put_scores(desk: Desk, x: Any) -> Hashable:
 
 def read_scores(desk: Desk, key: Hashable) -> int:
     found = score_store.kept(str(key))
+    assert found is not None
+    return int(found.seconds)
+
+
+def put_item_scores(desk: Desk, x: Any) -> Hashable:
+    given = replace(x.given, name=x.name)
+    key = item_store.key(x.model, given.digest, x.main, x.device, x.max_length, x.grid)
+    plain = scores_of(x.number, x.grid)
+    of_plain = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
+    item_store.keep(key, ItemScores(**of_plain, measure=x.main, named=("query", "queries")))
+    return key
+
+
+def read_item_scores(desk: Desk, key: Hashable) -> int:
+    found = item_store.kept(str(key))
     assert found is not None
     return int(found.seconds)
 
@@ -192,6 +209,14 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {"name": drawn.name},
         put_scores,
         read_scores,
+    ),
+    "Item scores": Store(
+        {"model": drawn.digest, "given": drawn.retrieval_set, "main": one_of("nDCG@10", "MRR@10"),
+         "device": one_of("auto", "cpu"), "max_length": one_of(None, 4),
+         "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS)},
+        {"name": drawn.name},
+        put_item_scores,
+        read_item_scores,
     ),
     "Results": Store(
         {"kind": one_of(STS, FINE_TUNING, RUN_TEST), "data": drawn.digest, "digest": drawn.digest,

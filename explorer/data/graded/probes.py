@@ -58,6 +58,9 @@ class ProbePairs:
         """Every sentence once, in order of first appearance."""
         return tuple(dict.fromkeys((*self.first, *self.second)))
 
+    def __len__(self) -> int:
+        return len(self.same)
+
 
 def pairs() -> ProbePairs:
     """The paraphrases, and the pairs of every pack that differ in meaning."""

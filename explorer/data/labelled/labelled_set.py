@@ -50,6 +50,9 @@ class LabelledSet:
         """Whether a row is a pair of sentences."""
         return bool(self.train.second)
 
+    def __len__(self) -> int:
+        return len(self.scored)
+
     @cached_property
     def digest(self) -> str:
         """The digest of all texts and labels, independent of the names."""

@@ -10,8 +10,8 @@ from explorer.data.labelled import own_sets, published_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval import beir_folder
 from explorer.data.row_kinds import LABELLED_TEXTS
-from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
+from explorer.data.tables.recognition import kind_of
 from explorer.data.tables.row_reports import Report
 from explorer.places import given_path
 
@@ -36,7 +36,7 @@ def is_labelled(source: str) -> bool:
         return not beir_folder.is_retrieval_folder(given_path(source))
     if not sources.is_file(source):
         return False
-    return guess(read_file(source)).kind == LABELLED_TEXTS
+    return kind_of(read_file(source)) == LABELLED_TEXTS
 
 
 def _is_name(source: str) -> bool:

@@ -144,6 +144,12 @@ def of_triplets(triplets: Triplets) -> Labelled:
     return Labelled(triplets.name, first, labels, second)
 
 
+def as_labelled(corpus: Corpus) -> Labelled:
+    """Rows of labelled texts in the form of an evaluation set."""
+    first, *second = corpus.texts
+    return Labelled(corpus.name, first, corpus.labels, *second)
+
+
 _SHIPPED = {
     "sample": sample.triplets,
     sample.MINIMAL_PAIRS: sample.minimal_pairs,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from explorer.drawing.parts.style import GRID_SCALE, hover_text, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading, Row, pair_name
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.layer_scores import AGGREGATES, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
 
 Span = tuple[float, float]
@@ -76,7 +76,7 @@ def _number(score: float) -> str:
 def notes(scores: LayerScores) -> list[list[str]]:
     """Hover text of each layer & pooling: every metric and aggregation."""
     ways = AGGREGATES if scores.has_parts else AGGREGATES[:1]
-    tables = {(metric, way): scores.table(metric, way) for metric in METRICS for way in ways}
+    tables = {(metric, way): scores.table(metric, way) for metric in scores.metrics for way in ways}
     notes: list[list[str]] = []
     for place, row in enumerate(scores.rows):
         notes.append([])

@@ -104,7 +104,7 @@ def listened_and_scored(
     draft.x_axes(title="layer", row=rows)
     draft.y_axes(title="mean weight", row=1, zeroline=False)
     if scores:
-        draft.y_axes(title="Spearman × 100", row=2, zeroline=False)
+        draft.y_axes(title="score × 100", row=2, zeroline=False)
     return draft.figure(230 + 220 * rows, showlegend=True)
 
 

@@ -33,6 +33,7 @@ class LabelJudge(Judge):
     """
 
     measure = ACCURACY
+    items_named = "row", "rows"
 
     def __init__(self, task: LabelledSet, strength: float | None = None) -> None:
         self.task, self.strength = check(task), strength

@@ -36,18 +36,18 @@ def intervals(
     default = scores[titles.index(MODEL_DEFAULT)]
     own = mean_difference(np.zeros_like(default), default)
     found: dict[str, Setting] = {INTERVAL: f"{float(own.low):.2f} to {float(own.high):.2f}"}
-    half = _half(queries)
-    if not every or min(half.sum(), (~half).sum()) < LEAST:
+    first = half(queries)
+    if not every or min(first.sum(), (~first).sum()) < LEAST:
         return found
-    on_half = scores[:, half].mean(axis=1)
+    on_half = scores[:, first].mean(axis=1)
     if np.isnan(on_half).all():
         return found
     chosen = scores[int(np.nanargmax(on_half))]
-    gap = mean_difference(default[~half], chosen[~half])
+    gap = mean_difference(default[~first], chosen[~first])
     return found | {
         CHOSEN: titles[int(np.nanargmax(on_half))],
-        ITS_SCORE: round(100 * float(chosen[~half].mean()), 4),
-        DEFAULT_SCORE: round(100 * float(default[~half].mean()), 4),
+        ITS_SCORE: round(100 * float(chosen[~first].mean()), 4),
+        DEFAULT_SCORE: round(100 * float(default[~first].mean()), 4),
         DIFFERENCE: round(float(gap.difference), 4),
         DIFFERENCE_INTERVAL: f"{float(gap.low):+.2f} to {float(gap.high):+.2f}",
     }
@@ -67,9 +67,9 @@ def told(setting: Mapping[str, Setting]) -> str:
     )
 
 
-def _half(queries: Sequence[str]) -> NDArray[np.bool_]:
+def half(queries: Sequence[str]) -> NDArray[np.bool_]:
     """About half of the queries, drawn by their text alone."""
     drawn = [hashlib.sha256(query.encode("utf-8", "surrogatepass")).digest() for query in queries]
-    half = np.zeros(len(queries), dtype=bool)
-    half[sorted(range(len(queries)), key=drawn.__getitem__)[: len(queries) // 2]] = True
-    return half
+    first = np.zeros(len(queries), dtype=bool)
+    first[sorted(range(len(queries)), key=drawn.__getitem__)[: len(queries) // 2]] = True
+    return first

@@ -83,34 +83,39 @@ class Comparison:
         """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
             raise BadChoice(self.why_no_cells)
-        return self._difference(self.one.cosines, self.other.cosines, metric, aggregate, resamples, seed)
+        return self._difference(
+            self.one.grid_items(metric), self.other.grid_items(metric), metric, aggregate, resamples, seed
+        )
 
     def chosen(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval:
         """B minus A under the chosen layer & pooling of each."""
-        return self._difference(*self._sides(), metric, aggregate, resamples, seed)
+        one, other = self.one.items_of(self.one_reading, metric), self.other.items_of(self.other_reading, metric)
+        return self._difference(one, other, metric, aggregate, resamples, seed)
 
     def own(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval | None:
         """B minus A under the declared model defaults; None if one declares none."""
-        if self.one.own is None or self.other.own is None:
+        one, other = self.one.own_items(metric), self.other.own_items(metric)
+        if one is None or other is None:
             return None
-        return self._difference(self.one.own, self.other.own, metric, aggregate, resamples, seed)
+        return self._difference(one, other, metric, aggregate, resamples, seed)
 
     def cells(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> tuple[Interval | None, Interval | None]:
         """The differences of the grid and of the model defaults, from the same resamples; None for what they do not "
         "share."""
-        if not self.rows or self.one.own is None or self.other.own is None:
+        own_one, own_other = self.one.own_items(metric), self.other.own_items(metric)
+        if not self.rows or own_one is None or own_other is None:
             grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
             return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
         shape = self.one.cosines.shape
         one, other = (
-            np.concatenate([cosines.reshape(-1, shape[-1]), own[None]])
-            for cosines, own in ((self.one.cosines, self.one.own), (self.other.cosines, self.other.own))
+            np.concatenate([side.grid_items(metric).reshape(-1, shape[-1]), own[None]])
+            for side, own in ((self.one, own_one), (self.other, own_other))
         )
         every = self._difference(one, other, metric, aggregate, resamples, seed)
         numbers = every.difference, every.low, every.high
@@ -151,5 +156,5 @@ class Comparison:
     def _difference(
         self, one: Cosines, other: Cosines, metric: str, aggregate: str, resamples: int, seed: int
     ) -> Interval:
-        gold, parts = self.one.gold, self.one.parts
-        return difference(gold, one, other, parts, metric, aggregate, resamples=resamples, seed=seed)
+        gold, parts, statistic = self.one.gold, self.one.parts, self.one.statistic(metric)
+        return difference(gold, one, other, parts, statistic, aggregate, resamples=resamples, seed=seed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data.graded.probes import Pack
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
 from explorer.errors import BadChoice
@@ -146,7 +146,7 @@ def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
 
 def judge(
     found: tuple[Found, Found],
-    pairs: GradedPairs,
+    pairs: NamedSet,
     comparison: Comparison,
     difference: Interval,
     ways: tuple[str, str],
@@ -158,7 +158,8 @@ def judge(
         Scored(one.name, described(reading, scores), scores.score(reading, *ways))
         for one, reading, scores in zip(found, readings, (comparison.one, comparison.other), strict=True)
     ]
-    told = f"{pairs.name} ({len(pairs):,} pairs{_way(*ways)})"
+    one, several = comparison.one.items_named
+    told = f"{pairs.name} ({len(pairs):,} {several if len(pairs) != 1 else one}{_way(*ways)})"
     base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
     gap = difference if after == 1 else _turned(difference)
     numbers = sides[base].score, sides[after].score, *map(float, (gap.difference, gap.low, gap.high))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
 from explorer.measuring.neighbours.batch_search import batch_search, rankable
 from explorer.measuring.neighbours.index_setting import IndexSetting
-from explorer.measuring.neighbours.ranking_measures import MEASURES, NDCG, TOP, measures
+from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, NDCG, TOP, first_ranks, measures
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.progress import Work, finish
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class RankingJudge(Judge):
     An item is the measure of a query, from 0 to 1.
     """
 
+    items_named = "query", "queries"
+
     def __init__(
         self, task: RetrievalSet, measure: str = NDCG, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
@@ -59,6 +61,22 @@ class RankingJudge(Judge):
     def items(self, vectors: Tensor) -> Floats:
         """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
         return finish(of_queries(*self._unit(vectors), self._judgements, self.measure))
+
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """Every measure of each query, the rank of its first relevant document among the first hundred, and the cosine
+        to the nearest relevant one."""
+        names = (self.measure, *(name for name in MEASURES if name != self.measure))
+        documents, queries = self._unit(vectors)
+        if not rankable(documents, queries):
+            return dict.fromkeys((*names, RANK, COSINE), np.full(len(self), np.nan))
+        places = finish(batch_search(documents, queries, DEPTH, IndexSetting())).places
+        found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
+        nearest = [
+            float((documents[list(judged)].astype(np.float64) @ query).max())
+            for judged, query in zip(self._judgements, queries, strict=True)
+        ]
+        details = {RANK: first_ranks(places, self._judgements), COSINE: np.array(nearest)}
+        return {name: found[name] for name in names} | details
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The mean × 100; ranks do not depend on the precision in another way than vectors do."""

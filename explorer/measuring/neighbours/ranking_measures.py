@@ -31,6 +31,12 @@ def reciprocal_ranks(places: Places, judgements: Sequence[Judged]) -> NDArray[np
     return _reciprocal_rank(_grades(places, judgements) > 0)
 
 
+def first_ranks(places: Places, judgements: Sequence[Judged]) -> NDArray[np.float64]:
+    """The rank of the first relevant document of every query; NaN if none is among those found."""
+    hits = _grades(places, judgements) > 0
+    return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
+
+
 def _grades(places: Places, judgements: Sequence[Judged]) -> NDArray[np.float64]:
     """The grade of every document found (query, rank), 0 for what is not relevant or not judged."""
     rows = zip(places.tolist(), judgements, strict=True)

@@ -51,14 +51,22 @@ def choose(
     if not ordered:
         return None
     best, runner_up = ordered[0], ordered[1] if len(ordered) > 1 else None
-    rivals: list[NDArray[Any]] = [] if runner_up is None else [test.cosines_of(runner_up)]
-    if test.own is not None:
-        rivals.append(test.own)
+    rivals: list[NDArray[Any]] = [] if runner_up is None else [test.items_of(runner_up, metric)]
+    own = test.own_items(metric)
+    if own is not None:
+        rivals.append(own)
     found: list[Interval] = []
     if rivals:
-        cosines = np.broadcast_to(test.cosines_of(best), (len(rivals), len(test.gold)))
+        cosines = np.broadcast_to(test.items_of(best, metric), (len(rivals), len(test.gold)))
         every = difference(
-            test.gold, np.stack(rivals), cosines, test.parts, metric, aggregate, resamples=resamples, seed=seed
+            test.gold,
+            np.stack(rivals),
+            cosines,
+            test.parts,
+            test.statistic(metric),
+            aggregate,
+            resamples=resamples,
+            seed=seed,
         )
         sides = zip(every.difference, every.low, every.high, strict=True)
         found = [Interval(*map(np.asarray, numbers)) for numbers in sides]
@@ -68,7 +76,7 @@ def choose(
         test.score(best, metric, aggregate),
         runner_up,
         found[0] if runner_up is not None else None,
-        found[-1] if test.own is not None else None,
+        found[-1] if own is not None else None,
     )
 
 

@@ -6,7 +6,7 @@ scores are computed on them, and the 2.5th and 97.5th percentiles of the differe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
+from explorer.measuring import binary_metrics
 from explorer.measuring.scores.correlation import SAME
-from explorer.measuring.scores.layer_scores import check_agreement
+from explorer.measuring.scores.layer_scores import MEAN, OF_LABELS, check_agreement
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -138,7 +139,13 @@ def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float3
     return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
 
 
-def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> _Spearman | _Pearson:
+def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> Callable[[NDArray[Any]], Floats]:
+    """The score (resample) of a column (pair), for the number of draws of each pair."""
+    if metric in OF_LABELS:
+        return lambda cosines: binary_metrics.resampled(metric, gold, cosines, times)
+    if metric == MEAN:
+        wide = times.astype(np.float64)
+        return lambda items: np.asarray(items @ wide / len(gold))
     known: dict[str, type[_Spearman | _Pearson]] = {"Spearman": _Spearman, "Pearson": _Pearson}
     if metric not in known:
         raise BadChoice(f"There is no confidence interval of {metric}. Choose one of {', '.join(known)}.")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.data.vectors.unit_length import unit
 
-__all__ = ["ROUNDOFF", "SAME", "SAME_VECTOR", "measured", "pearson", "ranks", "spearman", "unit"]
+__all__ = ["ROUNDOFF", "SAME", "SAME_VECTOR", "mean", "measured", "pearson", "ranks", "spearman", "unit"]
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +50,11 @@ def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (centred @ gold) / np.sqrt((centred**2).sum(-1) * (gold**2).sum())
     return np.where(varies & (np.ptp(gold) > 0), r, np.nan)
+
+
+def mean(gold: Floats, system: NDArray[Any]) -> Floats:
+    """The mean along the last axis of `system` (…, item), which has scores of items; `gold` has no part in it."""
+    return np.asarray(system.mean(axis=-1), dtype=np.float64)
 
 
 def spearman(gold: Floats, system: NDArray[Any], same: float = SAME) -> Floats:

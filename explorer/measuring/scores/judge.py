@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+RANK, COSINE = "rank", "cosine"  # of the right answer of an item: no scores, but what they come from
+
 
 class Judge(ABC):
     """An evaluation set, and how the vectors of its texts are scored on it."""
@@ -29,6 +31,7 @@ class Judge(ABC):
     texts: tuple[str, ...]  # what is encoded, each text once
     sentences: tuple[str, ...]  # the same without prompts
     measure: str  # the name of the score
+    items_named: tuple[str, str] = ("pair", "pairs")  # one item, and several
     before: Judge | None = None  # how the base is judged as it is used, if not in the same way
 
     @abstractmethod
@@ -38,6 +41,13 @@ class Judge(ABC):
     @abstractmethod
     def items(self, vectors: Tensor) -> Floats:
         """What each item gets from the vectors (text, width)."""
+
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """What each item gets by every measure of the set, the main one first, and what else there is to tell of it.
+
+        `RANK` is the rank of its right answer, NaN if that is not found, and `COSINE` the cosine to it.
+        """
+        return {self.measure: self.items(vectors)}
 
     @abstractmethod
     def score(self, items: Floats, precision: str = "float32") -> float:

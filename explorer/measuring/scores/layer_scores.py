@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
-from explorer.measuring.scores.correlation import ROUNDOFF, measured, pearson, spearman
+from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, is_binary
+from explorer.measuring.scores.correlation import ROUNDOFF, mean, measured, pearson, spearman
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work
 
@@ -31,6 +32,8 @@ ARE_NOT_FINITE = (  # of several
 )
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
+OF_LABELS = {AVERAGE_PRECISION: average_precision, F1: best_f1}  # metrics of gold scores with two values
+MEAN = "mean of items"  # of what each query, triplet or row gets; gold scores have no part in it
 AGGREGATES = ("all", "mean", "wmean")
 
 # sentences that are tokenised between two progress reports
@@ -72,6 +75,32 @@ class LayerScores:
         """Every cell of the grid, in its order."""
         return tuple(Reading(row, pooling) for row in self.rows for pooling in self.poolings)
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that the set has; the first is the main one."""
+        return (*METRICS, *(OF_LABELS if is_binary(self.gold) else ()))
+
+    @property
+    def items_named(self) -> tuple[str, str]:
+        """What a score is of: one, and several."""
+        return "pair", "pairs"
+
+    def statistic(self, metric: str) -> str:
+        """What a metric computes from the items of `grid_items`: itself, or the mean of what items get."""
+        return metric
+
+    def grid_items(self, metric: str) -> Cosines:
+        """What a metric is computed from (row, pooling, item): of scored pairs the cosines."""
+        return self.cosines
+
+    def own_items(self, metric: str) -> Cosines | None:
+        """The same under the model default (item), if one is declared."""
+        return self.own
+
+    def items_of(self, reading: Reading, metric: str) -> Cosines:
+        """The same under one layer & pooling (item)."""
+        return self.cosines_of(reading)
+
     @cached_property
     def has_parts(self) -> bool:
         """Whether the set is made of several sub-corpora."""
@@ -85,16 +114,18 @@ class LayerScores:
 
     def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
         """Scores × 100 as (row, pooling); NaN if the cosines are constant or not measurable."""
-        return self._agreement("grid", self.cosines, metric, aggregate)
+        return self._agreement("grid", self.grid_items(metric), metric, aggregate)
 
     def own_score(self, metric: str = "Spearman", aggregate: str = "all") -> float | None:
         """The score × 100 of the model default, if one is declared."""
-        return None if self.own is None else float(self._agreement("own", self.own, metric, aggregate))
+        own = self.own_items(metric)
+        return None if own is None else float(self._agreement("own", own, metric, aggregate))
 
     def _agreement(self, what: str, cosines: Cosines, metric: str, aggregate: str) -> NDArray[np.float64]:
         key = (what, metric, aggregate)
         if key not in self._known:
-            self._known[key] = 100 * agreement(self.gold, cosines, self.parts, metric, aggregate)
+            statistic = self.statistic(metric)
+            self._known[key] = 100 * agreement(self.gold, cosines, self.parts, statistic, aggregate)
         return self._known[key]
 
     def score(self, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> float:
@@ -104,7 +135,7 @@ class LayerScores:
             return float("nan") if own is None else own
         cell = self.place(reading)
         if cell is None:
-            return float(self._agreement(reading.title, self.cosines_of(reading), metric, aggregate))
+            return float(self._agreement(reading.title, self.items_of(reading, metric), metric, aggregate))
         return float(self.table(metric, aggregate)[cell])
 
     def cosines_of(self, reading: Reading) -> Cosines:
@@ -195,7 +226,7 @@ def agreement(
     weighted by their sizes (BERT-flow, BERT-whitening); papers often do not say which they report.
     """
     check_agreement(metric, aggregate)
-    correlation = METRICS[metric]
+    correlation = _function(metric)
     if aggregate == "all":
         return correlation(gold, system)
     names = np.array(parts)
@@ -205,10 +236,16 @@ def agreement(
     return np.average(each, axis=0, weights=sizes)
 
 
+def _function(metric: str) -> Callable[..., NDArray[np.float64]]:
+    known = {**METRICS, **OF_LABELS, MEAN: mean}
+    if metric not in known:
+        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join([*METRICS, *OF_LABELS])}.")
+    return known[metric]
+
+
 def check_agreement(metric: str, aggregate: str) -> None:
     """Refuse an unknown metric or aggregation."""
-    if metric not in METRICS:
-        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join(METRICS)}.")
+    _function(metric)
     if aggregate not in AGGREGATES:
         raise BadChoice(
             f"There is no aggregation '{aggregate}' over sub-corpora. Choose one of {', '.join(AGGREGATES)}."

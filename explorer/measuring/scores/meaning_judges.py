@@ -14,7 +14,7 @@ from explorer.data.graded.probes import PARAPHRASE, Pack, ProbePairs
 from explorer.data.kinds import Triplets
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval, mean_difference
 from explorer.measuring.scores.correlation import SAME
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.judge import COSINE, Judge
 from explorer.measuring.scores.pair_cosines import exact_cosines
 from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED
 
@@ -93,6 +93,7 @@ class TripletJudge(Judge):
     """
 
     measure = ACCURACY
+    items_named = "triplet", "triplets"
 
     def __init__(self, triplets: Triplets) -> None:
         self.name, self.digest = triplets.name, triplets.digest
@@ -107,6 +108,10 @@ class TripletJudge(Judge):
     def items(self, vectors: Tensor) -> Floats:
         """Whether each triplet is in the right order."""
         return in_order(self.alike(vectors), exact_cosines(vectors, self._anchors, self._negatives))
+
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """Whether each triplet is in the right order, and the cosine of anchor and positive."""
+        return {self.measure: self.items(vectors), COSINE: self.alike(vectors)}
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The accuracy × 100."""

@@ -13,9 +13,9 @@ NO_SCORE = "n/a"  # in the place of a score
 NO_CORRELATION = "no {}: {} has no correlation"
 
 
-def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> str:
-    """The reason why a layer & pooling has no score; "" if it has one."""
-    if not np.isnan(scores.score(reading, metric, aggregate)):
+def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggregate: str = "all") -> str:
+    """The reason why a layer & pooling has no score, by default by the main metric; "" if it has one."""
+    if not np.isnan(scores.score(reading, metric or scores.metrics[0], aggregate)):
         return ""
     if not scores.is_measured(reading):
         return scores.why_not_measured(reading)

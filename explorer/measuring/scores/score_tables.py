@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables.formula_guard import csv_text
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.layer_scores import AGGREGATES, LayerScores
 from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
     aggregates = AGGREGATES if scores.has_parts else AGGREGATES[:1]
     ways = {
         metric.lower() if way == "all" else f"{metric.lower()} {way}": (metric, way)
-        for metric in METRICS
+        for metric in scores.metrics
         for way in aggregates
     }
 

@@ -16,10 +16,10 @@ from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
+from explorer.evaluating.items.judges import Evaluated, judge_for
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
-from explorer.studies.size.evaluation import Evaluated, judge_for
 from explorer.studies.size.points import Picture, Point, Size, Wanted
 from explorer.studies.size.projection import WAYS, Projection, fitted
 from explorer.studies.size.speed import Speed, speeds

@@ -7,23 +7,11 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from explorer.data.graded import probes
-from explorer.data.graded.probes import ProbePairs
-from explorer.data.kinds import GradedPairs, Triplets
-from explorer.data.retrieval.retrieval_set import RetrievalSet
-from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.prompts import RolePrompts
-from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.comparing.learned import ProbeChanges, probe_changes
-from explorer.measuring.neighbours.ranking_judge import RankingJudge
-from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
-from explorer.measuring.scores.judge import Floats, Judge, PairJudge
-from explorer.measuring.scores.meaning_judges import (
-    ProbeJudge,
-    TripletJudge,
-    of_packs,
-)
+from explorer.measuring.scores.judge import Floats, Judge
+from explorer.measuring.scores.meaning_judges import of_packs
 from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
 from explorer.progress import Progress, Work
@@ -31,30 +19,6 @@ from explorer.progress import Progress, Work
 PACKS = "packs"  # what the probe packs are kept under, next to the evaluation sets
 KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
-
-
-def judge_of(given: EvaluationSet, encoder: Encoder, prompts: RolePrompts) -> Judge:
-    """How a set is scored: pairs by Spearman, a retrieval set by nDCG@10, held-out rows by MRR@10.
-
-    Triplets and probe packs are scored by the share that is in the right order. Queries and documents have these
-    prompts; for the base as it is used, those that it declares.
-    """
-    if isinstance(given, GradedPairs):
-        return PairJudge(given)
-    if isinstance(given, Triplets):
-        return TripletJudge(given)
-    if isinstance(given, ProbePairs):
-        return ProbeJudge(given)
-    measure = MRR if given.split == HELD_OUT else NDCG
-    judge, before = (_ranking(given, measure, encoder, roles) for roles in (prompts, encoder.role_prompts))
-    if prompts != encoder.role_prompts:
-        judge.before = before
-    return judge
-
-
-def _ranking(given: RetrievalSet, measure: str, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
-    check(prompts, encoder, encoder.limit(None))
-    return RankingJudge(given, measure, prompts.query, prompts.document)
 
 
 def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[BaseItems]:

@@ -20,6 +20,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume
+from explorer.evaluating.items.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
@@ -27,7 +28,7 @@ from explorer.measuring.scores.meaning_judges import ProbeJudge
 from explorer.measuring.scores.verdict import by_use
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
-from explorer.training.loop.judging import PACKS, judge_of
+from explorer.training.loop.judging import PACKS
 from explorer.training.loop.mining import mined
 from explorer.training.recipe import Recipe
 

@@ -13,14 +13,14 @@ from explorer.measuring.scores.measure import Settings
 from explorer.training.record.tuned_pair import packs_held_out, tuning
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.kinds import NamedSet
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
 
 
 def verdict_on(
     found: tuple[Found, Found],
-    pairs: GradedPairs,
+    pairs: NamedSet,
     comparison: Comparison,
     ways: tuple[str, str],
     difference: Callable[[Comparison], Interval],

@@ -7,15 +7,14 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.data import sources
+from explorer.data import sources, uploads
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
-from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
+from explorer.evaluating.items.judges import Evaluated
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_progress, jobs
@@ -59,15 +58,23 @@ def evaluation_set(name: str) -> EvaluationSet | None:
     return None
 
 
-def evaluated_on(name: str) -> EvaluationSet | LabelledSet | None:
-    """The evaluation set or the labelled set of a name; None, with the error, if it is not on this disk."""
-    if not labelled_sets.is_labelled(name):
-        return evaluation_set(name)
+def evaluated_on(name: str) -> Evaluated | None:
+    """The evaluation set of a name, of any kind; None, with the error, if it is not on this disk."""
+    if _is_scored_set(name):
+        return pairs(name)
     try:
-        return cached_text.labelled_set(name)
+        return cached_text.evaluated_on(uploads.located(name))
     except StrataError as error:
         messages.trouble(error)
     return None
+
+
+def _is_scored_set(source: str) -> bool:
+    """Whether a name can only be that of a set of scored pairs."""
+    with suppress(SetNotFound):
+        sets.check(source)
+        return True
+    return False
 
 
 def on_this_disk(name: str) -> bool:

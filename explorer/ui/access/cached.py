@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.kinds import digest_of
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.measuring.scores import score_store
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.judges import Evaluated
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings, load_encoder, shelf_key
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.ui.access import cached_text
 
 if TYPE_CHECKING:
@@ -66,18 +67,26 @@ def _attending(digest: str, _found: Found) -> Encoder:
 
 
 def kept_scores(
-    found: Found, pairs: GradedPairs, settings: Settings, also: tuple[Reading, ...] = ()
+    found: Found, given: Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
+    key = item_store.key_of(found, given, item_store.exact(given, settings))
     try:
-        return _kept(shelf_key(found, pairs, settings), tuple(one.title for one in also), also)
+        return _kept(key, tuple(one.title for one in also), also, found, given, settings)
     except _NotKeptError:
         return None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _kept(key: str, titles: tuple[str, ...], _also: tuple[Reading, ...]) -> LayerScores:
-    scores = score_store.kept(key)
+def _kept(
+    key: str,
+    titles: tuple[str, ...],
+    _also: tuple[Reading, ...],
+    _found: Found,
+    _given: Evaluated,
+    _settings: Settings,
+) -> LayerScores:
+    scores = item_store.stored(_found, _given, _settings)
     if scores is None or scores.lacks(_also):
         raise _NotKeptError
     return scores.only(_also)

@@ -12,17 +12,21 @@ from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
 from explorer.data.kinds import GradedPairs, Sentences
-from explorer.data.labelled import labelled_sets, published_sets
-from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.labelled import published_sets
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
-from explorer.data.tables import text_rows
+from explorer.data.tables import recognition, text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
+from explorer.errors import StrataError
+from explorer.evaluating.items import judges
+from explorer.evaluating.items.judges import Evaluated
+from explorer.run_folder import RECIPE
+from explorer.training.record import run_sets
 
 
 def graded_pairs(name: str) -> GradedPairs:
@@ -75,14 +79,35 @@ def _evaluation_set(source: str, stamp: Hashable) -> EvaluationSet:
     return evaluation_sets.evaluation_set(source)
 
 
-def labelled_set(source: str) -> LabelledSet:
-    """The labelled set that a source names."""
-    return _labelled_set(source, stamp(source))
+def evaluated_on(source: str) -> Evaluated:
+    """What a source is as an evaluation set of any kind: also labelled texts, and the test rows of a run."""
+    return _evaluated_on(source, _stamp_of(source))
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the labelled set …")
-def _labelled_set(source: str, stamp: Hashable) -> LabelledSet:
-    return labelled_sets.load(source)[0]
+@st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
+def _evaluated_on(source: str, stamp: Hashable) -> Evaluated:
+    return run_sets.load(source) if run_sets.is_name(source) else judges.evaluated_on(source)
+
+
+def _stamp_of(source: str) -> Hashable:
+    """The stamp of a source; of the test rows of a run, those of its recipe and of its texts."""
+    if not run_sets.is_name(source):
+        return stamp(source)
+    run = run_sets.run_of(source)
+    return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
+
+
+def kind_of_file(file: str) -> Kind | None:
+    """The kind of rows that a file on this disk holds; None if it cannot be read."""
+    return _kind_of_file(file, places.stamps([Path(file)]))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _kind_of_file(file: str, stamp: Hashable) -> Kind | None:
+    try:
+        return recognition.kind_of(read_file(file))
+    except StrataError:
+        return None  # what reads it says why
 
 
 def described_pairs(pairs: GradedPairs) -> Sentences:

@@ -9,8 +9,10 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.judges import Evaluated
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings, measure, shelf_key
+from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, jobs, remembered
 from explorer.ui.access.jobs import Job, Make
@@ -22,20 +24,26 @@ class Shown:
     """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
 
     found: Found
-    pairs: GradedPairs
+    pairs: Evaluated  # whatever kind of set it is
     scores: LayerScores
     reading: Reading
+
+    @property
+    def graded(self) -> GradedPairs | None:
+        """The set if it is scored pairs; None if queries, triplets or labelled rows are scored."""
+        return self.pairs if isinstance(self.pairs, GradedPairs) else None
 
     @property
     def measured(self) -> tuple[object, ...]:
         """The cache key of the scores: encoder, pairs and settings."""
         scores = self.scores
-        return self.found.digest, self.pairs.digest, scores.precision, scores.device, scores.max_length
+        main = scores.metrics[0]
+        return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
 
 
 def shown(choice: Choice) -> Shown | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
-    found, pairs = availability.encoder(choice.source), availability.pairs(choice.sts)
+    found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.sts)
     if found is None or pairs is None:
         return None
     try:
@@ -50,15 +58,15 @@ def shown(choice: Choice) -> Shown | None:
 
 def are_kept(choice: Choice) -> bool:
     """Whether the scores of a choice were measured before."""
-    return cached.kept_scores(choice.found(), choice.pairs(), choice.settings) is not None
+    return cached.kept_scores(choice.found(), choice.evaluated(), choice.settings) is not None
 
 
 def measure_ahead(choice: Choice) -> Job:
     """Begin to measure in the background what a choice will show."""
-    return jobs.follow(*_job(choice.found(), choice.pairs(), choice.settings, ()))
+    return jobs.follow(*_job(choice.found(), choice.evaluated(), choice.settings, ()))
 
 
-def _scores(found: Found, pairs: GradedPairs, choice: Choice, also: tuple[Reading, ...]) -> LayerScores | None:
+def _scores(found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading, ...]) -> LayerScores | None:
     key, title, make = _job(found, pairs, choice.settings, also)
     scores = cached.kept_scores(found, pairs, choice.settings, also)
     if scores is not None:
@@ -71,11 +79,11 @@ def _scores(found: Found, pairs: GradedPairs, choice: Choice, also: tuple[Readin
     return of_job
 
 
-def _job(found: Found, pairs: GradedPairs, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, Make]:
+def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
-    key = " ".join(map(str, (found.folder, shelf_key(found, pairs, settings), *(one.title for one in also))))
+    key = " ".join(map(str, (found.folder, item_store.key_of(found, pairs, settings), *(one.title for one in also))))
     return (
         key,
         f"{found.name} on {pairs.name}",
-        lambda: measure(found, pairs, settings, load=cached.encoder, also=also),
+        lambda: item_store.measured(found, pairs, settings, load=cached.encoder, also=also),
     )

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.data import uploads
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice
+from explorer.evaluating.items.judges import Evaluated
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import cached, cached_text
 
@@ -33,9 +34,9 @@ class Choice:
         """The encoder's folder."""
         return cached.found(self.source)
 
-    def pairs(self) -> GradedPairs:
-        """The scored pairs of the set."""
-        return cached_text.graded_pairs(self.sts)
+    def evaluated(self) -> Evaluated:
+        """The evaluation set, of any kind."""
+        return cached_text.evaluated_on(uploads.located(self.sts))
 
     def reading_of(self, folder: Path) -> Reading:
         """The layer & pooling, in the encoder of that folder."""

@@ -46,7 +46,7 @@ class Compared:
 
 def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
-    if choices[0].sts == choices[1].sts and availability.pairs(choices[0].sts) is None:
+    if choices[0].sts == choices[1].sts and availability.evaluated_on(choices[0].sts) is None:
         return None  # the set is the same for both: its card is shown once
     one = side_scores.shown(choices[0])
     if one is None and choices[0].source == choices[1].source:

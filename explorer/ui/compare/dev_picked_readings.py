@@ -21,7 +21,9 @@ NOTHING = "nothing"
 
 def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> Pick | None:
     """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
-    here = sides[0].pairs
+    here = sides[0].graded
+    if here is None:
+        return None
     name: str = st.selectbox(
         "Choose both layers & poolings on",
         sidebar.with_current([NOTHING, *(one for one in sets.names() if one != choices[0].sts)], "picked_on"),
@@ -36,7 +38,9 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     one, other = (side_scores.shown(replace(choice, sts=name, reading=None)) for choice in choices)
     if one is None or other is None:
         return None  # progress or the error is shown
-    return pick(one.pairs, (one.scores, other.scores), here, metric)
+    if one.graded is None:
+        return None
+    return pick(one.graded, (one.scores, other.scores), here, metric)
 
 
 def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:

@@ -16,6 +16,9 @@ _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", U
 
 def show(compared: Compared) -> None:
     """The pairs side by side, and the microscope for the selected one."""
+    pairs = compared.sides[0].graded
+    if pairs is None:
+        return
     errors = compared.about.rank_errors()
     if compared.after == 0:
         errors = type(errors)(errors.other, errors.one)
@@ -41,11 +44,11 @@ def show(compared: Compared) -> None:
             if place is None:
                 st.markdown("No pair.")
                 continue
-            pair = compared.sides[0].pairs.first[place], compared.sides[0].pairs.second[place]
+            pair = pairs.first[place], pairs.second[place]
             for sentence in pair:
                 st.markdown(f"> {messages.plain(messages.shortened(sentence, 200))}")
             st.markdown(
-                f"Human score {compared.sides[0].pairs.gold[place]:.2f}  \n"
+                f"Human score {pairs.gold[place]:.2f}  \n"
                 f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
                 f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
             )

@@ -26,8 +26,10 @@ SELECT_ROW = "Select a row to see its pair token by token."
 OF_LONGER = "Counted in the longer of the two sentences."
 
 
-def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
-    """The counts, the filters and the rows."""
+def show(pairs: GradedPairs | None, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
+    """The counts, the filters and the rows; nothing unless the set is scored pairs."""
+    if pairs is None:
+        return
     st.subheader("Improved and worsened pairs")
     if comparison.chosen_not_measured:
         st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.data.kinds import GradedPairs
 from explorer.drawing.scores import layer_geometry as drawn
+from explorer.evaluating.items.set_items import as_pairs
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,
@@ -24,6 +26,7 @@ from explorer.ui.access.side_scores import Shown
 from explorer.ui.widgets import downloads, picture_format
 
 Sides = Sequence[Shown]
+NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
 
 
 def asked(count: int) -> bool:
@@ -51,25 +54,29 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
 
 def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
     """The geometry; None while it is being computed, with progress shown."""
+    pairs = as_pairs(sides[0].pairs)
+    if pairs is None:
+        st.info(NO_PAIRS, icon=":material/block:")
+        return None
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
     made: LayerGeometry | None = remembered.made(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
-        lambda: layer_geometry(encoders, sides[0].pairs, pooling, readings, settings, cached.encoder),
+        lambda: layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
     )
     if made is None:
         return None
     # layers are cached for every layer & pooling; one outside the grid is computed separately
-    clouds = [made.cloud_of(place, side.reading) or _cloud(side, settings) for place, side in enumerate(sides)]
+    clouds = [made.cloud_of(place, side.reading) or _cloud(side, pairs, settings) for place, side in enumerate(sides)]
     known = [(reading, cloud) for reading, cloud in zip(readings, clouds, strict=True) if cloud is not None]
     return made.standing_for(known) if len(known) == len(sides) else None
 
 
-def _cloud(side: Shown, settings: Settings) -> Cloud | None:
+def _cloud(side: Shown, pairs: GradedPairs, settings: Settings) -> Cloud | None:
     cloud: Cloud | None = remembered.made(
         cloud_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
-        lambda: reading_cloud(side.found, side.pairs, side.reading, settings, cached.encoder),
+        lambda: reading_cloud(side.found, pairs, side.reading, settings, cached.encoder),
     )
     return cloud
 

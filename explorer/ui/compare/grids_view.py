@@ -92,6 +92,8 @@ def lines(compared: Compared) -> str:
             config=picture_format.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )
+    if compared.sides[0].graded is None:
+        return pooling
     with right:
         st.subheader("Cosines by gold score")
         bins = comparison.gold_bins()

@@ -55,9 +55,10 @@ def cards(compared: Compared) -> None:
 def how_measured(compared: Compared) -> None:
     """What the numbers are, of how many pairs, and where typed models are."""
     one = compared.sides[0]
+    several = one.scores.items_named[1]
     st.caption(
-        f"{compared.ways[0]} × 100 of {len(one.pairs):,} pairs, computed in {one.scores.precision}. In brackets the "
-        f"{CI}, from {RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B. If the interval "
+        f"{compared.ways[0]} × 100 of {len(one.pairs):,} {several}, computed in {one.scores.precision}. In brackets "
+        f"the {CI}, from {RESAMPLES:,} bootstrap resamples of the {several}, the same for A and B. If the interval "
         "includes 0, the difference could be chance."
     )
     for side, shown in zip("AB", compared.sides, strict=True):

@@ -37,7 +37,7 @@ PAGES = (
         "pages/layers.py",
         "Layers",
         ":material/layers:",
-        "Which layer & pooling agrees best with human scores, and how sure is it?",
+        "Which layer & pooling is best on your evaluation set, and how sure is it?",
         EXPLORE,
     ),
     PageEntry(

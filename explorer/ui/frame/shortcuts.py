@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data.graded import sets
-from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.measuring.scores.verdict_text import SPEARMAN
+from explorer.data import uploads
+from explorer.data.graded import probes, sets
+from explorer.data.row_kinds import SCORED_PAIRS, Kind
+from explorer.data.sources import HELD_OUT
+from explorer.training.record import run_sets
 from explorer.training.record.runs import Run
 from explorer.ui.access import method_cards
 from explorer.ui.frame import second_encoder, sidebar
@@ -17,16 +19,24 @@ from explorer.ui.runs import run_in_address, train_form_keys
 def compare_with_base(run: Run) -> None:
     """The base of a run as A, its model as B, each under its model default, on the run's test set.
 
-    The base stays the model that is trained next.
+    Test rows that the run held out are a set with a name. The base stays the model that is trained next.
     """
     facts = run.status().facts
     if facts.model:
         sidebar.choose_encoder(facts.model)
     second_encoder.choose(run_folder.model_name(run.name))
     second_encoder.choose_each_default()
-    scored = [facts.set_of(use) for use in ("test", "dev") if facts.measure_of(use) == SPEARMAN and facts.set_of(use)]
-    if scored:  # a retrieval set has no pairs to compare on
-        sidebar.choose_set(scored[0])
+    held_out = run_sets.name_of(run)
+    tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
+    named = [uploads.label(name) for name in tests if name not in (HELD_OUT, probes.NAME)]
+    own = [held_out] if held_out and (not tests or tests[0] in (HELD_OUT, probes.NAME) or _predicts(run)) else []
+    for chosen in (*own, *named)[:1]:  # probe packs are on the Compare page whatever the set is
+        sidebar.choose_set(chosen)
+
+
+def _predicts(run: Run) -> bool:
+    """Whether a run on labelled texts was tested on rows of its own."""
+    return any(one.classes for one in run.status().results)
 
 
 def train_on_own_pairs(name: str) -> dict[str, str]:
@@ -45,4 +55,23 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
     method = suggested(SCORED_PAIRS, len(SCORED_PAIRS.texts))
     st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = method
     st.session_state[train_form_keys.METHOD_BY_HAND] = False
+    return address
+
+
+def train_on_file(path: str, kind: Kind) -> dict[str, str]:
+    """The form of the Train page: a file as text, its dev and test set, and the method that fits its rows.
+
+    Gives what the address says of it, for a reload.
+    """
+    from explorer.training.recipe import suggested
+
+    run_in_address.leave()
+    address = {train_form_keys.SOURCES: uploads.label(path)}
+    train_form_keys.choose([path])
+    train_form_keys.follow_text()
+    method_cards.methods()  # with a message, since the first call loads torch
+    method = suggested(kind, len(kind.texts))
+    if method:
+        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = method
+        st.session_state[train_form_keys.METHOD_BY_HAND] = False
     return address

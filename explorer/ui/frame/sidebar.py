@@ -21,7 +21,7 @@ from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached
+from explorer.ui.access import cached, evaluation_sets
 from explorer.ui.access.sidebar_choice import Choice, titles
 from explorer.ui.frame import presentation
 from explorer.ui.widgets import picture_format
@@ -136,10 +136,11 @@ def _another_model() -> None:
 def _evaluation_set() -> str:
     pairs: str = st.selectbox(
         "Evaluation set",
-        with_current(list(sets.names()), "sts"),
+        with_current(evaluation_sets.names(), "sts"),
         key="sts",
         bind="query-params",
-        help="Sentence pairs with human scores. Upload your own on the Start page.",
+        help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
+        "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs.",
     )
     return pairs
 

@@ -148,12 +148,12 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
 
 
 def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
-    """Spearman by layer under the key pooling, first, and the query pooling, as far as they are measured."""
+    """The main metric by layer under the key pooling, first, and the query pooling, as far as they are measured."""
     poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in scores.poolings]
     if heard.answers not in poolings:
         return {}
     return {
-        pooling: np.array([scores.score(Reading(Row((layer,)), pooling)) for layer in heard.layers])
+        pooling: np.array([scores.score(Reading(Row((layer,)), pooling), scores.metrics[0]) for layer in heard.layers])
         for pooling in poolings
     }
 

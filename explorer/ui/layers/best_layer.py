@@ -9,9 +9,12 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.graded import sets, user_sets
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.evaluating.items.item_scores import ItemScores
+from explorer.evaluating.items.set_items import items_of
+from explorer.evaluating.tasks.layer_choice import LEAST, half
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
@@ -29,7 +32,7 @@ VERDICT = "**Best layer & pooling: {}**"
 FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
 SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
-CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} pairs)", "**Reported on {}** ({:,} pairs)"
+CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} {})", "**Reported on {}** ({:,} {})"
 FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
 DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({:,} bootstrap resamples)."
 INFLATED = (
@@ -42,9 +45,21 @@ INFLATED = (
 class Split:
     """A dev set or a test set with its scores."""
 
-    pairs: GradedPairs
+    pairs: NamedSet
     scores: LayerScores
     measured: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Half:
+    """Half of a set: its name, what identifies it, and the number of its items."""
+
+    name: str
+    digest: str
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
 
 def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
@@ -52,7 +67,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     splits = _dev_and_test(shown, choice)
     if splits is None:
         _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
-        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} pairs.")
+        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} {shown.scores.items_named[1]}.")
         _inflated(choice.sts)
         return
     dev, test = splits
@@ -67,13 +82,14 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     else:
         _verdict(chosen, dev, test, declared.default_cell(shown.found.folder))
     best = None if chosen is None else chosen.best
+    several = test.scores.items_named[1]
     left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
     if left is not None and chosen is not None:
         with left.container(border=True):
-            st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs)))
+            st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs), several))
             _dev_cards(chosen, dev.scores, metric, aggregate)
     with right.container(border=True):
-        st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs)))
+        st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs), several))
         _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
     differences = DIFFERENCES.format(messages.plain(test.pairs.name), LEVEL, RESAMPLES)
     _told_how(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
@@ -81,6 +97,8 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
+    if isinstance(shown.scores, ItemScores):
+        return _halves_of_items(shown)
     names = sets.dev_and_test(choice.sts)
     if names is None:
         return None
@@ -103,14 +121,32 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
         return None
     name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
     whole = shown if name == choice.sts else side_scores.shown(replace(choice, sts=name))
-    if whole is None:
+    if whole is None or whole.graded is None:
         return None
+    rows_of = whole.graded.rows_of
     dev, test = map(cached_text.graded_pairs, names)
     first, second = (
-        Split(half, whole.scores.of_pairs(whole.pairs.rows_of(half)), (*whole.measured, half.digest))
-        for half in (dev, test)
+        Split(one, whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest)) for one in (dev, test)
     )
     return first, second
+
+
+def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
+    """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
+    texts = items_of(shown.pairs)
+    first = half(texts)
+    if min(first.sum(), (~first).sum()) < LEAST:
+        return None
+    names = f"one half of {shown.pairs.name}", "the other half"
+    dev, test = (
+        Split(
+            Half(name, f"{shown.pairs.digest} {name}", len(rows)),
+            shown.scores.of_pairs(rows),
+            (*shown.measured, name),
+        )
+        for name, rows in zip(names, (np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()), strict=True)
+    )
+    return dev, test
 
 
 def _verdict(chosen: Chosen, dev: Split, test: Split, default: Reading) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import NamedSet
 from explorer.drawing.scores import by_layer, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -33,7 +33,7 @@ def tell_silent(scores: LayerScores, aggregate: str) -> None:
         )
 
 
-def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pairs: GradedPairs) -> None:
+def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
     """The clickable grid, and the same numbers as lines."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -46,7 +46,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
             config=picture_format.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
         )
-        on = f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}."
+        on = f"All {len(pairs):,} {scores.items_named[1]} of {messages.plain(pairs.name)}."
         st.caption(
             f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
             "remembers it."

@@ -21,6 +21,7 @@ from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
 from explorer.ui.messages import shortened
 from explorer.ui.widgets import downloads, picture_format, vector_downloads
 
+MOST_MOVED = 10  # sentences
 SHOWN = 500  # rows of a table; the file contains all
 QUALITY = (
     "Quality of the map. Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours "
@@ -53,6 +54,32 @@ def show(mapped: Mapped, way: Way) -> None:
             side_readers.ask_for_b()
     if selected:
         _selected(mapped, selected)
+    _moved_most(mapped)
+
+
+def _moved_most(mapped: Mapped) -> None:
+    """The sentences whose vectors changed most from A to B; nothing without a B, or if widths differ."""
+    moved = mapped.described.column(MOVED)
+    if moved is None:
+        return
+    st.subheader("Moved most from A to B")
+    order = sorted(range(len(moved.cells)), key=lambda at: -float(moved.cells[at]))
+    rows = [
+        {name: row[name] for name in ("sentence", MOVED, CHANGED) if name in row}
+        for row in map_tables.rows(mapped.described, [], order[:MOST_MOVED])
+    ]
+    number = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        placeholder=messages.MISSING,
+        key="moved most",
+        column_config={
+            "sentence": st.column_config.TextColumn(width="large"),
+            MOVED: st.column_config.NumberColumn(format="%.3f", help="0: unchanged. Higher: moved further."),
+            CHANGED: number,
+        },
+    )
 
 
 def take_along(mapped: Mapped) -> None:

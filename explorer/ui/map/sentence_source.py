@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from explorer.data import map_sentences
-from explorer.data.kinds import Sentences
+from explorer.data import map_sentences, uploads
+from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
+from explorer.evaluating.items.set_items import LABEL, columns_of, texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
@@ -19,9 +20,13 @@ from explorer.ui.widgets import refused_clicks, renamed_options, segments, uploa
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
 RENAMED = {"likest and unlikest pairs": EXTREMES}
-UPLOAD = "sentences that are brought"
+UPLOAD, BEFORE = "sentences that are brought", "map an upload"
 TEXT_BOX = "The text box"
 TYPE_TWO = "Type at least two sentences, one a line."
+NO_EXTREMES = (
+    "This evaluation set has no gold scores to find the most and least similar pairs by. Choose scored pairs in the "
+    "sidebar, or map all sentences."
+)
 SUGGESTED = "\n".join(
     (
         "The kettle boils.", "Water is boiling in the kettle.", "Put the kettle on, please.",
@@ -63,10 +68,17 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource |
         return _of_file()
     if kind == TYPED:
         return _typed()
-    pairs = availability.pairs(choice.sts)
-    if pairs is None:
+    given = availability.evaluated_on(choice.sts)
+    if given is None:
         return None
-    return map_sentences.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
+    if isinstance(given, GradedPairs):
+        return map_sentences.extremes(given, seed) if kind == EXTREMES else cached_text.described_pairs(given)
+    if kind == EXTREMES:
+        st.info(NO_EXTREMES, icon=":material/block:")
+        return None
+    labels = [column.cells for column in columns_of(given) if column.heading == LABEL]
+    texts = {column.heading: column.cells for column in texts_in(given)}
+    return map_sentences.of_set(given.name, texts, *labels)
 
 
 def _of_file() -> Sentences | VectorSource | None:
@@ -83,6 +95,11 @@ def _of_file() -> Sentences | VectorSource | None:
             "sentences and vectors, or of a .npy with its .txt.",
         ).strip()
         upload_boxes.to_stay("Sentences (file)", UPLOAD, _take)
+        before = uploads.paths()
+        if before and not file:
+            st.selectbox(
+                "Uploaded before", before, index=None, format_func=uploads.label, key=BEFORE, on_change=_take_again
+            )
     if not file:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
         return None
@@ -106,6 +123,11 @@ def _typed() -> Sentences | None:
         return None
     table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
     return replace(map_sentences.of_table(replace(table, name=TEXT_BOX)), name="the text box")
+
+
+def _take_again() -> None:
+    if st.session_state[BEFORE] is not None:
+        _take(st.session_state[BEFORE])
 
 
 def _take(path: str) -> None:

@@ -27,6 +27,9 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, score_options
 
+ONLY_PAIRS = (
+    "All steps are scored on scored pairs only. Choose such a set in the sidebar; each step is scored on any set."
+)
 NO_MODELS = (
     "This run did not save a model at each step. To see its layers, train again with **Keep steps** on under **More "
     "settings** (command line: `--set keep_steps=on`)."
@@ -133,15 +136,18 @@ def _this_step(kept: Kept, choice: Choice) -> None:
     _grid(shown.scores, metric, aggregate, shown.reading, None)
     others = len(kept.steps) - 1
     st.caption(
-        f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs. The colour scale is for "
-        f"this step only. Scoring took {shown.scores.seconds:.1f} s"
+        f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} {shown.scores.items_named[1]}. "
+        f"The colour scale is for this step only. Scoring took {shown.scores.seconds:.1f} s"
         + (f"; **Score all steps** scores {others} more." if others else ".")
     )
 
 
 def _all_steps(kept: Kept, choice: Choice) -> None:
-    pairs = availability.pairs(choice.sts)
+    pairs = availability.evaluated_on(choice.sts)
     if pairs is None:
+        return
+    if not isinstance(pairs, GradedPairs):
+        st.info(ONLY_PAIRS, icon=":material/block:")
         return
     folder = cached.found(choice.source).folder
     reading = choice.reading_of(folder)

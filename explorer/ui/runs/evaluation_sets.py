@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.data import uploads
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
 from explorer.errors import StrataError
 from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import evaluation_sets as known_sets
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import BY_HAND
 
@@ -68,6 +70,7 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
         label,
         options,
         key=key,
+        format_func=uploads.label,
         on_change=_by_hand,
         args=(key,),
         accept_new_options=True,
@@ -79,7 +82,8 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
-    return [*sets.halves(), *_own_halves(), *sets.names(), *NAMED_SETS]
+    own = known_sets.paths_of(*known_sets.READ_FOR_TRAINING)
+    return [*sets.halves(), *_own_halves(), *sets.names(), *own, *NAMED_SETS]
 
 
 def _own_halves() -> list[str]:

@@ -12,11 +12,14 @@ from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
 from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
+from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.items.set_items import texts_in
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
@@ -48,10 +51,11 @@ def source(line: DeltaGenerator) -> str:
             bind="query-params",
             accept_new_options=True,
             width=360,
-            help="The sentences of the sidebar's evaluation set, the sample, another set, or a file: type its path on "
-            "this machine and press Enter. Of a retrieval set, also as a folder, the documents are searched. Vectors "
-            "can be searched without being encoded again, and may be any number: the path of a folder of "
-            "`embed --with-text`, of a .parquet file of sentences and vectors, or of a .npy with its .txt.",
+            help="The texts of the sidebar's evaluation set (of queries their passages), the sample, another set, or a "
+            "file: type its path on this machine and press Enter. Of a retrieval set, also as a folder or a file of "
+            "queries and passages, the documents are searched. Vectors can be searched without being encoded again, "
+            "and may be any number: the path of a folder of `embed --with-text`, of a .parquet file of sentences and "
+            "vectors, or of a .npy with its .txt.",
         )
         upload_boxes.to_stay(
             "Corpus (file)",
@@ -78,18 +82,25 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
 def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     try:
         if source == PAIRS:
-            pairs = availability.pairs(choice.sts)
-            return None if pairs is None else Corpus(search_corpus.of_pairs(pairs))
-        if source in RETRIEVAL_SETS or is_folder(source):
-            task = cached_text.evaluation_set(source)
-            if isinstance(task, RetrievalSet):
-                return Corpus(search_corpus.of_documents(task.name, task.documents), task)
+            given = availability.evaluated_on(choice.sts)
+            return None if given is None else _of_set(given)
+        if source in RETRIEVAL_SETS or is_folder(source) or evaluation_sets.kind_of(source) == PAIRS_KIND:
+            given = cached_text.evaluated_on(source)
+            if isinstance(given, RetrievalSet):
+                return _of_set(given)
         return Corpus(cached_text.searched(source))
     except SetNotFound as error:
         availability.set_not_found(error, *availability.published(source))
     except StrataError as error:
         messages.trouble(error)
     return None
+
+
+def _of_set(given: Evaluated) -> Corpus:
+    """The passages of queries, with the judgements; of any other set its texts."""
+    if isinstance(given, RetrievalSet):
+        return Corpus(search_corpus.of_documents(given.name, given.documents), given)
+    return Corpus(search_corpus.of_texts(given.name, [cell for one in texts_in(given) for cell in one.cells]))
 
 
 def _take(path: str) -> None:

@@ -18,7 +18,7 @@ from explorer.ui.size.size_form import Asked
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
-    from explorer.studies.size.evaluation import Evaluated
+    from explorer.evaluating.items.judges import Evaluated
 
 STARTED, START = "_sizes started", "measure sizes"
 ABOUT = (

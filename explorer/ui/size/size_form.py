@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.data import uploads
 from explorer.data.corpora import SAMPLE
-from explorer.data.graded import sts
+from explorer.data.graded import sts, user_sets
 from explorer.data.sources import NAMED_SETS
 from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
@@ -17,6 +17,7 @@ from explorer.knobs import wholes_in
 from explorer.studies.size.points import Wanted
 from explorer.studies.size.projection import FIRST, PCA
 from explorer.studies.size.storage import STORAGES
+from explorer.training.record import run_sets
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import segments, upload_boxes
@@ -42,13 +43,17 @@ def asked(choice: Choice) -> Asked:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",
-            upload_boxes.offered(sidebar.with_current([PAIRS, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            upload_boxes.offered(
+                sidebar.with_current(
+                    [PAIRS, *user_sets.names(), *run_sets.names(), *NAMED_SETS, *TASKS, *sts.menu()], ON
+                )
+            ),
             format_func=uploads.label,
             key=ON,
             bind="query-params",
             accept_new_options=True,
             width=300,
-            help="The sidebar's scored pairs, a retrieval set, triplets, or labelled texts such as TREC (logistic "
+            help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
         text: str = st.selectbox(

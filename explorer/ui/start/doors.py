@@ -73,7 +73,7 @@ def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
         Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
-        st.markdown("[:material/upload: Upload your pairs below](#your-own-scored-pairs)")
+        st.markdown("[:material/upload: Upload your pairs below](#your-own-data)")
         _button("Try it on the sample", LAYERS, "door layers sample", lambda: None)
     else:
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)

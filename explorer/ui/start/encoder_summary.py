@@ -12,7 +12,8 @@ from explorer.ui.frame import second_encoder, sidebar
 
 def encoder(shown: Shown) -> None:
     """Model A, in a line."""
-    scores, best = shown.scores, shown.scores.best()
+    scores, metric = shown.scores, shown.scores.metrics[0]
+    best = scores.best(metric)
     told = (
         f"**{messages.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
     )
@@ -20,8 +21,8 @@ def encoder(shown: Shown) -> None:
         told += f" Model default: {messages.plain(scores.own_title)}."
     if best is not None:
         told += (
-            f" On **{messages.plain(shown.pairs.name)}**, {best.title} has the highest Spearman: "
-            f"{scores.score(best):.2f}."
+            f" On **{messages.plain(shown.pairs.name)}**, {best.title} has the highest {metric}: "
+            f"{scores.score(best, metric):.2f}."
         )
     st.markdown(told)
 

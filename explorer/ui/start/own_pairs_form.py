@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.tables import columns, text_rows
+from explorer.data.tables import columns, recognition, text_rows
 from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
@@ -19,11 +19,9 @@ from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.access.cached import encoder
 from explorer.ui.frame import sidebar
-from explorer.ui.start import own_pairs_steps
+from explorer.ui.start import own_pairs_steps, recognised_file
 from explorer.ui.widgets import refused_clicks, upload_boxes
 
-# rows of the file that are shown, so that a wrong column is seen
-PREVIEW = 5
 NONE = "(none)"
 SCORES = "Scores"
 SAME_TWICE = (
@@ -36,22 +34,29 @@ def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
     own_pairs_steps.go_on()
     upload = upload_boxes.to_read(
-        "A file with two sentences and a score in each row",
-        "It is kept on this machine only. Columns are guessed and can be corrected.",
+        "A file of texts",
+        "Scored pairs, pairs such as queries and passages, triplets, texts with labels, or sentences. It is kept on "
+        "this machine only. What it holds is recognised, and can be corrected.",
+        recognised_file.OTHERS,
     )
     if upload is None:
         st.caption(
-            "For example a CSV whose first line is `sentence1,sentence2,score`. Any names and any range of scores will "
-            "do, with a decimal point or comma. "
+            "For example a CSV whose first line is `sentence1,sentence2,score`, `query,passage`, "
+            "`anchor,positive,negative` or `text,label`, or one sentence a line. Other names will do, too, and any "
+            "range of scores, with a decimal point or comma. "
             "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
         )
-    else:
+    elif not recognised_file.told_of_other(upload.name):
         try:
             table = upload_boxes.table(upload)
+            kind = recognised_file.kind_chosen(table, recognition.kind_of(table))
         except StrataError as error:
             messages.trouble(error)
         else:
-            _from_table(table)
+            if kind == SCORED_PAIRS:
+                _from_table(table)
+            else:
+                recognised_file.show(upload.name, upload.getvalue(), table, kind)
     _kept_files()
 
 
@@ -89,7 +94,7 @@ def _columns(table: Table) -> Mapping:
 
 def _preview(table: Table, mapping: Mapping) -> None:
     """The first rows, the score first: behind two long sentences it would not be seen."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[: own_pairs_steps.PREVIEW]]
     mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
     order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
     st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)

@@ -16,6 +16,8 @@ LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
 PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
+# rows of a file that are shown, so that a wrong column is seen
+PREVIEW = 5
 _NEXT = "_page after the upload"
 _LAYERS_HELP = (
     "Without halves, the best layer & pooling is chosen on the pairs it is scored on.",
@@ -31,6 +33,11 @@ def go_on() -> None:
     if page is not None:
         # with none named, Streamlit tries to clear all parameters, and refuses those that widgets are bound to
         st.switch_page(page, query_params=address)
+
+
+def lead_to(page: str, address: dict[str, str]) -> None:
+    """Open a page in the next run; only in a callback."""
+    st.session_state[_NEXT] = page, address
 
 
 def offer(pairs: GradedPairs) -> None:
@@ -93,6 +100,6 @@ def _open(pairs: GradedPairs, page: str) -> None:
         name = user_sets.keep(pairs)
         sidebar.choose_set(name)
         if page:
-            st.session_state[_NEXT] = page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {}
+            lead_to(page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {})
 
     refused_clicks.attempt(keep)

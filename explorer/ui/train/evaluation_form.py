@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from explorer.data import uploads
 from explorer.errors import BadChoice
 from explorer.ui import messages
 from explorer.ui.access import availability
@@ -88,6 +89,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         "Further test sets",
         list(options),
         key=MORE_TESTS,
+        format_func=uploads.label,
         accept_new_options=True,
         persist_state="session",
         placeholder="none",

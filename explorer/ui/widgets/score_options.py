@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
+from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1
+from explorer.measuring.neighbours.ranking_measures import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.verdict_text import ACCURACY
 from explorer.ui.widgets import segments
+
+FEW = 4  # metrics that fit side by side
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:
     """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
-        metric = segments.chosen(
+        choose = partial(segments.menu, width=180) if len(scores.metrics) > FEW else segments.chosen
+        metric = choose(
             "Metric",
-            list(METRICS),
-            default="Spearman",
+            list(scores.metrics),
+            default=scores.metrics[0],
             key="metric",
-            help="Correlation of cosines with gold scores. Spearman compares ranks and is standard for STS; Pearson "
-            "compares values. Higher is better, at most 100.",
+            help=" ".join(dict.fromkeys(what_is_good(metric) for metric in scores.metrics)),
         )
         aggregate = "all"
         if scores.has_parts:
@@ -41,7 +48,21 @@ def told(score: float) -> str:
 
 def what_is_good(metric: str) -> str:
     """Direction, range and typical values of a score, for the help of its card."""
-    return (
-        f"{metric} correlation of cosines with gold scores, × 100. Higher is better, at most 100; 0 is chance; good "
-        "models reach 75 to 90."
-    )
+    if metric in METRICS:
+        return (
+            f"{metric} correlation of cosines with gold scores, × 100. Higher is better, at most 100; 0 is chance; "
+            "good models reach 75 to 90."
+        )
+    return f"{metric}: {_GOOD[metric]} Higher is better, at most 100."
+
+
+_GOOD = {
+    AVERAGE_PRECISION: "the mean precision over all thresholds, × 100; chance is the share of positive pairs.",
+    F1: "the harmonic mean of precision and recall at the best threshold, × 100.",
+    NDCG: "relevant passages count more the higher they are ranked, up to rank 10, × 100.",
+    MRR: "the mean of 1 / rank of the first relevant passage, 0 beyond rank 10, × 100.",
+    MAP: "the mean precision at the ranks of the relevant passages, up to rank 100, × 100.",
+    **{name: f"the share of relevant passages among the first {k}, × 100." for name, k in RECALLS.items()},
+    ACCURACY: "the share of items that are right, × 100: of triplets those whose anchor is nearer to its positive than "
+    "to its negative (chance is 50), of labelled texts those that logistic regression puts into their class.",
+}

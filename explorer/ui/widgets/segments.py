@@ -8,6 +8,15 @@ from typing import Any
 import streamlit as st
 
 
+def menu(label: str, options: Sequence[Any], *, default: Any, key: str, **how: Any) -> Any:
+    """The selected option of many, which would not fit side by side; kept in the address like a segment."""
+    if st.session_state.get(key) is not None and st.session_state[key] not in options:
+        st.session_state.pop(key)
+    at = list(options).index(default)
+    found = st.selectbox(label, options, index=at, key=key, bind="query-params", **how)
+    return default if found is None else found
+
+
 def chosen(label: str, options: Sequence[Any], *, default: Any, key: str, **how: Any) -> Any:
     """The selected option; the default if a link has an empty value (`?k=`), which Streamlit takes for none."""
     if st.session_state.get(key) is not None and st.session_state[key] not in options:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -36,9 +36,9 @@ def to_stay(
             st.caption(told)
 
 
-def to_read(label: str, help: str) -> UploadedFile | None:
-    """An upload box; the file is not kept."""
-    return st.file_uploader(label, type=TYPES, help=help)
+def to_read(label: str, help: str, others: Iterable[str] = ()) -> UploadedFile | None:
+    """An upload box for tables, and for files of other endings; the file is not kept."""
+    return st.file_uploader(label, type=[*TYPES, *others], help=help)
 
 
 def table(upload: UploadedFile) -> Table:

@@ -12,6 +12,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
+from explorer.evaluating.items import judges
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
 from explorer.training.loop import judging
@@ -40,7 +41,7 @@ def judged(folder, head, pairs=None):
     encoder = load(of_folder("tiny", folder), precision="float32", device="cpu")
     method = SimCSE(Tunable(encoder, 16))
     method.start = lambda: head
-    judge = judging.judge_of(pairs or sample.pairs(), encoder, encoder.role_prompts)
+    judge = judges.judge_of(pairs or sample.pairs(), encoder, encoder.role_prompts)
     return finish(judging.base_items(encoder, method, judge))
 
 

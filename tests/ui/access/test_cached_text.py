@@ -61,9 +61,9 @@ def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))
     (folder / "MR" / "all.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    assert cached_text.labelled_set("MR").train.texts[7] == "text 7"
+    assert cached_text.evaluated_on("MR").train.texts[7] == "text 7"
     replaced(folder / "MR" / "all.tsv", b"text 7\n", b"word 7\n")
-    assert cached_text.labelled_set("MR").train.texts[7] == "word 7"
+    assert cached_text.evaluated_on("MR").train.texts[7] == "word 7"
 
 
 def test_question_pairs_are_read_again(folder):

@@ -2,15 +2,19 @@
 
 import io
 import json
+import random
 from contextlib import redirect_stdout
 from unittest import mock
 
+import numpy as np
 import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample
+from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
+from explorer.evaluating.items import item_store
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import (
     BASE,
@@ -27,8 +31,9 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
+from explorer.training.record import run_sets
 from explorer.ui.access import availability
-from explorer.ui.compare import flipped_pairs, model_b, probe_changes, report_button, view_choice
+from explorer.ui.compare import flipped_pairs, item_changes, model_b, probe_changes, report_button, view_choice
 from explorer.ui.frame import second_encoder
 from explorer.ui.microscope import microscope
 from tests import trainings
@@ -374,3 +379,46 @@ def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(a
     assert [said[:2] for said in told] == ["A:", "B:"]
     assert any(title in said and reason in said for said in words(app.info))
     assert not [one for one in app.get("arrow_data_frame") if "error A" in one.value]
+
+
+@pytest.fixture(scope="module")
+def own(place):
+    """A run that was tested on pairs it held out of its own text."""
+    text = place.folder / "own.csv"
+    rows = (f"{' '.join(sorted(phrase.split()))},{phrase}" for phrase in trainings._phrases(random.Random(3), 60))
+    text.write_text("\n".join(["query,passage", *rows]) + "\n", encoding="utf-8")
+    return trainings.train(
+        trainings.new(
+            place, "contrast", name="own", data=(str(text),), dev=HELD_OUT, test=HELD_OUT, settings={"steps": 12}
+        )
+    )
+
+
+def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
+    app.switch_page("pages/train.py")
+    app.query_params["run"] = "own"
+    measured(app)
+    app.button(key="run compare").click().run()
+    app.switch_page("pages/compare.py")
+    measured(app)
+    assert not app.exception
+    assert app.selectbox(key="sts").value == "test rows of run:own"
+    found, shown = own.status().verdict.test, cards(app)
+    assert shown[BASE] == f"{found.declared_base:.2f}"
+    assert shown[TUNED] == f"{found.exported:.2f}"
+
+
+def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, own, place):
+    app.switch_page("pages/compare.py")
+    app.query_params["sts"], app.query_params["beside"] = "test rows of run:own", "run:own"
+    measured(app)
+    given = run_sets.load("test rows of run:own")
+    scores = [finish(item_store.measured(find(name), given, Settings())) for name in (str(place.model), "run:own")]
+    ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
+    better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()
+    assert any(f"{better} improved, {worse} got worse" in told for told in words(app.caption))
+    told = [one for one in words(app.markdown) if one.startswith("**rank")]
+    assert len(told) == min(item_changes.SHOWN, better) + min(item_changes.SHOWN, worse)
+    if told:
+        first = int(np.argmax(1 / ranks[1] - 1 / ranks[0]))
+        assert told[0].startswith(f"**rank {ranks[0][first]:.0f} → {ranks[1][first]:.0f}**") or not better

@@ -85,7 +85,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
     assert {"Selection (CSV)", "Neighbours (CSV)"} <= {one.label for one in app.get("download_button")}
     app.button(key="clear selection").click()
     drawn(app)
-    assert not app.dataframe
+    assert [list(table.value.columns)[:2] for table in app.dataframe] == [["sentence", map_data.MOVED]]
 
 
 def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):

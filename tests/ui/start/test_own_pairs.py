@@ -5,6 +5,7 @@ import pytest
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
 from explorer.ui.start import own_pairs_form, own_pairs_steps
@@ -129,6 +130,8 @@ BAD = {
 @pytest.mark.parametrize(("data", "told"), BAD.values(), ids=BAD)
 def test_what_cannot_be_used_says_what_to_do_and_offers_nothing(start, data, told):
     uploaded(start, data)
+    holds = next(box for box in start.selectbox if (box.key or "").startswith("holds "))
+    holds.set_value(SCORED_PAIRS.title).run()
     assert any(told in one and "Choose" in one for one in words(start.error))
     assert not {FIND, TRAIN, USE} & {*buttons(start)}
 
@@ -163,3 +166,42 @@ def test_a_summary_counts_what_the_splits_hold():
     pairs = user_sets.GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
     assert splitting.summary(pairs).sizes.keys() == name.keys()
     assert splitting.summary(pairs).families == 60
+
+
+PAIRS_FILE = "\n".join(
+    ["query,passage", *(f"what are {n} men playing,{n} people sing a song" for n in range(40))]
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "value"),
+    [
+        ("pages/layers.py", "sts", "mine.csv"),
+        ("pages/search.py", "corpus", "mine.csv"),
+        ("pages/map.py", "map_file", "mine.csv"),
+        ("pages/train.py", "data", "mine.csv"),
+    ],
+)
+def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(start, page, key, value):
+    uploaded(start, PAIRS_FILE)
+    assert any("40 rows of pairs" in told for told in words(start.markdown))
+    start.button(key=f"file to {page}").click()
+    measured(start)
+    assert not start.exception
+    chosen = start.session_state[key]
+    assert value in (chosen if isinstance(chosen, str) else chosen[0])
+
+
+def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):
+    uploaded(start, PAIRS_FILE)
+    start.button(key="file to pages/layers.py").click()
+    measured(start)
+    assert [option for option in start.selectbox(key="sts").options if option.startswith("mine.csv")]
+    assert not words(start.error)
+    assert start.selectbox(key="metric").value == "nDCG@10"
+    assert best_layer.BEST_ON_DEV in cards(start)
+
+
+def test_a_file_that_is_no_table_says_where_it_belongs(start):
+    uploaded(start, b"vectors", name="mine.npy")
+    assert any("Search" in told and "Map" in told for told in words(start.info))

@@ -1,0 +1,1 @@
+"""Evaluation sets of every kind: their judges, and the scores of their items under every layer & pooling."""

@@ -1,0 +1,190 @@
+"""Score every layer & pooling on a set whose items are scored one by one: queries, triplets or labelled rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading
+from explorer.errors import BadChoice
+from explorer.evaluating.encoded import encoded, titles_of
+from explorer.evaluating.items.judges import Evaluated, judge_for
+from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.measuring.scores.judge import COSINE, RANK
+from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, MEAN, NOT_FINITE, LayerScores
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.encoding.read.encoder import Encoder
+
+Floats = NDArray[np.float64]
+
+ONE_VECTOR = "not rankable: every text has the same vector"
+ARE_ONE_VECTOR = "No score: {}. Every text has the same vector there, so nothing can be ranked."
+
+
+@dataclass(frozen=True)
+class Items:
+    """A number for each item under every layer & pooling: `grid` (row, pooling, item), `own` and `also` (item)."""
+
+    grid: Floats
+    own: Floats | None
+    also: Mapping[Reading, Floats] = field(default_factory=dict)
+
+    def of(self, reading: Reading, place: tuple[int, int] | None) -> Floats:
+        """The numbers (item) of one layer & pooling, which has this place in the grid."""
+        if reading == OWN:
+            if self.own is None:
+                raise BadChoice("This model declares no model default. Choose a layer & pooling.")
+            return self.own
+        found: Floats = self.also[reading] if place is None else self.grid[place]
+        return found
+
+    def at(self, rows: NDArray[np.intp]) -> Items:
+        """Those of some items."""
+        own = None if self.own is None else self.own[rows]
+        return Items(self.grid[..., rows], own, {one: each[rows] for one, each in self.also.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class ItemScores(LayerScores):
+    """What each item gets, from 0 to 1, in place of cosines: those of the main measure, and those of `others`.
+
+    A score is the mean of the items. Gold scores and sub-corpora have no part in it.
+    """
+
+    measure: str = ""
+    named: tuple[str, str] = ("item", "items")
+    others: Mapping[str, Items] = field(default_factory=dict)
+    details: Mapping[str, Items] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The main measure, then the others."""
+        return self.measure, *self.others
+
+    @property
+    def items_named(self) -> tuple[str, str]:
+        """`query` and `queries`, and so on."""
+        return self.named
+
+    def statistic(self, metric: str) -> str:
+        """The mean, of every measure that there is."""
+        if metric not in self.metrics:
+            raise BadChoice(f"There is no metric '{metric}' here. Choose one of {', '.join(self.metrics)}.")
+        return MEAN
+
+    def grid_items(self, metric: str) -> Floats:
+        """What each item gets by a measure (row, pooling, item)."""
+        return self.others[metric].grid if metric in self.others else self.cosines
+
+    def own_items(self, metric: str) -> Floats | None:
+        """The same under the model default (item)."""
+        return self.others[metric].own if metric in self.others else self.own
+
+    def items_of(self, reading: Reading, metric: str) -> Floats:
+        """The same under one layer & pooling (item)."""
+        items = self.others[metric] if metric in self.others else Items(self.cosines, self.own, self.also)
+        return items.of(reading, self.place(reading))
+
+    def details_of(self, reading: Reading) -> dict[str, Floats]:
+        """What else there is to tell of each item under one layer & pooling, such as its rank."""
+        return {name: items.of(reading, self.place(reading)) for name, items in self.details.items()}
+
+    def of_pairs(self, rows: Sequence[int]) -> ItemScores:
+        """The scores on some of the items."""
+        at = np.asarray(rows, dtype=np.intp)
+        some = super().of_pairs(rows)
+        assert isinstance(some, ItemScores)
+        others = {name: items.at(at) for name, items in self.others.items()}
+        return replace(some, others=others, details={name: items.at(at) for name, items in self.details.items()})
+
+    def why_not_measured(self, reading: Reading) -> str:
+        """The reason why nothing can be ranked: numbers that are not finite, or that all vectors are one."""
+        return NOT_FINITE if reading in self.not_finite else ONE_VECTOR
+
+    @property
+    def told_not_measured(self) -> str:
+        """What cannot be ranked, and why; "" if everything can."""
+        one = [reading.title for reading in self.not_measured if reading not in self.not_finite]
+        broken = [reading.title for reading in self.not_finite]
+        told = ((ARE_ONE_VECTOR, one), (ARE_NOT_FINITE, broken))
+        return " ".join(text.format(", ".join(titles)) for text, titles in told if titles)
+
+
+def score_items(
+    encoder: Encoder, given: Evaluated, max_length: int | None = None, also: Sequence[Reading] = ()
+) -> Work[ItemScores]:
+    """Encode every text once, and score the items under every layer & pooling of the grid and those of `also`.
+
+    Queries and documents have the prompts that the model declares for them. Of labelled texts, one classifier's
+    strength is chosen under the model default, and used under every layer & pooling.
+    """
+    started = time.perf_counter()
+    judge, outside = judge_for(given, encoder), encoder.outside(also)
+    titles = (*titles_of(encoder), *(one.title for one in outside))
+    found = yield from encoded(encoder, judge.texts, max_length, titles)
+    if isinstance(judge, LabelJudge):
+        yield Progress("choosing the classifier's regularisation", 0, 0)
+        judge = judge.settled(_tensor(found.of(MODEL_DEFAULT)))
+    items: dict[str, dict[str, Floats]] = {}  # by measure, then by title
+    broken: list[str] = []
+    for done, title in enumerate(found.titles):
+        yield Progress("scoring layers", done, len(found.titles))
+        vectors = found.of(title)
+        if not np.isfinite(vectors).all():
+            broken.append(title)
+            vectors = np.zeros_like(vectors)  # its items are missing, below
+        missing = np.full(len(judge), np.nan)
+        for name, each in judge.by_measure(_tensor(vectors)).items():
+            items.setdefault(name, {})[title] = missing if title in broken else each
+    grid = tuple(Reading(row, pooling) for row in encoder.rows for pooling in encoder.poolings)
+    tables = {name: _items(encoder, grid, outside, each) for name, each in items.items()}
+    main, *others = (one for one in tables.items() if one[0] not in (RANK, COSINE))
+    scores = ItemScores(
+        rows=encoder.rows,
+        cosines=main[1].grid,
+        own=main[1].own,
+        own_title=encoder.head.describe() if encoder.head else "",
+        gold=np.zeros(len(judge)),
+        parts=("",) * len(judge),
+        precision=encoder.precision,
+        device=encoder.device,
+        max_length=encoder.limit(max_length),
+        truncated=found.truncated,
+        sentences=len(judge.texts),
+        seconds=time.perf_counter() - started,
+        poolings=encoder.poolings,
+        also=main[1].also,
+        measure=main[0],
+        named=judge.items_named,
+        others=dict(others),
+        details={name: tables[name] for name in (RANK, COSINE) if name in tables},
+    )
+    titled = {reading.title: reading for reading in (*grid, OWN, *outside)}
+    return replace(scores, not_finite=tuple(titled[title] for title in broken))
+
+
+def _items(
+    encoder: Encoder, grid: Sequence[Reading], outside: Sequence[Reading], by_title: Mapping[str, Floats]
+) -> Items:
+    """The numbers by title, in the order of the grid."""
+    cells = np.stack([by_title[reading.title] for reading in grid])
+    return Items(
+        cells.reshape(len(encoder.rows), len(encoder.poolings), -1),
+        by_title[MODEL_DEFAULT] if encoder.head else None,
+        {one: by_title[one.title] for one in outside},
+    )
+
+
+def _tensor(vectors: NDArray[np.float32]) -> Tensor:
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(vectors))

@@ -1,0 +1,152 @@
+"""Test scores of queries, triplets and labelled rows by layer & pooling: against judges of runs, and as stored."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.data.kinds import Labelled, Triplets
+from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import MODEL_DEFAULT, parse
+from explorer.errors import BadChoice
+from explorer.evaluating.encoded import encoded
+from explorer.evaluating.items import item_store
+from explorer.evaluating.items.item_scores import ONE_VECTOR, score_items
+from explorer.evaluating.items.judges import judge_for
+from explorer.evaluating.items.set_items import as_pairs, columns_of, items_of
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.best_cell import choose
+from explorer.measuring.scores.bootstrap import mean_difference
+from explorer.measuring.scores.judge import COSINE, RANK
+from explorer.measuring.scores.measure import Settings
+from explorer.progress import finish
+from tests.tiny_models import save_tiny
+
+ALSO = (parse("last of layer 1", 2),)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return save_tiny("bert", tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def encoder(model):
+    return load(find(str(model)), precision="float32")
+
+
+def sets_of_every_kind():
+    rows = sample.triplets()
+    some = Triplets("triplets", rows.anchors[:30], rows.positives[:30], rows.negatives[:30])
+    texts = rows.anchors[:60] + rows.negatives[:60]
+    labels = tuple("question" if number % 2 else "statement" for number in range(120))
+    return {
+        "queries": of_pairs("queries", some.anchors, some.positives, some.negatives),
+        "triplets": some,
+        "rows": LabelledSet("rows", Labelled("rows", texts, labels)),
+    }
+
+
+@pytest.mark.parametrize("kind", sets_of_every_kind())
+def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(encoder, kind):
+    import torch
+
+    given = sets_of_every_kind()[kind]
+    scores = finish(score_items(encoder, given, also=ALSO))
+    judge = judge_for(given, encoder)
+    titles = ["mean of layer 2", "max of layer 1", "last of layer 1", MODEL_DEFAULT]
+    found = finish(encoded(encoder, judge.texts, titles=titles))
+    if kind == "rows":
+        judge = judge.settled(torch.from_numpy(found.of(MODEL_DEFAULT)))
+    assert scores.items_named[1] == kind
+    assert len(scores.gold) == len(given)
+    for title in titles[:-1]:
+        reading = parse(title, 2)
+        items = judge.items(torch.from_numpy(found.of(title)))
+        assert np.array_equal(scores.items_of(reading, scores.metrics[0]), items)
+        assert scores.score(reading, scores.metrics[0]) == pytest.approx(judge.score(items))
+
+
+def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_says_why(encoder):
+    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    first = parse("cls of layer 0", 2)
+    assert np.isnan(scores.score(first, "nDCG@10"))
+    assert scores.why_not_measured(first) == ONE_VECTOR
+    assert first.title in scores.told_not_measured
+
+
+def test_ranks_are_those_of_a_full_search(encoder):
+    given = sets_of_every_kind()["queries"]
+    scores = finish(score_items(encoder, given))
+    judge = judge_for(given, encoder)
+    vectors = finish(encoded(encoder, judge.texts, titles=["mean of layer 2"])).of("mean of layer 2")
+    vectors = vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    place = {text: at for at, text in enumerate(judge.texts)}
+    documents = vectors[[place[text] for text in given.documents]]
+    ranks, nearest = [], []
+    for query, judged in zip(given.queries, given.judgements, strict=True):
+        cosines = documents @ vectors[place[query]]
+        nearest.append(cosines[list(judged)].max())
+        ranks.append(1 + (cosines > cosines[list(judged)].max() + 1e-9).sum())
+    assert scores.details_of(parse("mean of layer 2", 2))[RANK].tolist() == ranks
+    assert scores.details_of(parse("mean of layer 2", 2))[COSINE] == pytest.approx(nearest, abs=1e-6)
+
+
+def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
+    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    one, other = parse("mean of layer 1", 2), parse("max of layer 2", 2)
+    for metric in ("nDCG@10", "Recall@1"):
+        found = Comparison(scores, scores, one, other).chosen(metric)
+        slow = mean_difference(scores.items_of(one, metric), scores.items_of(other, metric))
+        assert [float(x) for x in (found.difference, found.low, found.high)] == pytest.approx(
+            [float(x) for x in (slow.difference, slow.low, slow.high)]
+        )
+
+
+def test_the_best_layer_of_some_items_is_compared_on_the_others(encoder):
+    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    dev, test = scores.of_pairs(range(0, 30, 2)), scores.of_pairs(range(1, 30, 2))
+    found = choose(dev, test, "MRR@10")
+    table = {reading: dev.score(reading, "MRR@10") for reading in dev.grid}
+    assert found.dev_score == max(score for score in table.values() if not np.isnan(score))
+    assert found.test_score == pytest.approx(100 * scores.items_of(found.best, "MRR@10")[1::2].mean())
+
+
+def test_a_metric_of_another_set_is_refused(encoder):
+    scores = finish(score_items(encoder, sets_of_every_kind()["triplets"]))
+    with pytest.raises(BadChoice, match="accuracy"):
+        scores.score(parse("mean of layer 1", 2), "Spearman")
+
+
+@pytest.mark.parametrize("kind", sets_of_every_kind())
+def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    given, found = sets_of_every_kind()[kind], find(str(model))
+    first = finish(item_store.measured(found, given, Settings(), also=ALSO))
+    loaded = []
+    again = finish(item_store.measured(found, given, Settings("bfloat16"), lambda *_: loaded.append(1), also=ALSO))
+    assert not loaded, "in float32 whatever is chosen, so the stored ones serve"
+    for reading in (*first.grid, *ALSO):
+        for metric in first.metrics:
+            assert np.array_equal(first.items_of(reading, metric), again.items_of(reading, metric), equal_nan=True)
+    assert [*again.details] == {"queries": [RANK, COSINE], "triplets": [COSINE], "rows": []}[kind]
+    for reading in first.grid:
+        for name, each in first.details_of(reading).items():
+            assert np.array_equal(each, again.details_of(reading)[name], equal_nan=True)
+    renamed = replace(given, name="another name")
+    assert item_store.key_of(found, renamed, Settings()) == item_store.key_of(found, given, Settings())
+
+
+def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
+    sets = sets_of_every_kind()
+    for given in sets.values():
+        assert len(items_of(given)) == len(given)
+    query, passage = columns_of(sets["queries"])
+    rows = sample.triplets()
+    assert (query.cells[3], passage.cells[3]) == (rows.anchors[3], rows.positives[3])
+    assert as_pairs(sets["rows"]) is None
+    assert set(as_pairs(sets["triplets"]).gold) == {0.0, 1.0}

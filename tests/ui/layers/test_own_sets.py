@@ -1,0 +1,113 @@
+"""Test the pages on evaluation sets of the visitor that are no scored pairs, and on labels of 0 and 1."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from explorer.data import sample, uploads
+from explorer.encoding.locate.model_names import find
+from explorer.evaluating.items import item_store, judges
+from explorer.measuring.comparing.comparison_verdict import default_reading
+from explorer.measuring.scores.measure import Settings
+from explorer.progress import finish
+from explorer.ui.layers import best_layer
+from explorer.ui.search import judged_queries
+from explorer.ui.train import evaluation_form
+from tests.visits import cards, measured, words
+
+ROWS = sample.triplets()
+COLUMNS = {
+    "queries.csv": ("query,passage", zip(ROWS.anchors, ROWS.positives, strict=True)),
+    "triplets.csv": ("anchor,positive,negative", zip(ROWS.anchors, ROWS.positives, ROWS.negatives, strict=True)),
+    "labels.csv": ("text,label", ((text, "ab"[at % 2]) for at, text in enumerate(ROWS.anchors))),
+    "pairs.csv": (
+        "sentence1,sentence2,score",
+        (
+            (first, second, label)
+            for first, same, other in zip(ROWS.anchors, ROWS.positives, ROWS.negatives, strict=True)
+            for second, label in ((same, "1"), (other, "0"))
+        ),
+    ),
+}
+FILES = {name: (header, [list(row) for row in rows]) for name, (header, rows) in COLUMNS.items()}
+
+
+@pytest.fixture
+def own(furnished, tmp_path, monkeypatch):
+    """Every file, uploaded somewhere: the paths by name."""
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    found = {}
+    for name, (header, rows) in FILES.items():
+        lines = [header.replace(",", "\t"), *("\t".join(row) for row in rows)]
+        found[name] = uploads.keep(name.replace(".csv", ".tsv"), "\n".join(lines).encode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "items"),
+    [
+        ("queries.csv", "nDCG@10", "queries"),
+        ("triplets.csv", "accuracy", "triplets"),
+        ("labels.csv", "accuracy", "rows"),
+    ],
+)
+def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
+    furnished, place, own, name, metric, items
+):
+    furnished.switch_page("pages/layers.py")
+    label = uploads.label(own[name])
+    furnished.query_params["sts"] = label
+    measured(furnished)
+    assert not furnished.exception
+    assert not furnished.error
+    assert label in furnished.selectbox(key="sts").options
+    assert best_layer.BEST_ON_DEV in cards(furnished)
+    scores = finish(item_store.measured(find(str(place.model)), judges.evaluated_on(own[name]), Settings()))
+    assert scores.metrics[0] == metric
+    table = furnished.dataframe[0].value.set_index("reading")
+    shown = float(table.loc["mean of layer 2", metric.lower()])
+    assert shown == pytest.approx(scores.score(default_reading(scores), metric), abs=1e-4)
+    assert any(f"{len(scores.gold)} {items}" in told for told in words(furnished.caption))
+
+
+def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
+    furnished.switch_page("pages/layers.py")
+    furnished.query_params["sts"] = uploads.label(own["pairs.csv"])
+    furnished.query_params["precision"] = "float32"
+    measured(furnished)
+    assert not furnished.exception
+    assert furnished.segmented_control(key="metric").options[2:] == ["average precision", "F1"]
+    given = judges.evaluated_on(own["pairs.csv"])
+    scores = finish(item_store.measured(find(str(place.model)), given, Settings("float32")))
+    cosines = scores.cosines_of(default_reading(scores))
+    table = furnished.dataframe[0].value.set_index("reading")
+    theirs = 100 * average_precision_score(np.array(given.gold), cosines)
+    assert float(table.loc["mean of layer 2", "average precision"]) == pytest.approx(theirs, abs=1e-4)
+    assert any(told.startswith("Best F1") for told in words(furnished.caption))
+
+
+def test_search_has_the_queries_of_the_evaluation_set(furnished, own):
+    furnished.switch_page("pages/search.py")
+    furnished.query_params["sts"] = uploads.label(own["queries.csv"])
+    measured(furnished)
+    assert not furnished.exception
+    assert len(furnished.selectbox(key=judged_queries.MENU).options) == len(dict.fromkeys(ROWS.anchors))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_page_takes_every_kind_of_set(furnished, own, name):
+    for page in ("start", "map", "search", "size", "replay", "sentences"):
+        furnished.switch_page(f"pages/{page}.py")
+        furnished.query_params["sts"] = uploads.label(own[name])
+        furnished.query_params["projection"] = "PCA"
+        measured(furnished)
+        assert not furnished.exception, page
+        assert not furnished.error, (page, words(furnished.error))
+
+
+def test_train_offers_them_as_dev_and_test_set_but_those_that_training_cannot_score(furnished, own):
+    furnished.switch_page("pages/train.py").run()
+    for key in (evaluation_form.DEV, evaluation_form.TEST):
+        options = furnished.selectbox(key=key).options
+        assert {uploads.label(own[name]) for name in ("queries.csv", "triplets.csv", "pairs.csv")} <= {*options}
+        assert uploads.label(own["labels.csv"]) not in options
