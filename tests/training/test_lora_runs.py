@@ -78,7 +78,7 @@ def test_card_and_run_say_what_was_trained(place, whole):
     told = f"{TOLD}{beside:,} that do not change"
     assert run.status().facts.adapters == told
     card = (run.folder / "README.md").read_text()
-    assert f"| Trained weights | {told}; merged into these weights |" in card
+    assert f"| Trained weights | {told}; added to the weights of the base |" in card
     assert "| lora\\_rank | **2** | 0 |" in card
     full = train(new(place, "simcse", settings={"steps": 1}))
     assert full.status().facts.adapters is None

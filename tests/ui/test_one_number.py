@@ -146,7 +146,7 @@ def of_sentences(run):
 def of_verdicts(run):
     """The sentences below the table of the packs."""
     app = opened(run, "sentences", beside=f"run:{run.name}", look="Probe packs")
-    (lines,) = (text for text in words(app.markdown) if "**negation**" in text and "chance is" in text)
+    (lines,) = (text for text in words(app.markdown) if "**negation**" in text and "a coin would get" in text)
     line = next(line for line in lines.splitlines() if "**negation**" in line)
     return dict(zip(PROBED, re.findall(r"in (\d+) % of cases", line), strict=True))
 

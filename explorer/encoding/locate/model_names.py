@@ -61,8 +61,6 @@ def find(source: str, online: bool = False) -> Found:
     name = lookup.unlinked(source.strip())
     folder = lookup.of_name(name)
     if folder is not None:
-        if not layout.is_model_folder(folder):
-            layout.refuse(folder)
         return of_folder(shown_name(name), folder)
     model, revision = lookup.on_hub(name)
     folder = lookup.cached(model, revision)

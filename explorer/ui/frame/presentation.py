@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.ui.widgets.picture_format import PRESENTING
+
 KEY = "p"
-TEXT = 1.5
-_ON = "_presenting"
 _LOOK = """<style>
 html { font-size: 21px !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] { display: none; }
@@ -28,14 +28,9 @@ def control() -> None:
 
 def look() -> None:
     """The look of a page while the mode is on."""
-    if st.session_state.get(_ON):
+    if st.session_state.get(PRESENTING):
         st.html(_LOOK)
 
 
-def text_scale() -> float:
-    """How many times larger than usual the text of figures is."""
-    return TEXT if st.session_state.get(_ON) else 1.0
-
-
 def _turn() -> None:
-    st.session_state[_ON] = not st.session_state.get(_ON, False)
+    st.session_state[PRESENTING] = not st.session_state.get(PRESENTING, False)

@@ -92,7 +92,7 @@ def _tell(folder: Path, point: Point) -> None:
         st.caption(CODES.format(point.size.stored))
     st.code(
         f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
-        language="python",
+        language=None,  # the colours of highlighted code are too faint to read
     )
     st.button(
         "Compare with the whole model",

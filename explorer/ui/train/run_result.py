@@ -105,7 +105,7 @@ def _model(run: Run, status: Status) -> None:
     loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
     st.code(
         f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
-        language="python",
+        language=None,  # the colours of highlighted code are too faint to read
         wrap_lines=True,
     )
     if own_modules:

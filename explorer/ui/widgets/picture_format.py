@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from explorer.drawing.parts import style
-from explorer.ui.frame import presentation
 from explorer.ui.widgets import segments
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 FORMATS = ("SVG", "PNG")
+PRESENTING, TEXT = "_presenting", 1.5  # whether presentation mode is on, and how many times larger its text is
 _INK = {"light": "#0c1619", "dark": "#e4eced"}  # of figures, as of other text (.streamlit/config.toml)
 # the rules by which a figure that was drawn in one theme can be read in the other
 FOLLOWS = "\n".join(
@@ -40,11 +37,12 @@ def config(name: str) -> dict[str, Any]:
     return {"displaylogo": False, "toImageButtonOptions": options}
 
 
-def draw(figure: Figure, **arguments: Any) -> None:
+def draw(figure: Any, **arguments: Any) -> None:
     """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
 
     Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
     changes later, `FOLLOWS` corrects it.
     """
-    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], presentation.text_scale())
+    scale = TEXT if st.session_state.get(PRESENTING) else 1.0
+    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], scale)
     st.plotly_chart(figure, **arguments)

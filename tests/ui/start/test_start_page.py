@@ -4,10 +4,12 @@ from unittest import mock
 
 import pytest
 
+from explorer import run_folder
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import StrataError
+from explorer.training.record import runs
 from explorer.ui.start import doors
 from explorer.ui.train import text_form
 from tests import trainings
@@ -26,8 +28,9 @@ def start(furnished, cache, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def no_example(monkeypatch):
-    monkeypatch.setattr(doors, "_example", lambda: None)
+def no_example(monkeypatch, tmp_path):
+    for module in (run_folder, runs):
+        monkeypatch.setattr(module, "examples_folder", lambda: tmp_path / "nothing ships")
 
 
 @pytest.fixture

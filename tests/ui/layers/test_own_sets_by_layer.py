@@ -64,7 +64,7 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
     assert best_layer.BEST_ON_DEV in cards(furnished)
     scores = finish(item_store.measured(find(str(place.model)), judges.evaluated_on(own[name]), Settings()))
     assert scores.metrics[0] == metric
-    table = furnished.dataframe[0].value.set_index("reading")
+    table = furnished.dataframe[0].value.set_index("layer & pooling")
     shown = float(table.loc["mean of layer 2", metric.lower()])
     assert shown == pytest.approx(scores.score(default_reading(scores), metric), abs=1e-4)
     assert any(f"{len(scores.gold)} {items}" in told for told in words(furnished.caption))
@@ -80,7 +80,7 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
     given = judges.evaluated_on(own["pairs.csv"])
     scores = finish(item_store.measured(find(str(place.model)), given, Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))
-    table = furnished.dataframe[0].value.set_index("reading")
+    table = furnished.dataframe[0].value.set_index("layer & pooling")
     theirs = 100 * average_precision_score(np.array(given.gold), cosines)
     assert float(table.loc["mean of layer 2", "average precision"]) == pytest.approx(theirs, abs=1e-4)
     assert any(told.startswith("Best F1") for told in words(furnished.caption))
