@@ -45,8 +45,9 @@ def click_cell(page, column, row):
     settle(page)
 
 
-def reading_card(page):
-    return page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN).inner_text()
+def sees_chosen(page, title):
+    """Wait for the card of the chosen layer & pooling to show this one: the address changes before it is drawn."""
+    page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN).filter(has_text=title).wait_for()
 
 
 def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(cold):
@@ -87,12 +88,12 @@ def test_only_its_own_pages_may_show_the_app_in_a_frame(page, address):
 
 
 def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers, page, address):
-    assert "model default" in reading_card(layers)
+    sees_chosen(layers, "model default")
     click_cell(layers, column=2, row=3)
-    assert "max of layer 3" in reading_card(layers)
+    sees_chosen(layers, "max of layer 3")
     assert parameters(layers) == {"reading": "max of layer 3"}
     open_layers(page, address, f"?{urlparse(layers.url).query}")
-    assert "max of layer 3" in reading_card(page)
+    sees_chosen(page, "max of layer 3")
     page.get_by_role("link", name="Start", exact=True).click()
     settle(page)
     assert parameters(page) == {"reading": "max of layer 3"}
@@ -101,9 +102,9 @@ def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers, 
 def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(layers):
     page = layers
     click_cell(page, column=0.35, row=5)
-    assert "cls of layer 5" in reading_card(page)
+    sees_chosen(page, "cls of layer 5")
     click_cell(page, column=0.65, row=1)
-    assert "mean of layer 1" in reading_card(page)
+    sees_chosen(page, "mean of layer 1")
 
 
 def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(layers):
@@ -134,7 +135,7 @@ def test_the_keyboard_alone_chooses_a_reading(layers):
     page.keyboard.type("max of layer 2")
     page.keyboard.press("Enter")
     settle(page)
-    assert "max of layer 2" in reading_card(page)
+    sees_chosen(page, "max of layer 2")
     assert parameters(page) == {"reading": "max of layer 2"}
 
 
