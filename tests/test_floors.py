@@ -38,10 +38,10 @@ MOST_ARROWS = {
     "explorer.data": 51,
     "explorer.drawing": 6,
     "explorer.encoding": 9,
-    "explorer.evaluating": 23,
-    "explorer.measuring": 17,
+    "explorer.evaluating": 21,
+    "explorer.measuring": 16,
     "explorer.studies": 4,
-    "explorer.training": 20,
+    "explorer.training": 18,
     "explorer.ui": 66,
 }
 

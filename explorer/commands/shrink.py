@@ -83,7 +83,7 @@ def add(verbs: Any) -> None:
 def _shrink(options: argparse.Namespace) -> None:
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate.model_names import find
-    from explorer.evaluating.items.judges import evaluated_on, judge_for
+    from explorer.evaluating.tasks.judges import evaluated_on, judge_for
     from explorer.measuring.scores.measure import load_encoder
     from explorer.progress import finish
     from explorer.studies.size import tables

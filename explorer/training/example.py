@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
@@ -33,7 +34,6 @@ from explorer.training import running
 from explorer.training.demonstration import recipe
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Step, Training
-from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 
@@ -67,26 +67,22 @@ class _LowRank(Training):
 
 def make(folder: Path) -> Path:
     """Train the demonstration and write the files that ship, replacing the folder."""
-    made: list[_LowRank] = []
+    # on a processor in float32, which every machine can repeat
+    shown, made = replace(recipe(), precision="float32", device="cpu").checked(), list[_LowRank]()
 
-    def training(recipe: Recipe, place: Path, online: bool) -> Training:
-        made.append(_LowRank(recipe, place, online))
+    def training(*given: Any) -> Training:
+        made.append(_LowRank(*given))
         return made[-1]
 
     with tempfile.TemporaryDirectory() as place:
-        run = finish(running.train(runs.new(_recipe(), "demonstration", Path(place)), training=training), _tell)
+        run = finish(running.train(runs.new(shown, "demonstration", Path(place)), training=training), _tell)
         assert run is not None, "nobody asks to discard it"
         shutil.rmtree(folder, ignore_errors=True)
         _ship_run(run, folder / NAME, made[-1])
-    _ship_scores(model_names.find(_recipe().model), (sample.pairs(), sample.test()), folder)
+    _ship_scores(model_names.find(shown.model), (sample.pairs(), sample.test()), folder)
     shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
     _ship_scores(shipped, (sample.dev(), sample.test()), folder)
     return folder
-
-
-def _recipe() -> Recipe:
-    """The demonstration on a processor in float32, which every machine can repeat."""
-    return replace(recipe(), precision="float32", device="cpu").checked()
 
 
 def _ship_run(run: Run, place: Path, training: _LowRank) -> None:

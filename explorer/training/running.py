@@ -21,10 +21,7 @@ from explorer.training.record.recorder import Recorder
 from explorer.training.record.runs import DISCARD, KEEP, Run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from explorer.training.loop.loop import Step, Training
-    from explorer.training.recipe import Recipe
 
 _WISHES = ("", KEEP, DISCARD)
 
@@ -33,7 +30,7 @@ def train(
     run: Run,
     online: bool = False,
     signalled: Callable[[], int] = lambda: 0,
-    training: Callable[[Recipe, Path, bool], Training] | None = None,
+    training: Callable[..., Training] | None = None,
 ) -> Work[Run | None]:
     """Train or resume a run; return it, or None if it was discarded. `training` makes another training than the usual.
 
@@ -77,7 +74,7 @@ def _kept_or_failed(
     run: Run,
     online: bool,
     signalled: Callable[[], int],
-    training: Callable[[Recipe, Path, bool], Training] | None,
+    training: Callable[..., Training] | None,
 ) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
@@ -101,7 +98,7 @@ def _trained(
     recorder: Recorder,
     online: bool,
     signalled: Callable[[], int],
-    make: Callable[[Recipe, Path, bool], Training] | None,
+    make: Callable[..., Training] | None,
 ) -> Generator[Progress, None, str]:
     from explorer.training.loop.loop import Training
 

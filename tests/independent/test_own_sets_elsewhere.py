@@ -8,8 +8,8 @@ from explorer.data import sample
 from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating.items import item_store
-from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
+from explorer.evaluating.tasks import item_store
+from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish

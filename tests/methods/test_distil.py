@@ -13,7 +13,7 @@ from explorer.encoding.tune import cutting
 from explorer.encoding.tune.lora import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.items.judges import judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.progress import finish
 from explorer.training.loop.judging import base_items
 from tests.device import DEVICE

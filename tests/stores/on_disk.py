@@ -20,11 +20,11 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Row
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
-from explorer.evaluating.items import item_store
-from explorer.evaluating.items.item_scores import ItemScores
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask
+from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.progress import finish

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
-from explorer.measuring import binary_metrics
+from explorer.measuring.scores import binary_metrics
 from explorer.measuring.scores.correlation import SAME
 from explorer.measuring.scores.layer_scores import MEAN, OF_LABELS, check_agreement
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
-from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, is_binary
+from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, is_binary
 from explorer.measuring.scores.correlation import ROUNDOFF, mean, measured, pearson, spearman
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work

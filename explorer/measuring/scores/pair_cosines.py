@@ -8,7 +8,7 @@ Every sentence is encoded once, and vectors are dropped when their pairs are don
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.scores.pair_chunks import Chunk, Places, chunks
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ VECTORS_BYTES = 128 * 2**20
 READING = "encoding tokens"  # the stage that takes nearly all the time
 
 Cosines = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,16 @@ class PairCosines:
     grid: Cosines
     own: Cosines | None
     also: Mapping[Reading, Cosines]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some pairs and their sentences; `first` and `second` are indices of `sentences`."""
+
+    pairs: Places
+    sentences: Places
+    first: Places
+    second: Places
 
 
 def pair_cosines(
@@ -148,3 +158,41 @@ def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
     squared = (unit[of_first] - unit[of_second]).square_().sum(-1)
     cosines: Cosines = torch.where(empty[of_first] | empty[of_second], 0.0, 1 - squared / 2).cpu().numpy()
     return cosines
+
+
+def chunks(first: Places, second: Places, lengths: Sequence[int], most: int) -> Iterator[Chunk]:
+    """All pairs, in chunks of about `most` sentences; pairs that share a sentence stay together.
+
+    `first` and `second` are the sentences of each pair, `lengths` the lengths of the sentences. Families of pairs come
+    longest first, so that the batches of a chunk have little padding. Only a family larger than a chunk is divided,
+    and then a sentence is encoded twice.
+    """
+    batch: list[int] = []
+    seen: set[int] = set()
+    for pair in _by_family(first, second, np.asarray(lengths)):
+        new = {int(first[pair]), int(second[pair])} - seen
+        if batch and len(seen) + len(new) > most:
+            yield _chunk(np.array(batch), first, second)
+            batch, seen, new = [], set(), {int(first[pair]), int(second[pair])}
+        batch.append(int(pair))
+        seen |= new
+    if batch:
+        yield _chunk(np.array(batch), first, second)
+
+
+def _by_family(first: Places, second: Places, lengths: Places) -> Places:
+    """An order of pairs in which those that share sentences, directly or through others, are adjacent."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(lengths), len(lengths)))
+    _, family = connected_components(links, directed=False)
+    longest = np.zeros(family.max() + 1, dtype=np.intp)
+    np.maximum.at(longest, family, lengths)
+    order: Places = np.lexsort((family[first], -longest[family[first]]))
+    return order
+
+
+def _chunk(pairs: Places, first: Places, second: Places) -> Chunk:
+    sentences, places = np.unique(np.concatenate([first[pairs], second[pairs]]), return_inverse=True)
+    return Chunk(pairs, sentences, places[: len(pairs)], places[len(pairs) :])

@@ -16,7 +16,7 @@ from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
-from explorer.evaluating.items.judges import Evaluated, judge_for
+from explorer.evaluating.tasks.judges import Evaluated, judge_for
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work

@@ -20,7 +20,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume
-from explorer.evaluating.items.judges import judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge

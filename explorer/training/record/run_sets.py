@@ -11,7 +11,7 @@ from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.labelled.training_rows import as_labelled
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound
-from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RUN, model_name
 from explorer.training.record import runs
 from explorer.training.record.runs import Run

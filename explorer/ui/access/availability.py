@@ -14,7 +14,7 @@ from explorer.data.sources import EvaluationSet
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
-from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_progress, jobs

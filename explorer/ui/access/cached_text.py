@@ -23,8 +23,8 @@ from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
 from explorer.errors import StrataError
-from explorer.evaluating.items import judges
-from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.tasks import judges
+from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RECIPE
 from explorer.training.record import run_sets
 

@@ -9,8 +9,8 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.evaluating.items import item_store
-from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.judges import Evaluated
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages

@@ -14,7 +14,7 @@ from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice
-from explorer.evaluating.items.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import cached, cached_text
 

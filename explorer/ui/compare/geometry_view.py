@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs
 from explorer.drawing.scores import layer_geometry as drawn
-from explorer.evaluating.items.set_items import as_pairs
+from explorer.evaluating.tasks.set_items import as_pairs
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,

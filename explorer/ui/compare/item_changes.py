@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.evaluating.items.item_scores import ItemScores
-from explorer.evaluating.items.set_items import columns_of
+from explorer.evaluating.tasks.item_scores import ItemScores
+from explorer.evaluating.tasks.set_items import columns_of
 from explorer.measuring.comparing.item_changes import ItemChanges
 from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.verdict_text import ACCURACY

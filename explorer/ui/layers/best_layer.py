@@ -12,9 +12,9 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.evaluating.items.item_scores import ItemScores
-from explorer.evaluating.items.set_items import items_of
+from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.evaluating.tasks.layer_choice import LEAST, half
+from explorer.evaluating.tasks.set_items import items_of
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES

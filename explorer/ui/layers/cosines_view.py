@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs
 from explorer.drawing.scores import cosine_boxes, cosine_strips
-from explorer.measuring.binary_metrics import best_threshold, is_binary
+from explorer.measuring.scores.binary_metrics import best_threshold, is_binary
 from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.widgets import picture_format

@@ -11,7 +11,7 @@ from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
-from explorer.evaluating.items.set_items import LABEL, columns_of, texts_in
+from explorer.evaluating.tasks.set_items import LABEL, columns_of, texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice

@@ -16,8 +16,8 @@ from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
-from explorer.evaluating.items.judges import Evaluated
-from explorer.evaluating.items.set_items import texts_in
+from explorer.evaluating.tasks.judges import Evaluated
+from explorer.evaluating.tasks.set_items import texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar

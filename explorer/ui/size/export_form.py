@@ -77,7 +77,7 @@ def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: P
 
 
 def _written(subject: Subject, picture: Picture, point: Point, folder: Path) -> Work[None]:
-    from explorer.evaluating.items.judges import judge_for
+    from explorer.evaluating.tasks.judges import judge_for
     from explorer.studies.size.export import export
     from explorer.studies.size.picture import besides, limited
 

@@ -18,7 +18,7 @@ from explorer.ui.size.size_form import Asked
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
-    from explorer.evaluating.items.judges import Evaluated
+    from explorer.evaluating.tasks.judges import Evaluated
 
 STARTED, START = "_sizes started", "measure sizes"
 ABOUT = (

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from explorer.measuring.binary_metrics import AVERAGE_PRECISION, F1
 from explorer.measuring.neighbours.ranking_measures import MAP, MRR, NDCG, RECALLS
+from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import ACCURACY

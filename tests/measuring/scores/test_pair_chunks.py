@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.measuring.scores.pair_chunks import chunks
+from explorer.measuring.scores.pair_cosines import chunks
 
 
 def pairs_of(count: int, sentences: int):

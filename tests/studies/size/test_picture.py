@@ -17,7 +17,7 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.cutting import cut
 from explorer.errors import BadChoice
-from explorer.evaluating.items.judges import evaluated_on, judge_for
+from explorer.evaluating.tasks.judges import evaluated_on, judge_for
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import speed, tables

@@ -12,7 +12,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
-from explorer.evaluating.items import judges
+from explorer.evaluating.tasks import judges
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
 from explorer.training.loop import judging

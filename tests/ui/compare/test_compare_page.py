@@ -14,7 +14,7 @@ from explorer.data import sample
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
-from explorer.evaluating.items import item_store
+from explorer.evaluating.tasks import item_store
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import (
     BASE,

@@ -6,7 +6,7 @@ from sklearn.metrics import average_precision_score
 
 from explorer.data import sample, uploads
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating.items import item_store, judges
+from explorer.evaluating.tasks import item_store, judges
 from explorer.measuring.comparing.comparison_verdict import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish

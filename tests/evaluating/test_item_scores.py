@@ -14,10 +14,10 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded
-from explorer.evaluating.items import item_store
-from explorer.evaluating.items.item_scores import ONE_VECTOR, score_items
-from explorer.evaluating.items.judges import judge_for
-from explorer.evaluating.items.set_items import as_pairs, columns_of, items_of
+from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.item_scores import ONE_VECTOR, score_items
+from explorer.evaluating.tasks.judges import judge_for
+from explorer.evaluating.tasks.set_items import as_pairs, columns_of, items_of
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference

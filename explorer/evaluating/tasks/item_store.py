@@ -17,8 +17,8 @@ from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import Reading, Row
 from explorer.errors import NotWritable
-from explorer.evaluating.items.item_scores import Items, ItemScores, score_items
-from explorer.evaluating.items.judges import Evaluated, main_measure
+from explorer.evaluating.tasks.item_scores import Items, ItemScores, score_items
+from explorer.evaluating.tasks.judges import Evaluated, main_measure
 from explorer.measuring.scores import measure as pair_scores
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores

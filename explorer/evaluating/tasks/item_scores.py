@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of
-from explorer.evaluating.items.judges import Evaluated, judge_for
+from explorer.evaluating.tasks.judges import Evaluated, judge_for
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, MEAN, NOT_FINITE, LayerScores
