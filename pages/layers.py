@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layers import best_layer, cosines_view, pictures, score_downloads
+from explorer.ui.layers import best_layer, pictures, score_downloads
 from explorer.ui.widgets import score_options
 
 page_frame.enter()
@@ -21,7 +21,7 @@ if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 pictures.show(shown.scores, metric, aggregate, shown.reading, shown.pairs)
 if shown.graded is not None:
-    cosines_view.show(shown, shown.graded)
+    pictures.cosines(shown, shown.graded)
 
 st.subheader("Export")
 score_downloads.offer(shown, metric, aggregate)

@@ -23,7 +23,7 @@ from explorer.data.row_kinds import (
     Kind,
 )
 from explorer.data.sources import HELD_OUT, is_file
-from explorer.data.tables import text_rows
+from explorer.data.tables import recognition, text_rows
 from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import ENDINGS, read_file
@@ -109,9 +109,9 @@ def _kind_of(source: str) -> tuple[Kind, int]:
     if not _is_file(source):
         return SCORED_PAIRS, len(SCORED_PAIRS.texts)
     table = read_file(source)
-    if training_rows.holds_classes(table):
-        return LABELLED_TEXTS, 1 + bool(guess(table, LABELLED_TEXTS).column("second"))
-    kind = guess(table).kind
+    kind = recognition.kind_of(table)
+    if kind == LABELLED_TEXTS:
+        return kind, 1 + bool(guess(table, kind).column("second"))
     return kind, len(kind.texts)
 
 

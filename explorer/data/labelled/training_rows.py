@@ -14,11 +14,11 @@ from explorer.data import sample
 from explorer.data.kinds import Corpus, Labelled, Triplets
 from explorer.data.labelled import labelled_sets, published_sets
 from explorer.data.labelled.labelled_set import LabelledSet, check
-from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS
+from explorer.data.row_kinds import LABELLED_TEXTS, TRIPLETS
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.column_roles import Mapping as Roles
-from explorer.data.tables.columns import LABEL_NAMES, guess, is_mostly_numbers, named_column, plain
+from explorer.data.tables.columns import LABEL_NAMES, guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
@@ -77,18 +77,6 @@ def lack(table: Table, columns: Mapping[str, str]) -> str:
     except (WrongColumns, TooFewRows):
         return LACK
     return "" if len(rows.classes) > 1 else f"has the label {rows.labels[0]!r} in every row: two classes are needed"
-
-
-def holds_classes(table: Table) -> bool:
-    """Whether a file is labelled: it names its labels, which of pairs are no scores, or a text has one other column."""
-    kind, label = guess(table).kind, named_column(table, LABEL_NAMES)
-    if kind == SENTENCES:
-        labels = label is not None or len(table.columns) == 2
-    elif kind in (PAIRS, SCORED_PAIRS):
-        labels = label is not None and not is_mostly_numbers(table.column(label))
-    else:
-        labels = False
-    return labels and not lack(table, {})
 
 
 def divided(given: LabelledSet) -> Divided:

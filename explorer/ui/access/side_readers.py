@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -39,13 +39,6 @@ class Reader:
     def key(self) -> str:
         """The cache key of the side."""
         return f"{self.found.digest} {self.reading.title} {self.settings}"
-
-    @property
-    def exact(self) -> Reader:
-        """The same side in float32, unless a precision is chosen: Compare shows the same numbers, encoded once."""
-        if self.settings.precision != "auto":
-            return self
-        return replace(self, settings=replace(self.settings, precision="float32"))
 
     def vectors(self, sentences: Sequence[str]) -> Vectors | None:
         """Vectors (sentence, width); None while they are being computed."""

@@ -11,7 +11,7 @@ from explorer.data.row_kinds import SCORED_PAIRS, Kind
 from explorer.data.sources import HELD_OUT
 from explorer.training.record import run_sets
 from explorer.training.record.runs import Run
-from explorer.ui.access import method_cards
+from explorer.ui.access import cached_text, method_cards
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.runs import run_in_address, train_form_keys
 
@@ -44,18 +44,10 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
 
     Gives what the address says of it, for a reload.
     """
-    from explorer.training.recipe import suggested
-
-    run_in_address.leave()
-    address = {train_form_keys.SOURCES: sets.parts(name)[0]}
-    train_form_keys.choose(list(address.values()))
-    train_form_keys.follow_text()
+    part = sets.parts(name)[0]
+    method = _fill(part, SCORED_PAIRS, len(SCORED_PAIRS.texts))
     sidebar.choose_set(name)
-    method_cards.methods()  # with a message, since the first call loads torch
-    method = suggested(SCORED_PAIRS, len(SCORED_PAIRS.texts))
-    st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = method
-    st.session_state[train_form_keys.METHOD_BY_HAND] = False
-    return address
+    return {train_form_keys.SOURCES: part} | method
 
 
 def train_on_file(path: str, kind: Kind) -> dict[str, str]:
@@ -63,15 +55,22 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
 
     Gives what the address says of it, for a reload.
     """
+    found, texts = cached_text.kind_of((path,))
+    method = _fill(path, kind, texts if found == kind else len(kind.texts))
+    return {train_form_keys.SOURCES: uploads.label(path)} | method
+
+
+def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:
+    """Set the text and the method that fits its rows; gives what the address says of the method."""
     from explorer.training.recipe import suggested
 
     run_in_address.leave()
-    address = {train_form_keys.SOURCES: uploads.label(path)}
-    train_form_keys.choose([path])
+    train_form_keys.choose([source])
     train_form_keys.follow_text()
     method_cards.methods()  # with a message, since the first call loads torch
-    method = suggested(kind, len(kind.texts))
-    if method:
-        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = method
-        st.session_state[train_form_keys.METHOD_BY_HAND] = False
-    return address
+    method = suggested(kind, texts)
+    if not method:
+        return {}
+    st.session_state[train_form_keys.METHOD] = method
+    st.session_state[train_form_keys.METHOD_BY_HAND] = False
+    return {train_form_keys.METHOD: method}

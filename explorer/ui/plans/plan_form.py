@@ -18,7 +18,7 @@ from explorer.ui.access import availability, cached_text, method_cards, sidebar_
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
-from explorer.ui.runs import evaluation_sets, typed_seeds
+from explorer.ui.runs import set_fields, typed_seeds
 from explorer.ui.widgets import upload_boxes
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def fill(plan: Plan) -> None:
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
     for key, name in ((DEV, plan.dev), (TEST, plan.test)):
         if name:
-            evaluation_sets.choose(key, name)
+            set_fields.choose(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
     setting_lists.fill(plan.grid)
 
@@ -232,13 +232,13 @@ def _seeds_and_sets(
     text: tuple[str, ...], cards: tuple[MethodCard, ...]
 ) -> tuple[tuple[int, ...] | None, tuple[str, str] | None]:
     """The seeds, and the names of the dev set and the test set; None in place of what is not valid."""
-    evaluation_sets.fill_untouched(text, cards, (DEV, TEST))
-    held_out = evaluation_sets.held_out_of(cards)
+    set_fields.fill_untouched(text, cards, (DEV, TEST))
+    held_out = set_fields.held_out_of(cards)
     left, middle, right = st.columns(3)
     with left:
-        dev, dev_set = evaluation_sets.dev_field(DEV, held_out)
+        dev, dev_set = set_fields.dev_field(DEV, held_out)
     with middle:
-        test, test_set = evaluation_sets.test_field(TEST, held_out)
+        test, test_set = set_fields.test_field(TEST, held_out)
     with right:
         typed = st.text_input(
             "Seeds",
@@ -253,9 +253,9 @@ def _seeds_and_sets(
             messages.trouble(error)
             seeds = None
     if cards:
-        evaluation_sets.warn(text, {}, cards[0], dev_set, test_set)
-    usable = evaluation_sets.is_usable(dev, dev_set, held_out) and evaluation_sets.is_usable(
-        test, test_set, [evaluation_sets.NO_TEST, *held_out]
+        set_fields.warn(text, {}, cards[0], dev_set, test_set)
+    usable = set_fields.is_usable(dev, dev_set, held_out) and set_fields.is_usable(
+        test, test_set, [set_fields.NO_TEST, *held_out]
     )
     return seeds, (dev, test) if usable else None
 

@@ -20,7 +20,6 @@ GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair wit
 def show(sides: tuple[Reader, ...]) -> None:
     """The shares, the bars of every pack, the pairs, and the microscope for a selected pair."""
     packs = probes.packs()
-    sides = tuple(side.exact for side in sides)
     made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
     known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
     if len(known) < len(sides):

@@ -11,7 +11,7 @@ from explorer.errors import BadChoice
 from explorer.ui import messages
 from explorer.ui.access import availability
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs import evaluation_sets, typed_seeds
+from explorer.ui.runs import set_fields, typed_seeds
 from explorer.ui.train import knob_form, text_form
 
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
@@ -31,13 +31,13 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
     """The values of the fields; None if one of them is invalid."""
     if SEEDS not in st.session_state:
         st.session_state[SEEDS] = "1"
-    evaluation_sets.fill_untouched(sources, (card,), (DEV, TEST))
-    held_out = evaluation_sets.held_out_of((card,))
+    set_fields.fill_untouched(sources, (card,), (DEV, TEST))
+    held_out = set_fields.held_out_of((card,))
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
-        dev, dev_set = evaluation_sets.dev_field(DEV, held_out)
+        dev, dev_set = set_fields.dev_field(DEV, held_out)
     with middle:
-        test, test_set = evaluation_sets.test_field(TEST, held_out)
+        test, test_set = set_fields.test_field(TEST, held_out)
         more = _more_tests(test, held_out)
     with right:
         typed = st.text_input(
@@ -48,24 +48,24 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             "standard deviation.",
         )
         seeds = _seeds(typed)
-    evaluation_sets.warn(sources, text_form.columns(sources, card.eats), card, dev_set, test_set)
+    set_fields.warn(sources, text_form.columns(sources, card.eats), card, dev_set, test_set)
     if (
         seeds is None
-        or not evaluation_sets.is_usable(dev, dev_set, held_out)
-        or not evaluation_sets.is_usable(test, test_set, [evaluation_sets.NO_TEST, *held_out])
+        or not set_fields.is_usable(dev, dev_set, held_out)
+        or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
     ):
         return None
     if any(name not in held_out and availability.evaluation_set(name) is None for name in more):
         return None
-    return Judging(seeds, dev, None if test == evaluation_sets.NO_TEST else test, more)
+    return Judging(seeds, dev, None if test == set_fields.NO_TEST else test, more)
 
 
 def fill(judging: Judging) -> None:
     """Set the fields to these values; only in a callback."""
     state = st.session_state
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, judging.seeds)), list(judging.more_tests)
-    evaluation_sets.choose(DEV, judging.dev)
-    evaluation_sets.choose(TEST, judging.test or evaluation_sets.NO_TEST)
+    set_fields.choose(DEV, judging.dev)
+    set_fields.choose(TEST, judging.test or set_fields.NO_TEST)
 
 
 def _seeds(typed: str) -> tuple[int, ...] | None:
@@ -78,13 +78,13 @@ def _seeds(typed: str) -> tuple[int, ...] | None:
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
-    if test == evaluation_sets.NO_TEST:
+    if test == set_fields.NO_TEST:
         return ()
     state = st.session_state
     chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
-    options = dict.fromkeys(name for name in (*held_out, *evaluation_sets.every_set(), *chosen) if name != test)
+    options = dict.fromkeys(name for name in (*held_out, *set_fields.every_set(), *chosen) if name != test)
     found: list[str] = st.multiselect(
         "Further test sets",
         list(options),

@@ -8,6 +8,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
+from explorer.ui.runs import train_form_keys
 from explorer.ui.start import own_pairs_form, own_pairs_steps
 from tests.visits import buttons, cards, measured, words
 
@@ -190,6 +191,19 @@ def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(start
     assert not start.exception
     chosen = start.session_state[key]
     assert value in (chosen if isinstance(chosen, str) else chosen[0])
+
+
+@pytest.mark.parametrize(
+    ("header", "texts", "method"), [("text", 1, "classify"), ("sentence1,sentence2", 2, "sbert-nli")]
+)
+def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(start, header, texts, method):
+    rows = (
+        ",".join([*(f"{n} men play {place}" for place in range(texts)), "yes" if n % 2 else "no"]) for n in range(40)
+    )
+    uploaded(start, "\n".join([f"{header},label", *rows]).encode())
+    start.button(key="file to pages/train.py").click()
+    measured(start)
+    assert start.session_state[train_form_keys.METHOD] == method
 
 
 def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):

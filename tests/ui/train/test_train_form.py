@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
 from explorer.ui.access import availability, jobs, method_cards
-from explorer.ui.runs import evaluation_sets, typed_seeds
+from explorer.ui.runs import set_fields, typed_seeds
 from explorer.ui.train import (
     generator_form,
     knob_form,
@@ -393,7 +393,7 @@ def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tm
 
 def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
     app.run().selectbox(key="recipe test").set_value("Sample pairs, dev half").run()
-    assert evaluation_sets.TEST_IN_DEV in words(app.warning)
+    assert set_fields.TEST_IN_DEV in words(app.warning)
 
 
 def test_what_was_typed_is_there_after_a_look_at_another_page(app):

@@ -12,8 +12,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
 from explorer.errors import StrataError
-from explorer.ui.access import availability, cached_text, sidebar_choice
-from explorer.ui.access import evaluation_sets as known_sets
+from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import BY_HAND
 
@@ -82,7 +81,7 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
-    own = known_sets.paths_of(*known_sets.READ_FOR_TRAINING)
+    own = evaluation_sets.paths_of(*evaluation_sets.READ_FOR_TRAINING)
     return [*sets.halves(), *_own_halves(), *sets.names(), *own, *NAMED_SETS]
 
 
