@@ -9,7 +9,8 @@ import pytest
 @pytest.fixture(scope="session")
 def umap_learn():
     """umap-learn's own module, without its search for neighbours: to compile that takes half a minute."""
-    search = ("pynndescent", "pynndescent.distances", "pynndescent.sparse")
-    with mock.patch.dict(sys.modules, dict.fromkeys(search, mock.MagicMock())):
+    with pytest.MonkeyPatch.context() as patched:  # it takes back these three alone: numba must not be imported twice
+        for name in ("pynndescent", "pynndescent.distances", "pynndescent.sparse"):
+            patched.setitem(sys.modules, name, mock.MagicMock())
         from umap import umap_
     return umap_
