@@ -22,7 +22,8 @@ def folders(tmp_path_factory):
     """What the server of the browser tests keeps, and where."""
     kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS")}
     asked = str(tmp_path_factory.mktemp("asked") / "asked.txt")
-    return kept | {"STRATA_DATA": "", "PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}
+    kept["STRATA_DATA"] = str(tmp_path_factory.mktemp("published"))  # empty but for a test that fills it
+    return kept | {"PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.data import sources
 from explorer.measuring.scores.verdict_text import CI, Sentence, kind_of
+from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, Gain, PlanTable, Row
 
 MOST_NAMED = 3  # rows in a sentence
@@ -48,10 +50,11 @@ def verdict(found: PlanTable) -> Sentence | None:
         return None
     best, others = rows[0], rows[1:]
     so_far = "" if found.done == found.total else f", so far ({found.done} of {found.total} trainings)"
-    alone = "is the first row with a test score" if len(found.rows) > 1 else "has a test score"
-    tested = "has the highest test score" if others else alone
+    alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
+    tested = "has the highest score" if others else alone
     gain = best.gain
-    told = f"{best.row.label} {tested}{so_far}: {best.row.score(TEST)}, {gain.mean:+.2f} over the base "
+    test_set = sources.shown(best.row.cells[0].cell.recipe.test or NO_TEST)
+    told = f"{best.row.label} {tested} on {test_set}{so_far}: {best.row.score(TEST)}, {gain.mean:+.2f} over the base "
     told += f"({CI} {gain.low:+.2f} to {gain.high:+.2f}). "
     told += "The interval includes 0, so the difference may be chance." if gain.low <= 0 <= gain.high else ""
     told = f"{told.strip()} {_over_others(best, others)}".strip()

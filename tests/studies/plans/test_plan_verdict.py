@@ -40,8 +40,8 @@ def test_a_row_that_no_interval_reaches_is_best(tmp_path):
     told = verdict(table)
     assert told.kind == BETTER
     assert told.detail == (
-        "temperature 0.2 has the highest test score: 75.50 ± 0.71, +5.50 over the base (95 % CI +4.00 to +7.00). Its "
-        "interval does not overlap with any of the 2 other rows."
+        "temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 over the base (95 % CI "
+        "+4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
     )
     assert [one.row.label for one in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
 
@@ -63,7 +63,10 @@ def test_a_best_row_is_better_than_the_base_only_if_the_interval_excludes_0(tmp_
 
 def test_a_row_that_lacks_a_seed_is_not_compared(tmp_path):
     table = found(tmp_path, (done(1, 0.5),) * 2, (done(9, 1), Status(RUNNING)))
-    assert "temperature 0.1 is the first row with a test score, so far (3 of 4 trainings)" in verdict(table).detail
+    assert (
+        "temperature 0.1 is the first row with a score on Sample pairs, test half, so far (3 of 4 trainings)"
+        in verdict(table).detail
+    )
     assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None
 
 

@@ -1,0 +1,142 @@
+"""Walk through the app in a browser as three new users would, and note what was shown after how many clicks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.live import FIGURES, keyed, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was shown: after how many clicks from the start of the walk, and how long after the last one."""
+
+    what: str
+    clicks: int
+    seconds: float
+    text: str
+
+
+@dataclass
+class Walk:
+    """A page that is walked through; whatever is shown must be without an error.
+
+    `shorten` changes the form of a training before it is started; `query` belongs to the first address.
+    """
+
+    page: Page
+    address: str
+    query: str = ""
+    shorten: Callable[[Page], None] = lambda page: None
+    seen: list[Seen] = field(default_factory=list)
+    clicks: int = 0
+    _clicked: float = 0.0
+
+    def open(self, path: str = "") -> None:
+        """Open an address, as a visitor would first."""
+        self._clicked = time.perf_counter()
+        self.page.goto(f"{self.address}/{path}{self.query}")
+
+    def click(self, what: Locator) -> None:
+        """Click once."""
+        what.wait_for()
+        self._clicked = time.perf_counter()
+        self.clicks += 1
+        what.click()
+
+    def go(self, title: str) -> None:
+        """Open a page by the menu."""
+        self.click(self.page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True))
+        self.page.get_by_role("heading", name=title, exact=True).wait_for()
+
+    def upload(self, path: Path) -> None:
+        """Choose a file: the button, and the file in the dialog of the system."""
+        self._clicked = time.perf_counter()
+        self.clicks += 2
+        self.page.locator("input[type=file]").set_input_files(path)
+
+    def start(self, key: str) -> None:
+        """Press Start on a form."""
+        self.shorten(self.page)
+        self.click(keyed(self.page, key))
+
+    def until(self, what: str, shown: Locator) -> str:
+        """Wait until something is shown; gives its text."""
+        shown.wait_for()
+        seconds = time.perf_counter() - self._clicked
+        settle(self.page)
+        errors = self.page.locator(ERRORS).filter(has_not_text="trending_down")  # a verdict, which is red too
+        assert errors.all_inner_texts() == []
+        text = " ".join(shown.inner_text().split())
+        self.seen.append(Seen(what, self.clicks, seconds, text))
+        return text
+
+
+def lecturer(walk: Walk) -> None:
+    """See what the example learned, look at it on every page, then train the demonstration before the class."""
+    page = walk.page
+    walk.open()
+    walk.until("first page", page.get_by_text("See what fine-tuning changed"))
+    walk.click(keyed(page, "door compare"))
+    walk.until("what was learned", page.get_by_test_id("stAlert").filter(has_text="Learned to notice"))
+    walk.until("how sure", page.locator("p", has_text="How sure:"))
+    walk.until("where", page.locator("p", has_text="Where:"))
+    walk.until("pairs that show it", page.get_by_text("Pairs that show it"))
+    walk.click(page.get_by_role("button", name="Show token by token").first)
+    walk.until("a pair, token by token", page.get_by_text("Contribution of each token to the cosine"))
+    for title, what, shown in (
+        ("Sentences", "similarities under A and B", page.get_by_text("Pair microscope")),
+        ("Map", "maps of A and B", page.locator(FIGURES).nth(1)),
+        ("Search", "results of A and B", page.get_by_text("Jaccard").first),
+    ):
+        walk.go(title)
+        walk.until(what, shown)
+    before = walk.clicks
+    walk.go("Train")
+    walk.until("demonstration", page.get_by_role("heading", name="Demonstration"))
+    walk.start("run start")
+    walk.until("training, live", page.get_by_test_id("stProgress"))
+    walk.until("trained", keyed(page, "run compare"))
+    walk.click(keyed(page, "run compare"))
+    walk.until("what the new model learned", page.locator("p", has_text="How sure:"))
+    assert walk.clicks == before + 3
+
+
+def researcher(walk: Walk) -> None:
+    """Plan trainings that are evaluated on published sets, and find those sets named with the results."""
+    page = walk.page
+    walk.open("plans")
+    walk.until("form of a plan", page.get_by_role("textbox", name="Plan name"))
+    dev, test = (page.get_by_role("combobox", name=name).input_value() for name in ("Dev set", "Test set"))
+    walk.start("plan start")
+    walk.until("sets of the results", page.get_by_test_id("stMain").get_by_text(f"dev set: {dev}").first)
+    told = walk.until("best row", page.get_by_test_id("stAlert").filter(has_text=test).first)
+    walk.until("table", page.get_by_test_id("stDataFrame").first)
+    assert test in told
+
+
+def engineer(walk: Walk, queries: Path) -> None:
+    """Upload own queries, train on them, see which improved and which layer is best, and export the model."""
+    page = walk.page
+    walk.open()
+    walk.until("first page", page.get_by_text("Your own data"))
+    walk.upload(queries)
+    walk.until("what the file holds", page.get_by_text("rows of pairs").first)
+    walk.click(page.get_by_role("button", name="Train on it"))
+    walk.until("method that fits", page.get_by_text("has pairs without scores; contrast fits them"))
+    walk.start("run start")
+    walk.until("trained", keyed(page, "run compare"))
+    walk.until("exported model", page.get_by_text("Load the model from its folder"))
+    walk.click(keyed(page, "run compare"))
+    walk.until("own queries that changed", page.get_by_text("Queries that improved and got worse"))
+    walk.go("Layers")
+    walk.until("best layer for own queries", page.get_by_test_id("stMetric").first)
