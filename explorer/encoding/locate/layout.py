@@ -127,8 +127,17 @@ def described_in(folder: Path) -> Path:
 def inside(folder: Path) -> tuple[Path, ...]:
     """The model folders one level below a folder, sorted; none if it cannot be read."""
     with suppress(OSError):
-        return tuple(sorted({path.parent for name in MARKS for path in folder.glob(f"*/{name}")}))
+        found = {path for name in MARKS for path in folder.glob(f"*/{name}")}
+        return tuple(sorted({path.parent for path in found if path.name != MARKS[0] or _is_of_a_model(path)}))
     return ()
+
+
+def _is_of_a_model(config: Path) -> bool:
+    """Whether a config.json names an architecture; that of a pooling or dense module does not."""
+    try:
+        return "model_type" in configuration.parsed(config, otherwise=())
+    except NotAModelFolder:
+        return True  # whoever chooses the folder reads what is wrong with it
 
 
 def is_model_folder(folder: Path) -> bool:

@@ -138,7 +138,8 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
         help=f"1 to {MOST_METHODS} methods. Each is named with the rows that it trains on, and marked if the text has "
         "none of them.",
     )
-    st.caption(f"{len(fitting)} of {len(cards)} methods fit this text.")
+    if text:
+        st.caption(f"{len(fitting)} of {len(cards)} methods fit this text.")
     wrong = not chosen
     if wrong:
         messages.trouble(EMPTY.format("method"))

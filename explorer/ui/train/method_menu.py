@@ -63,8 +63,9 @@ def every(sources: tuple[str, ...]) -> None:
     cards = sorted(method_cards.methods().values(), key=lambda card: KINDS.index(card.eats))
     lacks = {card.name: text_form.lacks(sources, card.eats) or _missing(card) for card in cards}
     fitting = sum(not lack for lack in lacks.values())
+    fit = f"{fitting} of {len(lacks)} fit this text" if sources else f"{len(lacks)}"
     folded = st.expander(
-        f"All methods by what they train on: {fitting} of {len(lacks)} fit this text",
+        f"All methods by what they train on: {fit}",
         icon=":material/rule:",
         key="every method",
         on_change="rerun",

@@ -60,6 +60,9 @@ def test_a_model_one_folder_further_in_is_pointed_at(bert):
     with pytest.raises(NotAModelFolder, match=r"Models are in its folders 'bert', 'more0', .* and 1 more: choose one"):
         checking.check(bert.parent)
     assert len(model_names.inside(str(bert.parent))) == layout.LISTED + 1
+    (bert.parent / "1_Pooling").mkdir()
+    (bert.parent / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 32}')
+    assert len(model_names.inside(str(bert.parent))) == layout.LISTED + 1
     assert model_names.inside(str(bert)) == ()
 
 
