@@ -28,15 +28,14 @@ def summary(findings: Findings, count: int) -> None:
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
-query = query_form.query()
-line = st.container(horizontal=True, vertical_alignment="bottom")
+box, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
 source = corpus_form.source(line)
 k = query_form.size(line)
 if is_vectors(source):
-    if query is not None:
-        vector_results.show(source, choice, bool(other), query, k)
+    vector_results.show(source, choice, bool(other), box, k)
     st.stop()
 corpus = corpus_form.corpus(source, choice)
+query = query_form.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
     judged_queries.choose(corpus.task, query)
 if query is None or corpus is None:
@@ -44,13 +43,14 @@ if query is None or corpus is None:
 searched = corpus.sentences
 relevant = judged_queries.relevant(corpus.task, query, searched.texts) if corpus.task else {}
 itself = place_of(query, searched.texts) is not None
-if itself:
-    st.caption(query_form.LEFT_OUT)
-told = st.container()
-reading = side_readers.readers(choice, other)
+with query_form.results(query):
+    if itself:
+        st.caption(query_form.LEFT_OUT)
+    told = st.container()
+    reading = side_readers.readers(choice, other)
+    columns = st.columns(2, gap="medium") if len(reading) > 1 else [st.container()]
 if not reading:
     st.stop()
-columns = st.columns(2, gap="medium") if len(reading) > 1 else [st.container()]
 with columns[0]:
     one = side_index.read(reading[0], searched, query)
 two = None

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import search_corpus, uploads
 from explorer.data.corpora import SAMPLE
-from explorer.data.graded import sts, user_sets
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import PAIRS as PAIRS_KIND
@@ -21,9 +21,11 @@ from explorer.evaluating.tasks.set_items import texts_in
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar
+from explorer.ui.search import query_form
 from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
 PAIRS = "the evaluation set"
+OF_SAMPLE = (SAMPLE, sets.SAMPLE, SEARCH)
 RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
@@ -35,6 +37,13 @@ class Corpus:
 
     sentences: Sentences
     task: RetrievalSet | None = None
+
+    @property
+    def usual_query(self) -> str:
+        """What is searched before a query is given: of any text but the sample, a query or a sentence of its own."""
+        if self.sentences.name in OF_SAMPLE:
+            return query_form.DEFAULT
+        return self.task.queries[0] if self.task else self.sentences.texts[0]
 
 
 def source(line: DeltaGenerator) -> str:

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
@@ -30,8 +31,8 @@ OTHER_MODEL = (
 )
 
 
-def show(source: str, choice: sidebar_choice.Choice, beside: bool, query: str, k: int) -> None:
-    """The index to choose, then the results, once everything is ready; until then progress or the error."""
+def show(source: str, choice: sidebar_choice.Choice, beside: bool, box: DeltaGenerator, k: int) -> None:
+    """The index to choose and the query in `box`, then the results; until all is ready progress or the error."""
     kind = INDEXES[
         segments.chosen(
             "Index",
@@ -43,22 +44,32 @@ def show(source: str, choice: sidebar_choice.Choice, beside: bool, query: str, k
             "vectors, IVF beyond.",
         )
     ]
-    try:
-        _show(source, choice, query, k, kind)
-    except StrataError as error:
-        messages.trouble(error)
+    corpus = _corpus(source, choice)
+    query = query_form.query(box, corpus.text(0) if corpus else None)
+    if corpus is not None and query is not None:
+        with query_form.results(query):
+            try:
+                _show(corpus, choice, query, k, kind)
+            except StrataError as error:
+                messages.trouble(error)
     if beside:
         st.caption(vector_corpora.ONE_ENCODER)
 
 
-def _show(source: str, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:
-    found = availability.encoder(choice.source)
-    if found is None:
-        return
-    corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title)
-    if corpus is None:
-        return
-    st.caption(messages.plain(corpus.note))
+def _corpus(source: str, choice: sidebar_choice.Choice) -> VectorCorpus | None:
+    """The vectors; None, with progress or the error shown, until they are checked."""
+    try:
+        found = availability.encoder(choice.source)
+        corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title) if found else None
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    if corpus is not None:
+        st.caption(messages.plain(corpus.note))
+    return corpus
+
+
+def _show(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:
     search = vector_corpora.searchable(corpus, kind)
     if search is None:
         return

@@ -1,11 +1,14 @@
 """Test the Search page without a browser."""
 
 import json
+import re
 import time
 
 import pytest
 
 from explorer.__main__ import main
+from explorer.data.corpora import SAMPLE
+from explorer.data.sample import SEARCH
 from explorer.ui.access import side_readers
 from explorer.ui.search import neighbour_changes, query_form, side_index
 from tests.tiny_models import save_tiny
@@ -40,6 +43,19 @@ def searched(app, seconds=60):
         time.sleep(0.1)
     assert not app.exception
     return app
+
+
+def ask(app, text):
+    """Type a text into the box and click Search."""
+    app.text_input(key=query_form.QUERY).set_value(text)
+    app.button(key=query_form.SEARCH).click()
+    return searched(app)
+
+
+def in_the_address(app):
+    """The query that the address names, if it names one; once a page has written it, AppTest gives a list."""
+    named = app.query_params.get("query")
+    return named[0] if isinstance(named, list) else named
 
 
 def shown(app, side):
@@ -81,7 +97,7 @@ def test_a_result_can_be_the_next_query(app):
     first = shown(app, "A")[0]
     next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
     searched(app)
-    assert app.text_area(key=query_form.QUERY).value == first
+    assert app.text_input(key=query_form.QUERY).value == first
     assert first not in shown(app, "A"), "it does not find itself"
     assert query_form.LEFT_OUT in words(app.caption)
 
@@ -94,10 +110,52 @@ def test_the_same_model_on_both_sides_has_kept_everything(app, place):
     assert shown(app, "A") == shown(app, "B")
 
 
+def test_the_results_name_their_query_as_plain_text_and_the_address_has_it(app):
+    searched(app)
+    ask(app, f"  {NASTY[1]}  ")
+    assert app.text_input(key=query_form.QUERY).value == NASTY[1]
+    assert in_the_address(app) == NASTY[1]
+    assert f"**{query_form.NAMED.format(NASTY[1])}**" in words(app.markdown)
+    ask(app, "long " * 999)
+    assert max(len(text) for text in words(app.markdown) if text.startswith("**Results")) < 250
+    app.switch_page("pages/compare.py").run()
+    del app.query_params["query"]  # as a browser does
+    app.switch_page("pages/search.py")
+    searched(app)
+    assert app.text_input(key=query_form.QUERY).value == ("long " * 999).strip()
+    assert in_the_address(app) == ("long " * 999).strip()
+
+
+@pytest.mark.parametrize("given", [None, "a red ball", ""])
+def test_only_a_query_that_nobody_gave_follows_the_corpus(app, place, given):
+    path = place.folder / "own.txt"
+    path.write_text("A  boat sails.\nThe kettle boils.\n", encoding="utf-8")
+    app.query_params["corpus"] = str(path)
+    if given is not None:
+        app.query_params["query"] = given
+    searched(app)
+    assert app.text_input(key=query_form.QUERY).value == ("A boat sails." if given is None else given)
+    app.selectbox(key="corpus").set_value(SAMPLE).run()
+    assert app.text_input(key=query_form.QUERY).value == (query_form.DEFAULT if given is None else given)
+    assert in_the_address(app) == given
+    ask(app, "a boat")
+    app.selectbox(key="corpus").set_value(SEARCH).run()
+    assert app.text_input(key=query_form.QUERY).value == in_the_address(app) == "a boat"
+
+
+@pytest.mark.parametrize(
+    "text", [*NASTY, '"] {} </style><script>', "'\\\"\n\t\x7fA1 \\22 é\u200d👩\u200d🚀", "a" * 5000, ""]
+)
+def test_no_query_leaves_the_string_of_the_style_sheet(text):
+    written = query_form.in_css(text)
+    assert not re.search(r"[^A-Za-z0-9\\ ]", written)
+    # CSS Syntax Level 3, 4.3.7: a backslash, up to six hexadecimal digits, and one space that ends them
+    assert re.sub(r"\\([0-9a-f]{1,6}) ", lambda found: chr(int(found[1], 16)), written) == text
+
+
 def test_an_empty_query_is_asked_for(app):
     app.run()
-    app.text_area(key=query_form.QUERY).set_value(" \n ")
-    searched(app)
+    ask(app, " \n ")
     assert query_form.EMPTY in words(app.info)
     assert not shown(app, "A")
 
@@ -114,6 +172,7 @@ def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
     path = place.folder / "nasty.txt"
     path.write_text("\n".join(NASTY), encoding="utf-8")
     app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
+    app.query_params["query"] = query_form.DEFAULT
     searched(app)
     found = shown(app, "A")
     assert {sentence[:20] for sentence in found} == {sentence[:20] for sentence in NASTY}
@@ -126,6 +185,7 @@ def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
     path = place.folder / f"{lines} lines.txt"
     path.write_text("\n".join(["a man plays"] * 200 if lines == 200 else ["a man plays", "the dog"][:lines]))
     app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
+    app.query_params["query"] = query_form.DEFAULT
     searched(app)
     assert len(shown(app, "A")) == len(shown(app, "B")) == found
     assert (neighbour_changes.ONE_SENTENCE in words(app.info)) == (found == 1)
