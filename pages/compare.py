@@ -11,6 +11,7 @@ from explorer.ui.compare import (
     dev_picked_readings,
     example_pairs,
     export,
+    first_screen,
     flipped_pairs,
     geometry_view,
     grids_view,
@@ -54,15 +55,12 @@ with switches:
     view_choice.control(compared)
 with first:
     changes = probe_changes.found(compared)  # until then, their progress
-    if changes is not None:
-        verdict_view.news(compared, changes)
-        verdict_view.pairs(compared, changes)
-    verdict_view.cards(compared)
+    drawn = first_screen.show(compared, changes)
 item_changes.show(compared)
-grids_view.grids(compared)
+grids_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
-probe_changes.show(compared, changes)
+probe_changes.show(compared, changes, drawn=bool(drawn))
 example_pairs.show(compared)
 pick = dev_picked_readings.picked(both, choices, ways[0]) if one_shown.graded else None
 if pick is not None:

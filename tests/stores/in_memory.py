@@ -28,7 +28,7 @@ from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui.access import cached, cached_text, vectors
 from explorer.ui.access.side_readers import Reader
-from explorer.ui.compare import cached_differences, geometry_view
+from explorer.ui.compare import compared, geometry_view
 from explorer.ui.layer_attention import cached_attention
 from explorer.ui.layers import best_layer
 from explorer.ui.map import map_data
@@ -173,7 +173,7 @@ def intervals(desk: Desk, x: Any) -> Hashable:
         cells=lambda *_: (of, None), among=lambda *_: None, chosen=lambda *_: (of, x.readings),
         one_reading=x.readings[0], other_reading=x.readings[1],
     )  # fmt: skip
-    answer = cached_differences.differences(measured(x), comparison, x.metric, x.aggregate)
+    answer = compared.differences(measured(x), comparison, x.metric, x.aggregate)
     return own((answer.grid, answer.chosen), (of, (of, x.readings)))
 
 

@@ -53,7 +53,7 @@ def _larger(figure: go.Figure, layout: dict[str, Any], scale: float) -> dict[str
     changes: dict[str, Any] = {
         "legend": {"font": {"size": scale * TEXT}},
         "hoverlabel": {"font": {"size": scale * TEXT}},
-        "margin": {side: round(scale * margin[side]) for side in ("t", "b") if side in margin},
+        "margin": {side: round(scale * margin[side]) for side in margin},
     }
     if "height" in layout:
         changes["height"] = layout["height"] + round((scale - 1) * (margin.get("t", 0) + margin.get("b", 0)))

@@ -30,4 +30,4 @@ def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
     draft.note("chance", x=1.005, xref="paper", xanchor="left", y=50, yanchor="middle")
     draft.x_axes(fixedrange=True)
     draft.y_axes(title="distinguished, %", range=[0, 105], fixedrange=True)
-    return draft.figure(330, margin={"r": 56, "t": 40, "b": 30})
+    return draft.figure(330, margin={"r": 56, "b": 30})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+
+import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
@@ -13,7 +16,6 @@ from explorer.ui import messages
 from explorer.ui.access import availability, side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.compare import cached_differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,34 @@ def compared(
     measured = one.measured, other.measured
 
     def chosen(about: Comparison) -> Interval:
-        return cached_differences.differences(measured, about, *ways).chosen
+        return differences(measured, about, *ways).chosen
 
     try:
-        differences = cached_differences.differences(measured, comparison, *ways)
+        found = differences(measured, comparison, *ways)
         about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, ways, chosen)
     except StrataError as error:
         messages.trouble(error)
         return None
-    return Compared(sides, choices, ways, comparison, differences, about, verdict)
+    return Compared(sides, choices, ways, comparison, found, about, verdict)
+
+
+def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:
+    """B minus A, with intervals; `measured` identifies models, pairs and settings."""
+    readings = (comparison.one_reading.title, comparison.other_reading.title)
+    grid, own = _cell_differences(measured, metric, aggregate, comparison)
+    chosen = comparison.among(grid, own)
+    return Differences(chosen or _chosen_difference(measured, readings, metric, aggregate, comparison), grid, own)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _chosen_difference(
+    measured: Hashable, readings: tuple[str, str], metric: str, aggregate: str, _comparison: Comparison
+) -> Interval:
+    return _comparison.chosen(metric, aggregate)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Computing confidence intervals …")
+def _cell_differences(
+    measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+) -> tuple[Interval | None, Interval | None]:
+    return _comparison.cells(metric, aggregate)

@@ -11,6 +11,7 @@ from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, segments
 
+DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
 
 
@@ -25,30 +26,13 @@ def pooling_control(*sides: LayerScores) -> str:
     return pooling
 
 
-def grids(compared: Compared) -> None:
-    """The grids of A, of B and of the differences."""
-    comparison, (metric, aggregate) = compared.comparison, compared.ways
-    span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
-    columns = st.columns(3, gap="small")
-    for name, scores, reading, column in (
-        ("A", comparison.one, comparison.one_reading, columns[0]),
-        ("B", comparison.other, comparison.other_reading, columns[1]),
-    ):
+def grids(compared: Compared, *, but: str = "") -> None:
+    """The grids of A, of B and of the differences, but for the one that `one` has drawn."""
+    names = [name for name in ("A", "B", DIFFERENCE) if name != but]
+    for name, column in zip(names, st.columns(len(names), gap="small"), strict=True):
         with column:
-            st.subheader(f"{name}: every layer & pooling")
-            key = f"grid of {name}"
-            picture_format.draw(
-                grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
-                key=key,
-                on_select=lambda key=key, name=name, scores=scores: _choose_clicked(key, name, scores),
-                selection_mode="points",
-                config=picture_format.config(f"grid-{name}"),
-                alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers.",
-            )
-    with columns[2]:
-        st.subheader("B - A")
-        _differences(compared)
-    for told in comparison.told_not_measured:
+            _grid(compared, name)
+    for told in compared.comparison.told_not_measured:
         st.caption(told)
     st.caption(
         "Choosing a cell on the pairs that it is scored on inflates its score. To report a number, choose on a dev set "
@@ -56,13 +40,43 @@ def grids(compared: Compared) -> None:
     )
 
 
-def _differences(compared: Compared) -> None:
+def one(compared: Compared, height: int) -> str:
+    """The grid of differences, or that of B where there are none, at least so high; gives its name."""
+    name = "B" if compared.differences.grid is None else DIFFERENCE
+    _grid(compared, name, height)
+    return name
+
+
+def _grid(compared: Compared, name: str, height: int = 0) -> None:
+    if name == DIFFERENCE:
+        st.subheader(name)
+        _differences(compared, height)
+        return
+    comparison, (metric, aggregate) = compared.comparison, compared.ways
+    scores = comparison.one if name == "A" else comparison.other
+    reading = comparison.one_reading if name == "A" else comparison.other_reading
+    span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
+    key = f"grid of {name}"
+    st.subheader(f"{name}: every layer & pooling")
+    picture_format.draw(
+        grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
+        least=height,
+        key=key,
+        on_select=lambda: _choose_clicked(key, name, scores),
+        selection_mode="points",
+        config=picture_format.config(f"grid-{name}"),
+        alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers.",
+    )
+
+
+def _differences(compared: Compared, height: int) -> None:
     comparison, differences = compared.comparison, compared.differences
     if differences.grid is None:
         st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
         return
     picture_format.draw(
         difference.difference_grid(comparison, differences.grid, differences.own),
+        least=height,
         key="grid of differences",
         on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one),
         selection_mode="points",

@@ -37,8 +37,8 @@ def found(compared: Compared) -> ProbeChanges | None:
     return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 
-def show(compared: Compared, changes: ProbeChanges | None) -> None:
-    """The bars under their heading, and what they are of."""
+def show(compared: Compared, changes: ProbeChanges | None, *, drawn: bool = False) -> None:
+    """The bars under their heading, unless they are drawn already, and what they are of."""
     st.subheader("Small differences in meaning")
     if changes is None:
         st.caption("The probe packs are being encoded; the bars follow.")
@@ -46,7 +46,8 @@ def show(compared: Compared, changes: ProbeChanges | None) -> None:
     if not changes.packs:
         st.caption(messages.plain(changes.why_none))
         return
-    bars(compared, changes)
+    if not drawn:
+        bars(compared, changes)
     st.caption(
         " · ".join(reader.title for reader in _readers(compared))
         + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
@@ -58,8 +59,8 @@ def show(compared: Compared, changes: ProbeChanges | None) -> None:
     )
 
 
-def bars(compared: Compared, changes: ProbeChanges) -> None:
-    """Two bars for each probe pack: the share of cases in which A and B are right."""
+def bars(compared: Compared, changes: ProbeChanges, height: int | None = None) -> None:
+    """Two bars for each probe pack: the share of cases in which A and B are right; `height` is in pixels."""
     sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
     for change in changes.packs:
         shares = (change.before, change.after) if compared.after == 1 else (change.after, change.before)
@@ -67,6 +68,7 @@ def bars(compared: Compared, changes: ProbeChanges) -> None:
             sides[side][change.name] = share.value
     picture_format.draw(
         probe_shares.shares_side_by_side(sides),
+        height=height,
         key="probe shares",
         config=picture_format.config("probe-shares"),
         alt="Share of cases in which A and B place a paraphrase above a sentence with a small difference in meaning, "

@@ -25,9 +25,13 @@ _CARDS = {
 
 
 def news(compared: Compared, changes: ProbeChanges) -> None:
-    """What was learned in one line, how sure it is, and in which layers & poolings the score changed."""
+    """What was learned in one line, and how sure it is."""
     if not learned_view.line(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
+
+
+def where(compared: Compared) -> None:
+    """In which layers & poolings the score changed."""
     told = learned_text.where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
     if told:
         st.markdown(f"**Where:** {messages.plain(told)}")

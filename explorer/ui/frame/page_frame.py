@@ -72,9 +72,7 @@ def enter() -> None:
         st.rerun()
     page = named(st.session_state[_ADDRESS])
     st.html(f"{_LOOK}<style>{picture_format.FOLLOWS}</style>")
-    presentation.look()
-    st.title(NAME if page is PAGES[0] else page.title)
-    st.caption(page.purpose)
+    presentation.title(page, NAME if page is PAGES[0] else page.title)
 
 
 def _draw_sidebar(*, scores: bool) -> None:

@@ -1,36 +1,108 @@
-"""Presentation mode: larger type and no sidebar, on and off by one key."""
+"""Presentation mode: larger type without the sidebar, with a menu of pages beside the title."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.widgets.picture_format import PRESENTING
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.ui import messages
+from explorer.ui.access import sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.frame import second_encoder
+from explorer.ui.frame.page_list import PAGES, PageEntry
+from explorer.ui.widgets import picture_format
 
-KEY = "p"
-_LOOK = """<style>
-html { font-size: 21px !important; }
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] { display: none; }
-[data-testid="stMainBlockContainer"] { max-width: 100%; }
+KEY, BACK, NEXT = "p", "b", "n"
+START, END, MENU = "Present", "End", "Pages"
+HELP = f"Presentation mode: larger type, a menu of pages in place of the sidebar. Press {KEY} to start and to end it."
+_OPENS = "_page to open"
+_LINE = ".st-key-presentation-line"
+_BESIDE_TITLE = f"<style>{_LINE} {{ margin-bottom: -1rem; }}</style>"
+_LOOK = f"""<style>
+html {{ font-size: 21px !important; }}
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] {{ display: none; }}
+[data-testid="stMainBlockContainer"] {{ max-width: 100%; padding: 0.4rem 1.2rem 2rem !important; }}
+[data-testid="stHeading"] h1 {{ padding: 0; }}
+{_LINE} button {{ min-height: 1.8rem; padding: 0 0.5rem; }}
+@media (max-width: 640px) {{
+  html {{ font-size: 18px !important; }}
+  {_LINE} kbd {{ display: none; }}
+  {_LINE} > :has(> .st-key-presented) {{ flex: 1 1 100%; }}
+}}
 </style>"""
 
 
-def control() -> None:
-    """The button; it is there, unseen, while the mode is on, so that the key ends it."""
+def title(page: PageEntry, text: str) -> None:
+    """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
+    presenting = picture_format.presenting()
+    if presenting:
+        if opened := st.session_state.pop(_OPENS, None):
+            st.switch_page(opened, query_params={})  # {}: without it, Streamlit keeps no choice of the sidebar
+    st.html(_LOOK if presenting else _BESIDE_TITLE)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
+        st.title(text, width="content" if presenting else "stretch")
+        if presenting:
+            with st.container(gap=None, key="presented"):
+                st.caption(page.purpose)
+                st.caption(_choices(page))
+            _menu(page)
+        else:
+            _button()
+    if not presenting:
+        st.caption(page.purpose)
+
+
+def _button() -> None:
+    presenting = picture_format.presenting()
     st.button(
-        "Presentation mode",
-        icon=":material/present_to_all:",
+        END if presenting else START,
+        icon=":material/cancel_presentation:" if presenting else ":material/present_to_all:",
         on_click=_turn,
         shortcut=KEY,
         key="presentation",
-        help=f"Larger type, no sidebar. Press {KEY} to start and to end it.",
+        type="tertiary",
+        help=HELP,
     )
 
 
-def look() -> None:
-    """The look of a page while the mode is on."""
-    if st.session_state.get(PRESENTING):
-        st.html(_LOOK)
-
-
 def _turn() -> None:
-    st.session_state[PRESENTING] = not st.session_state.get(PRESENTING, False)
+    st.session_state[picture_format.PRESENTING] = not picture_format.presenting()
+
+
+def _menu(page: PageEntry) -> None:
+    """The pages by name, a button each for the page before and the page after, and the one that ends the mode."""
+    place = PAGES.index(page)
+    with st.container(horizontal=True, gap="xsmall", width="content"):
+        _step("Back", "left", BACK, PAGES[max(place - 1, 0)], page)
+        with st.popover(MENU, icon=":material/menu:"), st.container(gap=None):
+            for entry in PAGES:
+                st.page_link(entry.file, label=entry.title, icon=entry.icon)
+        _step("Next", "right", NEXT, PAGES[min(place + 1, len(PAGES) - 1)], page)
+        _button()
+
+
+def _step(label: str, side: str, key: str, to: PageEntry, page: PageEntry) -> None:
+    st.button(
+        label,
+        icon=f":material/chevron_{side}:",
+        key=f"presentation {label}",
+        on_click=lambda: st.session_state.update({_OPENS: to.file}),
+        shortcut=key,
+        disabled=to is page,
+        help=to.title,
+    )
+
+
+def _choices(page: PageEntry) -> str:
+    """What the hidden sidebar says: models A and B, each with its layer & pooling, and the evaluation set."""
+    choice, other = sidebar_choice.chosen(), second_encoder.beside()
+    sides = [_side("A", choice, page)] + ([_side("B", other, page)] if other else [])
+    return " · ".join([*sides, *([messages.plain(choice.sts)] if page.scores else [])])
+
+
+def _side(name: str, choice: Choice, page: PageEntry) -> str:
+    told = model_names.shown_name(choice.source)
+    if page.scores and choice.reading not in (None, MODEL_DEFAULT):
+        told += f", {choice.reading}"
+    return f"**{name}** {messages.plain(told)}"

@@ -23,7 +23,6 @@ from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, evaluation_sets
 from explorer.ui.access.sidebar_choice import Choice, titles
-from explorer.ui.frame import presentation
 from explorer.ui.widgets import picture_format
 
 ANOTHER = "another encoder"
@@ -58,7 +57,6 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
         _another_model()
         settings = _measurement_settings() if scores else _settings_as_they_are()
         picture_format.control()
-        presentation.control()
     st.session_state[_CHOICE] = Choice(source, pairs, reading, settings)
     return second, job
 

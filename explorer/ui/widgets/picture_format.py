@@ -19,6 +19,11 @@ FOLLOWS = "\n".join(
 )
 
 
+def presenting() -> bool:
+    """Whether presentation mode is on."""
+    return bool(st.session_state.get(PRESENTING))
+
+
 def control() -> None:
     """Choose SVG or PNG for every figure of every page."""
     segments.chosen(
@@ -37,12 +42,13 @@ def config(name: str) -> dict[str, Any]:
     return {"displaylogo": False, "toImageButtonOptions": options}
 
 
-def draw(figure: Any, **arguments: Any) -> None:
+def draw(figure: Any, *, height: int | None = None, least: int = 0, **arguments: Any) -> None:
     """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
 
     Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
-    changes later, `FOLLOWS` corrects it.
+    changes later, `FOLLOWS` corrects it. The height is the figure's own, in pixels at `least` so many, or `height` if it is given.
     """
-    scale = TEXT if st.session_state.get(PRESENTING) else 1.0
-    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], scale)
+    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
+    if height is not None or least:
+        figure.update_layout(height=height or max(least, figure.layout.height))
     st.plotly_chart(figure, **arguments)
