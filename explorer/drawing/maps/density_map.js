@@ -67,16 +67,17 @@ export default function (component) {
       (few ? "points: hover to read, click for neighbours" : "density: scroll to zoom in");
   };
   const names = (left, top, scale) => {
-    context.font = "12px sans-serif";
+    const text = 0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize);  // 12 pixels, unless presented
+    context.font = `${text}px sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     const shown = [];
     for (const [name, x, y] of data.names) {  // the largest clusters first: a name that would cover another is left out
       const atX = x * scale + left, atY = top - y * scale, wide = context.measureText(name).width / 2 + 4;
-      if (shown.some(([oneX, oneY, one]) => Math.abs(oneX - atX) < one + wide && Math.abs(oneY - atY) < 20)) continue;
+      if (shown.some(([oneX, oneY, one]) => Math.abs(oneX - atX) < one + wide && Math.abs(oneY - atY) < text * 5 / 3)) continue;
       shown.push([atX, atY, wide]);
       context.fillStyle = "rgba(27,42,46,0.78)";
-      context.fillRect(atX - wide, atY - 9, 2 * wide, 18);
+      context.fillRect(atX - wide, atY - 0.75 * text, 2 * wide, 1.5 * text);
       context.fillStyle = "#ffffff";
       context.fillText(name, atX, atY);
     }

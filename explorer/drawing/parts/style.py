@@ -50,13 +50,18 @@ def _larger(figure: go.Figure, layout: dict[str, Any], scale: float) -> dict[str
         if "textfont" in trace and trace.textfont.size is not None:
             trace.textfont.size = scale * trace.textfont.size
     margin = layout.get("margin", {})
+    axes = [of for name, of in layout.items() if re.fullmatch(r"[xy]axis\d*", name)]
+    stacked = len({tuple(of.get("domain", ())) for name, of in layout.items() if name.startswith("yaxis")}) > 1
+    # panels one above another, and a map of one scale, need room for text inside; elsewhere the margins alone do
+    grows = stacked or any("scaleanchor" in of for of in axes)
     changes: dict[str, Any] = {
         "legend": {"font": {"size": scale * TEXT}},
         "hoverlabel": {"font": {"size": scale * TEXT}},
         "margin": {side: round(scale * margin[side]) for side in margin},
     }
     if "height" in layout:
-        changes["height"] = layout["height"] + round((scale - 1) * (margin.get("t", 0) + margin.get("b", 0)))
+        text = layout["height"] if grows else margin.get("t", 0) + margin.get("b", 0)
+        changes["height"] = layout["height"] + round((scale - 1) * text)
     return changes
 
 

@@ -18,13 +18,19 @@ START, END, MENU = "Present", "End", "Pages"
 HELP = f"Presentation mode: larger type, a menu of pages in place of the sidebar. Press {KEY} to start and to end it."
 _OPENS = "_page to open"
 _LINE = ".st-key-presentation-line"
-_BESIDE_TITLE = f"<style>{_LINE} {{ margin-bottom: -1rem; }}</style>"
+# the header is transparent and reaches over the button: where it has no button of its own, it lets clicks through
+_BESIDE_TITLE = f"""<style>
+{_LINE} {{ margin-bottom: -1rem; }}
+[data-testid="stHeader"], [data-testid="stHeader"] * {{ pointer-events: none; }}
+[data-testid="stHeader"] :is(button, a), [data-testid="stHeader"] :is(button, a) * {{ pointer-events: auto; }}
+</style>"""
 _LOOK = f"""<style>
 html {{ font-size: 21px !important; }}
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] {{ display: none; }}
 [data-testid="stMainBlockContainer"] {{ max-width: 100%; padding: 0.4rem 1.2rem 2rem !important; }}
 [data-testid="stHeading"] h1 {{ padding: 0; }}
 {_LINE} button {{ min-height: 1.8rem; padding: 0 0.5rem; }}
+.st-key-presentation-Back p, .st-key-presentation-Next p {{ position: absolute; clip-path: inset(50%); }}
 @media (max-width: 640px) {{
   html {{ font-size: 18px !important; }}
   {_LINE} kbd {{ display: none; }}
@@ -36,9 +42,9 @@ html {{ font-size: 21px !important; }}
 def title(page: PageEntry, text: str) -> None:
     """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
     presenting = picture_format.presenting()
-    if presenting:
-        if opened := st.session_state.pop(_OPENS, None):
-            st.switch_page(opened, query_params={})  # {}: without it, Streamlit keeps no choice of the sidebar
+    if opened := st.session_state.pop(_OPENS, None):
+        # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
+        st.switch_page(opened, query_params={})
     st.html(_LOOK if presenting else _BESIDE_TITLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
         st.title(text, width="content" if presenting else "stretch")

@@ -51,7 +51,7 @@ def chosen(results: Sequence[Result]) -> Chosen:
             [*suites, ALL],
             key=SUITE,
             bind="query-params",
-            width=180,
+            width=220,
             help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
             "other model could have an average.",
         )

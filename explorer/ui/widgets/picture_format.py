@@ -46,7 +46,8 @@ def draw(figure: Any, *, height: int | None = None, least: int = 0, **arguments:
     """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
 
     Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
-    changes later, `FOLLOWS` corrects it. The height is the figure's own, in pixels at `least` so many, or `height` if it is given.
+    changes later, `FOLLOWS` corrects it. The height in pixels is `height` if it is given, else the figure's own, or
+    `least` if that is more.
     """
     style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
     if height is not None or least:

@@ -158,22 +158,6 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(layers):
     page.get_by_test_id("stMetric").first.wait_for()
 
 
-def test_a_key_starts_and_ends_the_presentation(page, address):
-    page.goto(f"{address}/train")
-    settle(page)
-    sidebar_there = page.get_by_test_id("stSidebar")
-    size = "parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)"
-    before = page.evaluate(size)
-    page.keyboard.press("p")
-    sidebar_there.wait_for(state="hidden")
-    settle(page)
-    assert page.evaluate(size) > 1.2 * before
-    page.keyboard.press("p")
-    sidebar_there.wait_for()
-    settle(page)
-    assert page.evaluate(size) == before
-
-
 def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
     chosen = {"reading": "mean of layer 2", "sts": "Sample pairs, test half"}
     page.goto(f"{address}/train?{urlencode(chosen)}")

@@ -1,0 +1,114 @@
+"""Test presentation mode in a real browser: its button and key, its menu of pages, and Compare on one screen."""
+
+from urllib.parse import urlencode, urlparse
+
+from explorer.ui.frame import presentation
+from explorer.ui.widgets.picture_format import TEXT
+from tests import live
+from tests.live import keyed, parameters, settle
+
+pytestmark = live.IN_A_BROWSER
+
+SCREEN = {"width": 1280, "height": 720}
+PHONE = {"width": 400, "height": 720}
+LINE = ".st-key-presentation-line"
+BLOCKS = (
+    ".st-key-one-screen [data-testid=stAlert]",
+    ".st-key-one-screen [data-testid=stColumn] [data-testid=stColumn]",
+    ".st-key-probe-shares .js-plotly-plot",
+    ".st-key-grid-of-differences .js-plotly-plot",
+)
+# texts of a figure that reach out of it
+CUT = """plot => {
+    const whole = plot.getBoundingClientRect();
+    return [...plot.querySelectorAll('.main-svg text')].filter(text => {
+        const box = text.getBoundingClientRect();
+        return box.width && (box.left < whole.left - 1 || box.right > whole.right + 1
+            || box.top < whole.top - 1 || box.bottom > whole.bottom + 1);
+    }).map(text => text.textContent);
+}"""
+
+
+def text_sizes(page):
+    """The sizes in pixels of the texts on the axes of the first figure, by text."""
+    return page.locator(live.FIGURES).first.evaluate(
+        "plot => Object.fromEntries([...plot.querySelectorAll('.xtick text, .ytick text')].map("
+        "text => [text.textContent, parseFloat(getComputedStyle(text).fontSize)]))"
+    )
+
+
+def title_size(page):
+    return page.evaluate("parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)")
+
+
+def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_larger_text(page, address):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/layers")
+    live.plots(page, 3)
+    line, button = page.get_by_role("heading", level=1).bounding_box(), keyed(page, "presentation").bounding_box()
+    assert line["y"] < button["y"] + button["height"] / 2 < line["y"] + line["height"], "it takes no line of its own"
+    page.set_viewport_size(SCREEN)
+    settle(page)
+    before, title = text_sizes(page), title_size(page)
+    assert len(before) > 3
+    keyed(page, "presentation").click()
+    page.get_by_test_id("stSidebar").wait_for(state="hidden")
+    live.plots(page, 3)
+    assert title_size(page) > 1.2 * title
+    assert text_sizes(page) == {text: TEXT * size for text, size in before.items()}
+    for plot in page.locator(live.FIGURES).all():
+        assert plot.evaluate(CUT) == []
+    page.keyboard.press(presentation.KEY)
+    page.get_by_test_id("stSidebar").wait_for()
+    live.plots(page, 3)
+    assert title_size(page) == title
+    assert text_sizes(page) == before
+
+
+def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
+    chosen = {"reading": "mean of layer 2", "beside": "run:example", "sts": "Sample pairs, test half"}
+    page.goto(f"{address}/results?{urlencode(chosen)}")
+    settle(page)
+    page.keyboard.press(presentation.KEY)
+    menu = page.locator(LINE).get_by_role("button", name=presentation.MENU)
+    menu.focus()
+    page.keyboard.press("Enter")
+    link = page.get_by_test_id("stPopoverBody").get_by_role("link", name="Size & quality")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Size & quality", exact=True).wait_for()
+    settle(page)
+    assert page.get_by_test_id("stSidebar").is_hidden()
+    assert parameters(page) == chosen
+    told = page.locator(LINE).get_by_text("run:example")
+    assert (
+        told.inner_text() == "A all-MiniLM-L6-v2, mean of layer 2 · B run:example, mean of layer 2 · " + chosen["sts"]
+    )
+    page.keyboard.press(presentation.BACK)
+    page.get_by_role("heading", name="Results", exact=True).wait_for()
+    settle(page)
+    assert page.get_by_test_id("stSidebar").is_hidden()
+    assert urlparse(page.url).path == "/results"
+    page.keyboard.press(presentation.NEXT)
+    told.wait_for()
+    settle(page)
+    assert parameters(page).items() >= chosen.items()
+
+
+def test_compare_is_on_one_screen(page, address):
+    page.set_viewport_size(SCREEN)
+    page.goto(address)
+    keyed(page, "door compare").click()
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    page.keyboard.press(presentation.KEY)
+    for block in BLOCKS:
+        page.locator(block).first.wait_for()
+    live.plots(page, 6)
+    assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
+    counts = [page.locator(block).count() for block in BLOCKS]
+    assert counts == [1, 3, 1, 1], "the verdict, three pairs, the bars and the grid"
+    for block in BLOCKS:
+        for part in page.locator(block).all():
+            box = part.bounding_box()
+            assert box["y"] + box["height"] <= SCREEN["height"], block
+            assert part.evaluate(CUT) == []
