@@ -136,6 +136,11 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     if page == "compare":
         assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
         assert geometry_tables.OTHER_DEPTH.format(deep, shallow) in plain(app)
+        shown = len(figures(app))
+        app.button(key="presentation").click().run()
+        assert not app.exception
+        assert len(figures(app)) == shown, "each once, on the first screen or below it"
+        assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
     if page == "map":
         assert map_tables.OTHER_WIDTH.format(wide, narrow) in plain(app)
         assert projection.ROTATED.format(wide, narrow) in plain(app)
