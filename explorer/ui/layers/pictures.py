@@ -41,7 +41,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
     with left:
         st.subheader("Every layer & pooling")
         picture_format.draw(
-            grid.layer_by_pooling(scores, metric, aggregate, reading),
+            grid.layer_by_pooling(scores, metric, aggregate, reading, short=picture_format.presenting()),
             key=GRID,
             on_select=lambda: _choose_clicked(scores),
             selection_mode="points",
