@@ -65,7 +65,7 @@ def test_the_list_tells_every_run_newest_first(app, place):
         time.sleep(0.02)
     well(app.run())
     table = app.dataframe[0].value
-    assert list(table["Run"]) == ["two", "one", "example"], "the example comes last"
+    assert list(table["Run"]) == ["two", "one", "example", "layer-attention-example"], "the examples come last"
     assert list(table["Dev, best"])[:2] == [61.0, 61.0]
 
 
