@@ -24,7 +24,7 @@ def home(folder: Path | None = None) -> Path:
 
 
 def folder_of(run: str) -> Path:
-    """The folder of a run; of the example that ships, if no run has its name."""
+    """The folder of a run; of an example that ships, if no run has its name."""
     folder, shipped = runs_folder() / run, examples_folder() / run
     return shipped if shipped.is_dir() and not folder.is_dir() else folder
 
@@ -59,8 +59,8 @@ def folders_with(file: str, folder: Path | None = None) -> list[Path]:
 
 
 def models() -> list[str]:
-    """The models of runs, by name, newest first; then those that ship."""
-    own, shipped = folders_with(MODEL), folders_with(MODEL, examples_folder())
+    """The models of runs, by name, newest first; then those that ship, in alphabetical order."""
+    own, shipped = folders_with(MODEL), sorted(folders_with(MODEL, examples_folder()))
     names = [path.name for path in sorted(own, key=lambda path: -path.stat().st_mtime) if (path / MODEL).is_dir()]
     return [model_name(name) for name in dict.fromkeys((*names, *(path.name for path in shipped)))]
 

@@ -61,6 +61,13 @@ class LayerAttended(Method):
         help="How attention weights are computed: softmax, as released; linear or literal, equation 1 with two indices "
         "or with one as printed. These two divide by sums that can be 0, so training may fail.",
     )
+    attention_width: int = knob(
+        0,
+        low=0,
+        high=65_536,
+        help="Width of the query, key and value maps' output; 0: that of the encoder, as in the released code. A small "
+        "number makes a small pooler with fewer weights.",
+    )
     with_embeddings: bool = knob(True, help="Use the embedding output as a layer too, as the released code does.")
     afterwards: str = knob(
         "as trained",
@@ -73,10 +80,11 @@ class LayerAttended(Method):
         super().build()
         poolings, attention = POOLERS[self.pooler]
         self.maps = nn.ParameterDict()
+        width = self.attention_width or self.width
         if attention:
             for name in ("query", "key", "value"):
-                self.maps[name] = nn.Parameter(torch.empty(self.width, self.width).normal_(std=0.02))
-        self.dense = nn.Linear(self.width * (len(poolings) + bool(attention)), self.width)
+                self.maps[name] = nn.Parameter(torch.empty(width, self.width).normal_(std=0.02))
+        self.dense = nn.Linear(self.width * len(poolings) + width * bool(attention), self.width)
         nn.init.normal_(self.dense.weight, std=0.02)
         nn.init.zeros_(self.dense.bias)
 

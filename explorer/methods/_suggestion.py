@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DEMONSTRATION = "demonstration"  # the preset of the run that a first visit to the Train page shows
+UNEVEN = "uneven layer weights"  # the preset of the run that the Layer attention page offers first
 FITS = "{} has {}; {} fits them: {}."
 
 

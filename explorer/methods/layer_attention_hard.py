@@ -13,6 +13,7 @@ from explorer.knobs import Values
 from explorer.methods import Schedule
 from explorer.methods._layer_attention import LayerAttended
 from explorer.methods._objectives import FindsPartnerBesideOpposite
+from explorer.methods._suggestion import UNEVEN
 
 
 class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
@@ -25,3 +26,16 @@ class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
         "RoBERTa-large": {"learning_rate": 5e-5},
     }
     released: ClassVar[Values] = {**LayerAttended.released, "weight": 1.0}
+    # found by measurement; docs/results.md, "Layer weights", has the numbers
+    presets: ClassVar[Mapping[str, Values]] = {
+        UNEVEN: {
+            "pooler": "attention of cls to mean",
+            "attention_width": 64,
+            "steps": 200,
+            "batch_size": 16,
+            "learning_rate": 1e-3,
+            "temperature": 0.1,
+            "select_by": "both",
+            "lora_rank": 1,
+        }
+    }

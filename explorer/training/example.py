@@ -1,8 +1,8 @@
-"""Make the example run that ships with Strata: train the demonstration, keep its change as an adapter, score both.
+"""Make the two example runs that ship with Strata: train them, keep their changes as adapters, score them and the base.
 
-`python -m explorer.training.example` rewrites it, and `make example` calls that. Before the best checkpoint is
-evaluated, its change is cut to a LoRA adapter, so that every number of the run is of what ships. Scores of the base and
-of the tuned model ship too, under the keys that pages use: the first click need not wait for them.
+`python -m explorer.training.example` rewrites them, and `make example` calls that. Before the best checkpoint is
+evaluated, its change is cut to a LoRA adapter, so that every number of a run is of what ships. Scores of the base and
+of the tuned models ship too, under the keys that pages use: the first click need not wait for them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
@@ -29,18 +31,17 @@ from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
-from explorer.run_folder import METRICS, MODEL, PROBE, RECIPE, STATUS
+from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
 from explorer.training import running
-from explorer.training.demonstration import recipe
+from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Step, Training
-from explorer.training.record import runs
+from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run
 
-NAME = "example"
+NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
 RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
-# the files of the model's folder that say how a sentence is encoded, without the transformer and its vocabulary
-_SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+EVERY = 3  # one in so many sentences of the probe ships with its vectors, to save space
 
 
 class _LowRank(Training):
@@ -51,13 +52,15 @@ class _LowRank(Training):
     @property
     def adapters(self) -> str:
         """What is left of the change, in words."""
+        if self.recipe.schedule().lora:
+            return super().adapters
         kept = sum(factor.numel() for pair in self.factors.values() for factor in pair) if self.results else 0
         return f"all weights; their change is cut to LoRA (rank {RANK}, all linear): {kept:,} weights" if kept else ""
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         learner.take_best()
         base, tuned = self.prepared.encoder.model, learner.method.exported.model
-        self.factors = adapter.factors(base, tuned, RANK)
+        self.factors = adapter.factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
         adapter.apply(tuned, base, self.factors)
         learner.kept = {name: weight.detach().clone() for weight, name in learner.names.items()}
         found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
@@ -66,43 +69,58 @@ class _LowRank(Training):
 
 
 def make(folder: Path) -> Path:
-    """Train the demonstration and write the files that ship, replacing the folder."""
-    # on a processor in float32, which every machine can repeat
-    shown, made = replace(recipe(), precision="float32", device="cpu").checked(), list[_LowRank]()
+    """Train both and write the files that ship, replacing the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as place:
+        for name, shown, shipped in (("demonstration", recipe(), NAME), ("layer-weights", of_a_pooler(), POOLER)):
+            # on a processor in float32, which every machine can repeat
+            run = runs.new(replace(shown, precision="float32", device="cpu"), name, Path(place))
+            _ship_run(*_trained(run), folder / shipped)
+    _ship_scores(model_names.find(recipe().model), (sample.pairs(), sample.test()), folder)
+    for name, dev in ((NAME, sample.dev()), (POOLER, sample.pairs())):
+        _ship_scores(model_names.of_folder(name, folder / name / MODEL), (dev, sample.test()), folder)
+    return folder
+
+
+def _trained(run: Run) -> tuple[Run, _LowRank]:
+    """A run that was trained, and its training."""
+    made = list[_LowRank]()
 
     def training(*given: Any) -> Training:
         made.append(_LowRank(*given))
         return made[-1]
 
-    with tempfile.TemporaryDirectory() as place:
-        run = finish(running.train(runs.new(shown, "demonstration", Path(place)), training=training), _tell)
-        assert run is not None, "nobody asks to discard it"
-        shutil.rmtree(folder, ignore_errors=True)
-        _ship_run(run, folder / NAME, made[-1])
-    _ship_scores(model_names.find(shown.model), (sample.pairs(), sample.test()), folder)
-    shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
-    _ship_scores(shipped, (sample.dev(), sample.test()), folder)
-    return folder
+    assert finish(running.train(run, training=training), _tell) is not None, "nobody asks to discard it"
+    return run, made[-1]
 
 
-def _ship_run(run: Run, place: Path, training: _LowRank) -> None:
+def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     """Copy the run's folder with the adapter as its model, without log and facts about the machine that trained it."""
     place.mkdir(parents=True)
     for name in (RECIPE, METRICS, "README.md"):
         shutil.copy(run.folder / name, place / name)
-    shutil.copytree(run.folder / PROBE, place / PROBE)
-    for path in run.model.rglob("*.json"):
-        inside = path.relative_to(run.model)
-        if path.name in _SETTINGS or len(inside.parts) > 1:
-            (place / MODEL / inside).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, place / MODEL / inside)
-    adapter.save(training.factors, bundled.ON_HUB, place / MODEL)
+    _ship_probe(run, place / PROBE)
+    adapter.save(training.factors, bundled.ON_HUB, run.model, place / MODEL)
+    for code in (place / MODEL).glob("*.py"):
+        code.unlink()  # a copy of Strata's own, which every export writes anew
     told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
     told["facts"].pop("memory", None)
     told["facts"]["adapters"] = training.adapters
     told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _ship_probe(run: Run, place: Path) -> None:
+    """Write some of the probe's sentences with their vectors; the layer weights are a mean over all of them."""
+    place.mkdir()
+    sentences = json.dumps(recorder.probe_sentences(run)[::EVERY], ensure_ascii=False, indent=0)
+    (place / PROBE_SENTENCES).write_text(sentences, encoding="utf-8")
+    for path in (run.folder / PROBE).glob("*.npy"):
+        if path.stem.endswith("-layers"):
+            shutil.copy(path, place / path.name)
+        else:
+            np.save(place / path.name, np.load(path)[::EVERY])
 
 
 def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:

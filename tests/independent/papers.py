@@ -154,6 +154,7 @@ layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
   activation        none     equation 1, which has no activation
   normaliser        literal  equation 1, with one index and without an exponential
   with_embeddings   on       released code
+  attention_width   0        released code: maps of the width of the encoder
   afterwards        as trained   Tables 1 and 2
   temperature       0.05     released code
   warmup            0.0      released code

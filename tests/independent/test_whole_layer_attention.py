@@ -31,6 +31,7 @@ CASES = [
     ("layer-attention", {"normaliser": "linear", "temperature": 0.5}),
     ("layer-attention", {"normaliser": "literal", "activation": "none", "temperature": 0.5}),
     ("layer-attention", {"with_embeddings": False}),
+    ("layer-attention", {"attention_width": 3}),
     ("layer-attention-sup", {}),
     ("layer-attention-hard", {}),
     ("layer-attention-hard", {"weight": 1.0, "temperature": 0.5}),

@@ -1,8 +1,9 @@
-"""Test the example run that ships: a whole model by an adapter, small, read-only, with the numbers of its weights."""
+"""Test the example runs that ship: whole models by adapters, small, read-only, with the numbers of their weights."""
 
 import json
 import shutil
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from scipy.stats import spearmanr
 from explorer import run_folder
 from explorer.data import sample
 from explorer.data.graded import probes
+from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import loading
 from explorer.encoding.locate import bundled, model_names
 from explorer.encoding.locate.adapters import CONFIG
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
 from explorer.errors import BadChoice
+from explorer.measuring.attention import pooler_weights
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
@@ -26,12 +29,13 @@ from explorer.metric_lines import Evaluation
 from explorer.places import examples_folder
 from explorer.progress import finish
 from explorer.training import saved_model
-from explorer.training.demonstration import recipe
-from explorer.training.example import NAME
+from explorer.training.demonstration import of_a_pooler, recipe
+from explorer.training.example import NAME, POOLER
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.tuned_pair import tuning
+from explorer.ui.layer_attention.sentence_pair_form import LONG, SHORT
 
 
 @pytest.fixture(autouse=True)
@@ -42,41 +46,59 @@ def no_runs(tmp_path, monkeypatch):
 SENTENCES = ("The shop is open today.", "The shop is not open today.")
 
 
-@pytest.fixture
-def run() -> Run:
-    return runs.find(NAME)
+@pytest.fixture(params=[NAME, POOLER])
+def run(request) -> Run:
+    return runs.find(request.param)
 
 
-@pytest.fixture(scope="module")
-def tuned() -> Encoder:
-    return loading.load(model_names.of_folder(NAME, examples_folder() / NAME / "model"), "float32", "cpu")
+@cache
+def tuned(name: str) -> Encoder:
+    return loading.load(model_names.of_folder(name, examples_folder() / name / "model"), "float32", "cpu")
 
 
-def test_it_is_a_finished_run_of_the_demonstration_and_no_run_of_the_visitor(run):
+def test_it_is_a_finished_run_of_its_recipe_and_no_run_of_the_visitor(run):
     assert run.is_example
     assert run.status().state == statuses.FINISHED
-    assert replace(run.recipe(), made_with={}) == replace(recipe(), precision="float32", device="cpu")
+    shown = {NAME: recipe, POOLER: of_a_pooler}[run.name]()
+    assert replace(run.recipe(), made_with={}) == replace(shown, precision="float32", device="cpu")
     assert runs.every() == []
-    assert runs.examples() == [run]
+    assert run.has_model
 
 
-def test_what_ships_is_three_megabytes_at_most(run):
+def test_what_ships_is_three_megabytes_at_most_and_the_demonstration_comes_first():
     files = [path for path in examples_folder().rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 3_000_000
-    assert run.has_model
-    assert run_folder.models() == [f"run:{NAME}"]
+    assert [one.name for one in runs.examples()] == [NAME, POOLER]
+    assert run_folder.models() == [f"run:{NAME}", f"run:{POOLER}"]
+
+
+def test_the_poolers_weights_are_not_uniform_and_differ_between_the_papers_sentences():
+    found = pooler_weights.listening(tuned(POOLER), (SHORT, LONG))
+    short, long = found.by_layer
+    assert min(short.max(), long.max()) >= 0.3
+    assert np.abs(short - long).max() >= 0.05
+    assert found.nearly_uniform == (False, False)
+
+
+def test_the_poolers_weights_over_training_begin_uniform(run):
+    steps = [line.step for line in run.metrics() if isinstance(line, Evaluation)]
+    weights = [recorder.layer_weights(run, 1, step) for step in steps]
+    if run.name == NAME:
+        assert weights == [None] * len(steps)
+    else:
+        assert np.ptp(weights[0].mean(axis=0)) < 0.02 < 0.2 < np.ptp(weights[-1].mean(axis=0))
 
 
 def test_it_can_be_neither_changed_nor_replaced(run):
-    for change in (run.delete, lambda: run.renamed("other"), lambda: runs.free_name(NAME, run.folder.parent)):
-        with pytest.raises(BadChoice, match=NAME):
+    for change in (run.delete, lambda: run.renamed("other"), lambda: runs.free_name(run.name, run.folder.parent)):
+        with pytest.raises(BadChoice, match=run.name):
             change()
     with pytest.raises(BadChoice, match="finished"):
         runs.restarted(run)
     assert run.folder.is_dir()
 
 
-def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run, tmp_path, tuned):
+def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     folder = tmp_path / "adapter"
@@ -86,23 +108,26 @@ def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run,
     # what the hub would send under that name, and the tokenizer, which is that of the base
     shutil.copy(bundled.folder() / "tokenizer.json", folder)
     shutil.copy(bundled.folder() / "tokenizer_config.json", folder)
+    # and the code of Strata's own modules, which does not ship twice
+    for name, source in of_head(tuned(run.name).default_head).items():
+        (folder / name).write_text(source)
     (folder / CONFIG).write_text(json.dumps(stated | {"base_model_name_or_path": str(bundled.folder())}))
-    peers = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
-    assert peers == pytest.approx(np.array(finish(of_reading(tuned, SENTENCES, OWN))), abs=1e-5)
+    peers = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(SENTENCES)
+    assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 
 
-def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path, tuned):
+def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     saved_model.take(run, tmp_path / "copy")
     assert not (tmp_path / "copy" / CONFIG).exists()
-    peers = SentenceTransformer(str(tmp_path / "copy"), device="cpu").encode(SENTENCES)
-    assert peers == pytest.approx(np.array(finish(of_reading(tuned, SENTENCES, OWN))), abs=1e-5)
+    peers = SentenceTransformer(str(tmp_path / "copy"), device="cpu", trust_remote_code=True).encode(SENTENCES)
+    assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 
 
-def test_its_test_score_is_that_of_its_weights(run, tuned):
+def test_its_test_score_is_that_of_its_weights(run):
     test = sample.test()
-    one, other = (finish(of_reading(tuned, side, OWN)) for side in (test.first, test.second))
+    one, other = (finish(of_reading(tuned(run.name), side, OWN)) for side in (test.first, test.second))
     cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
     exported = 100 * spearmanr(cosines, test.gold).statistic
     assert run.status().verdict.test.exported == pytest.approx(exported, abs=0.01)
@@ -111,7 +136,7 @@ def test_its_test_score_is_that_of_its_weights(run, tuned):
 
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
-    sides = [model_names.find(name) for name in (run.recipe().model, f"run:{NAME}")]
+    sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
     scores = [score_store.kept(shelf_key(found, test, Settings())) for found in sides]
     gap = Comparison(*scores, OWN, OWN).chosen()
     verdict = run.status().verdict.test
@@ -121,9 +146,9 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     assert (found.tuned, found.optimistic) == (1, False)
 
 
-def test_it_learned_to_notice_negations_and_numbers(tuned):
+def test_the_demonstration_learned_to_notice_negations_and_numbers():
     packs = probes.packs()
-    side = probed(packs, finish(of_reading(tuned, sentences_of(packs), OWN)))
+    side = probed(packs, finish(of_reading(tuned(NAME), sentences_of(packs), OWN)))
     assert side.distinguished("negation").low > 0.5
     assert side.distinguished("number").low > 0.5
 

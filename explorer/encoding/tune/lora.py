@@ -100,6 +100,12 @@ def adapted(model: nn.Module) -> Iterator[tuple[str, Linear]]:
             yield path, cast("Linear", layer)
 
 
+def give(layer: Linear, inner: Tensor, outer: Tensor) -> None:
+    """Set the adapter of a layer to the product of A (rank, inputs) and B (outputs, rank), without a scale."""
+    layer.get_parameter(f"lora_A.{_ADAPTER}.weight").data.copy_(inner)
+    layer.get_parameter(f"lora_B.{_ADAPTER}.weight").data.copy_(outer / layer.scaling[_ADAPTER])
+
+
 def plain_weights(model: nn.Module) -> dict[str, nn.Parameter]:
     """The weights of a model without those of adapters, by the names they have without adapters."""
     return {name.replace(_BASE, ""): weight for name, weight in model.named_parameters() if not _OWN.fullmatch(name)}

@@ -197,7 +197,7 @@ def every(folder: Path | None = None) -> list[Run]:
 
 
 def examples() -> list[Run]:
-    """The finished runs that ship with Strata."""
+    """The finished runs that ship with Strata, by name: that of the demonstration is the first."""
     return [Run(path.parent) for path in sorted(examples_folder().glob(f"*/{RECIPE}"))]
 
 
@@ -226,7 +226,7 @@ def free_name(name: str, parent: Path) -> str:
             f"A run cannot be called {name!r}. Use up to 80 letters, digits, '-', '_' or '.', a letter or digit first."
         )
     if Run(examples_folder() / name) in examples():
-        raise BadChoice(f"'{name}' is the name of the example run that ships with Strata. Choose another name.")
+        raise BadChoice(f"'{name}' is the name of an example run that ships with Strata. Choose another name.")
     if (parent / name).exists():
         raise BadChoice(f"There is a run '{name}' already. Choose another name, or delete that run.")
     return name

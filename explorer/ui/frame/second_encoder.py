@@ -38,7 +38,7 @@ def control(choice: Choice) -> None:
         "Exchange A and B",
         key="exchange A and B",
         icon=":material/swap_horiz:",
-        on_click=_exchange,
+        on_click=exchange,
         args=(choice, source, reading),
         shortcut="x",
         help="Or press x.",
@@ -102,7 +102,8 @@ def _reading(source: str, choice: Choice) -> str | None:
     return reading
 
 
-def _exchange(choice: Choice, source: str, reading: str | None) -> None:
+def exchange(choice: Choice, source: str, reading: str | None) -> None:
+    """Make B, with its layer & pooling, model A, and A model B; only in a callback."""
     state = st.session_state
     state["model"], state["beside"] = source, choice.source
     if reading is not None:

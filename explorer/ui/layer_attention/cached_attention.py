@@ -5,6 +5,7 @@ Sentences are in a key by their digest: Streamlit joins texts without borders, s
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,6 +14,8 @@ from explorer.data.kinds import digest_of
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention import pooler_weights as pooler
 from explorer.measuring.attention.pooler_weights import Listening
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import pair_layers as pair
 from explorer.measuring.sentences.pair_layers import PairLayers
@@ -65,3 +68,13 @@ def _self_attention(digest: str, texts: str, way: str, _found: Found, _pair: tup
     from explorer.encoding.read import self_attention
 
     return self_attention.self_attention(attending(_found), *_pair, way)
+
+
+def difference(measured: Hashable, comparison: Comparison) -> Interval:
+    """B minus A under the chosen layer & pooling of each; `measured` identifies models, pairs and settings."""
+    return _difference(measured, comparison.one_reading.title, comparison.other_reading.title, comparison)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _difference(measured: Hashable, one: str, other: str, _comparison: Comparison) -> Interval:
+    return _comparison.chosen(_comparison.one.metrics[0])

@@ -8,17 +8,15 @@ import streamlit as st
 from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading, Row
-from explorer.errors import StrataError
 from explorer.measuring.attention.attention_tables import part_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.ui import messages
-from explorer.ui.access import cached, encoder_loading, side_scores
-from explorer.ui.access.sidebar_choice import MODEL_B, Choice
-from explorer.ui.frame import second_encoder
-from explorer.ui.layer_attention import cached_attention, pooler_history
+from explorer.ui.access import cached, side_scores
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.layer_attention import cached_attention, model_b, pooler_history
 from explorer.ui.widgets import downloads, picture_format
 
 UNIFORM = "nearly uniform: no layer is preferred"
@@ -29,7 +27,6 @@ WEIGHTS, SCORES, PARTS = (
 )
 FILE = "Weights (CSV)"
 SHARE = "Attention's share in {}, {} sentence"
-NO_POOLER_IN_B = "Model B, {}, has no pooler over its layers."
 ATTENTION_ALONE = "This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove."
 SCORES_ON = "Lines: scores on {}."
 HIGHEST = "Layer {} has the highest weight in"
@@ -41,10 +38,12 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     """The whole view, for an encoder with a pooler over its layers."""
     heard = cached_attention.listening(found, sentences, choice.settings)
     messages.told_of_cuts(sentences, heard.cut, heard.max_length)
-    beside = _beside(sentences)
+    beside = model_b.listening(sentences)
     _headline(heard, "A")
     if beside is not None:
         _headline(beside[1], "B")
+    else:
+        model_b.in_words(found, heard, _listened_most(heard), sentences, choice)
     _heatmaps(found, heard, beside, sentences)
     st.subheader(SCORES)
     shown = side_scores.shown(choice)
@@ -76,29 +75,6 @@ def _headline(heard: Listening, side: str) -> None:
             f"{messages.plain(' and '.join(heard.parts[:-1]))} and the bias. Near 0 %: attention changes almost "
             "nothing. It can be below 0 % or above 100 %, where parts work against each other.",
         )
-
-
-def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
-    """Model B and its weights, if it has a pooler too."""
-    other = second_encoder.beside()
-    if other is None:
-        st.caption(
-            f"To compare two poolers, choose the second in the sidebar under **{MODEL_B}**. The Train page has "
-            "all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
-        )
-        return None
-    try:
-        found = cached.found(other.source)
-        reader = encoder_loading.encoder(found, other.settings)
-        if reader is None:
-            return None
-        if reader.head is None or reader.head.attention is None:
-            st.caption(NO_POOLER_IN_B.format(messages.plain(found.name)))
-            return None
-        return found, cached_attention.listening(found, sentences, other.settings)
-    except StrataError as error:
-        messages.trouble(error)
-        return None
 
 
 def _heatmaps(

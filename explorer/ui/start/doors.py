@@ -151,5 +151,5 @@ def _run_on(uploaded: str) -> str | None:
 
 
 def _example() -> str | None:
-    """`run:NAME` of the example run that ships with Strata; None where it is not on this disk."""
+    """`run:NAME` of the demonstration's run, which ships with Strata; None where it is not on this disk."""
     return next((run_folder.model_name(run.name) for run in runs.examples()), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import in_words
+from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
 from explorer.measuring.scores.verdict_text import WORSE
 from explorer.training.loop.seed_scores import SeedScores, spread
@@ -98,11 +99,18 @@ def _model(run: Run, status: Status) -> None:
     ):
         # without query_params, Streamlit would clear every parameter, and it refuses those bound to widgets
         st.switch_page(COMPARE_PAGE, query_params={})
-    st.caption("Load the model from its folder:")
-    st.code(str(run.model), language=None, wrap_lines=True)
+    folder = str(run.model)
     own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for modules that the library lacks
+    if layout.adapter(run.model) is None:
+        st.caption("Load the model from its folder:")
+        st.code(folder, language=None, wrap_lines=True)
+    else:
+        folder = f"{run.name}-model"
+        own_modules = ["layer_reading.py"] * any(one.kind == "LayerReading" for one in layout.modules(run.model))
+        st.caption("This run keeps its model as an adapter of the base. Export a whole model, and load it:")
+        st.code(f"python -m explorer export {run.name} {folder}", language=None, wrap_lines=True)
     trusting = ", trust_remote_code=True" if own_modules else ""
-    loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
+    loaded = f"SentenceTransformer({folder!r}{trusting})"
     st.code(
         f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
         language=None,  # the colours of highlighted code are too faint to read

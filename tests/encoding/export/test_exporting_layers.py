@@ -41,6 +41,11 @@ def head_of(pooler: str, **settings) -> Head:
     return Head(poolings, (Dense(linear.weight, linear.bias, "Tanh"),), layers=layers)
 
 
+def narrow_attention() -> LayerAttention:
+    torch.manual_seed(8)
+    return LayerAttention(*(torch.randn(6, WIDTH) * 0.3 for _ in range(3)))
+
+
 def flow_map() -> FlowMap:
     torch.manual_seed(6)
     flow = Flow(WIDTH)
@@ -63,6 +68,7 @@ AFTER = [
     Head(("max of layer 0",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"),), normalize=True),
     Head(("max of layers 0 + 2", "cls")),
     Head((), layers=WordWeights(0)),
+    Head(("cls",), layers=narrow_attention()),
     Head(("cls",), layers=convolution()),
     Head((FIRST_LAST,), (flow_map(),)),
     Head(("mean",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"), flow_map()), normalize=True),

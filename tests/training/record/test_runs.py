@@ -139,7 +139,7 @@ def test_a_folder_whose_name_is_not_utf8_which_no_page_can_show_is_not_listed(fo
     (run.folder / run_folder.MODEL).mkdir()
     shutil.copytree(run.folder, folder / os.fsdecode(b"bad\xff"))
     assert names() == ["whole"]
-    assert run_folder.models() == ["run:whole", "run:example"]
+    assert run_folder.models() == ["run:whole", "run:example", "run:layer-attention-example"]
 
 
 def test_a_run_that_cannot_be_made_says_so_and_leaves_nothing(folder):

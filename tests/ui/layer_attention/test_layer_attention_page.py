@@ -3,16 +3,26 @@
 import re
 import time
 
+import numpy as np
 import pytest
 
+from explorer.data import sample
 from explorer.encoding.load.loading import load
+from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import OWN
 from explorer.errors import StrataError
 from explorer.measuring.attention import pooler_weights
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import availability, jobs
-from explorer.ui.layer_attention import heads_view, pair_view, pooler_history, pooler_view, sentence_pair_form
+from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_history, pooler_view, sentence_pair_form
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -35,6 +45,7 @@ def like(template):
     return re.compile(".+?".join(map(re.escape, re.split(r"\{.*?\}", template))))
 
 
+PAPERS = (sentence_pair_form.SHORT, sentence_pair_form.LONG)
 BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, heads_view.LEFT_OUT))
 
 
@@ -172,11 +183,49 @@ def test_another_pooler_stands_beside_it_on_one_scale(listener):
     assert "cls of the last layer + attention over layers" in words(listener.markdown)
 
 
-def test_a_model_without_a_pooler_beside_it_is_told(listener):
-    listener.selectbox(key="beside").select("all-MiniLM-L6-v2")
-    settled(listener)
-    assert charts(listener) == 4
-    assert pooler_view.NO_POOLER_IN_B.format("all-MiniLM-L6-v2") in words(listener.caption)
+def test_a_model_b_without_a_pooler_is_compared_in_words(app):
+    app.query_params["model"] = f"run:{POOLER}"
+    app.query_params["beside"] = bundled.NAME
+    app.query_params["precision"] = "float32"
+    settled(app)
+    assert model_b.TITLE in headings(app)
+    told = words(app.markdown)
+    sides = [find(name) for name in (f"run:{POOLER}", bundled.NAME)]
+    cosines = []
+    for side in sides:
+        one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
+        cosines.append(f"{one @ other / np.linalg.norm(one) / np.linalg.norm(other):.3f}")
+    assert model_b.COSINES.format(*cosines) in told
+    heard = pooler_weights.listening(load(sides[0], "float32", "cpu"), PAPERS)
+    assert " and ".join(f"{weights.max():.2f}" for weights in heard.by_layer) in told
+    assert f"layer {heard.loudest[0]} " in told.lower()
+    scores = [score_store.kept(shelf_key(side, sample.pairs(), Settings())) for side in sides]
+    gap = Comparison(*scores, OWN, OWN).chosen()
+    assert all(f"{one.own_score():.2f}" in told for one in scores)
+    assert f"{gap.low:+.2f} to {gap.high:+.2f}".replace("-", "−") in told.replace("-", "−")
+
+
+def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
+    app.query_params["model"] = bundled.NAME
+    app.query_params["beside"] = f"run:{POOLER}"
+    settled(app)
+    assert lead(model_b.EXCHANGE) in words(app.info)
+    app.button(key="exchange for the pooler").click()
+    settled(app)
+    assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", bundled.NAME)
+    assert pooler_view.WEIGHTS in headings(app)
+
+
+def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not_uniform(app):
+    settled(app)
+    opened = [button for button in app.button if (button.key or "").startswith("listen to ")]
+    assert opened[0].key == f"listen to {POOLER}"
+    assert pair_view.PAPER.replace("\\", "") in words(app.caption)
+    opened[0].click()
+    settled(app)
+    assert HIGHEST.search(words(app.caption))
+    assert pooler_view.UNIFORM not in words(app.caption)
+    assert pooler_history.TITLE in headings(app)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from explorer.training.example import NAME, POOLER
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import training_line
@@ -65,7 +66,7 @@ def test_the_list_tells_every_run_newest_first(app, place):
         time.sleep(0.02)
     well(app.run())
     table = app.dataframe[0].value
-    assert list(table["Run"]) == ["two", "one", "example"], "the example comes last"
+    assert list(table["Run"]) == ["two", "one", "example", "layer-attention-example"], "the examples come last"
     assert list(table["Dev, best"])[:2] == [61.0, 61.0]
 
 
@@ -81,3 +82,13 @@ def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
     ended(run)
     tiny.run()
     assert not tiny.sidebar.get("page_link")
+
+
+@pytest.mark.parametrize(("name", "trusts"), [(NAME, False), (POOLER, True)])
+def test_an_example_whose_model_is_an_adapter_says_how_to_export_and_load_it(app, name, trusts):
+    app.query_params["run"] = name
+    well(app.run())
+    export, load = (one.value for one in app.code[:2])
+    assert export == f"python -m explorer export {name} {name}-model"
+    assert f"SentenceTransformer('{name}-model'" in load
+    assert ("trust_remote_code=True" in load) == trusts

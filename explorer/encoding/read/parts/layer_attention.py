@@ -28,7 +28,7 @@ _MAPS = ("query", "key", "value")
 
 @dataclass(frozen=True, eq=False)
 class LayerAttention:
-    """The `query`, `key` and `value` maps (width, width), without bias.
+    """The `query`, `key` and `value` maps, without bias: (width of the attention, width of the states).
 
     `noisy` uses random RReLU slopes, as in training.
     """
@@ -61,8 +61,8 @@ class LayerAttention:
             return self._weights(self._pooled(hidden, mask, self.asks), self._pooled(hidden, mask, self.answers))
 
     def width(self, states: int) -> int:
-        """The width of the states."""
-        return states
+        """The width of the value map's output; that of the states does not matter."""
+        return len(self.value)
 
     def describe(self) -> str:
         """`attention over layers from 0 (query cls, value mean)`."""
