@@ -1,5 +1,6 @@
 """The three doors of the Start page: where each leads, what it sets, and which steps it calls done."""
 
+import os
 from unittest import mock
 
 import pytest
@@ -10,7 +11,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import StrataError
 from explorer.training.record import runs
-from explorer.ui.start import doors
+from explorer.ui.start import doors, encoder_summary
 from explorer.ui.train import text_form
 from tests import trainings
 from tests.visits import measured, words
@@ -135,3 +136,14 @@ def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, t
     assert start.selectbox(key="beside").value == f"run:{name}"
     assert start.selectbox(key="sts").value == str(place.test)
     assert start.selectbox(key="reading").value == "model default"
+
+
+def test_the_models_of_the_three_newest_runs_are_listed_and_those_of_older_ones_folded(start, no_example, tmp_path):
+    for age, name in enumerate(("newest", "second", "third", "fourth", "oldest")):
+        run = tmp_path / "runs" / name
+        (run / "model").mkdir(parents=True)
+        os.utime(run, (1e9 - age, 1e9 - age))
+    start.run()
+    listed = [one.value for one in start.text if one.value.startswith("run:")]
+    assert listed == ["run:newest", "run:second", "run:third"]
+    assert encoder_summary.OLDER.format(2) in [one.label for one in start.expander]
