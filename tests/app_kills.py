@@ -47,6 +47,7 @@ PATIENCE = 60.0  # seconds
 BADGE = ".stMarkdownBadge"  # the first one is the state of the run
 CONNECTED = "[data-testid=stApp][data-test-connection-state=CONNECTED]"
 APART = "[data-testid=stApp]:not([data-test-connection-state=CONNECTED])"
+NOTICE = ".strata-stopped"
 
 
 def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
@@ -143,6 +144,7 @@ class Trial:
                 self._open()
                 server.kill()
                 self.page.wait_for_selector(APART)
+                self._read_that_it_stopped()
         with self._served(at) as server:
             self._reconnect() if at_rest else self._open()
             self._press_resume()
@@ -173,7 +175,15 @@ class Trial:
 
     def _reconnect(self) -> None:
         self.page.wait_for_selector(CONNECTED)
+        self.page.locator(NOTICE).wait_for(state="hidden")
         live.settle(self.page)
+
+    def _read_that_it_stopped(self) -> None:
+        """The page says how to start the app again, and Streamlit's own dialog is not shown."""
+        self.page.locator(NOTICE).filter(has_text=f"make run PORT={self.port}").wait_for()
+        dialog = self.page.get_by_test_id("stDialog")
+        dialog.wait_for(state="attached")
+        assert not dialog.is_visible()
 
     def _press_resume(self) -> None:
         with live.told(self.page):

@@ -216,8 +216,13 @@ def contrast(text: Locator, ground: Locator | None = None) -> float:
     }"""
     filled = "element => [getComputedStyle(element).fill]"
     colour = text.evaluate("element => getComputedStyle(element)[element.closest('svg') ? 'fill' : 'color']")
+    return contrast_of(colour, text.evaluate(behind) if ground is None else ground.evaluate(filled))
+
+
+def contrast_of(colour: str, grounds: list[str]) -> float:
+    """The same of a colour over others, the uppermost first."""
     under = (255.0, 255.0, 255.0)
-    for layer in reversed(text.evaluate(behind) if ground is None else ground.evaluate(filled)):
+    for layer in reversed(grounds):
         under = _over(layer, under)
     darker, lighter = sorted(map(_lightness, (under, _over(colour, under))))
     return (lighter + 0.05) / (darker + 0.05)

@@ -32,7 +32,39 @@ _LOOK = """<style>
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] * { color: inherit !important; }
 .js-plotly-plot .hoverlayer .hovertext text { fill: currentColor !important; }
+[data-testid="stMetric"] :is(p, [data-testid="stMarkdownContainer"]) { white-space: normal; overflow: visible; }
+[data-testid="stMetric"] { overflow-wrap: anywhere; }
+[data-testid="stFileUploaderDropzoneInstructions"] * { white-space: normal; overflow: visible; }
+[data-testid="stSelectbox"] input { text-overflow: ellipsis; }
+[role="option"] > div { white-space: normal !important; overflow-wrap: anywhere; line-height: 1.25; }
+body:has([data-testid="stSidebar"] input[aria-expanded="true"]) [data-testid="stSelectboxVirtualDropdown"] {
+  width: min(24rem, calc(100vw - 4rem)) !important; }
 </style>"""
+# A ring has the colour of the text and is inside of its element, where no box cuts it off; of what is filled with a
+# colour it is outside. That of a field or of a tick box is around what is drawn of it.
+_RING = """<style>
+:focus-visible, :is(div, label):has(> input:focus-visible, > textarea:focus-visible) {
+  outline: 2px solid currentColor !important; outline-offset: -2px !important; }
+:is(input, textarea):focus-visible { outline: none !important; }
+:is([data-testid^="stBaseButton-primary"], [role="slider"], [data-tag]):focus-visible {
+  outline: 2px solid #27827f !important; outline-offset: 1px !important; }
+</style>"""
+# Streamlit's own dialog asks whether there is an internet connection, which Strata does not need. A server that is back
+# within two seconds is not missed.
+_STOPPED = """<style>
+@keyframes strata-stopped { to { visibility: visible; } }
+[data-testid="stElementContainer"]:has(> * > .strata-stopped) { position: absolute; }
+.strata-stopped { display: none; visibility: hidden; position: fixed; z-index: 999999; top: 0.75rem; left: 50%;
+  transform: translateX(-50%); width: min(42rem, calc(100vw - 2rem)); padding: 0.75rem 1rem; border-radius: 0.4rem;
+  background: #0f6b70; color: #ffffff; }
+.strata-stopped code { color: inherit; background: none; padding: 0; white-space: nowrap; }
+[data-test-connection-state]:not([data-test-connection-state="CONNECTED"]) .strata-stopped {
+  display: block; animation: strata-stopped 0s 2s forwards; }
+body:has([data-test-connection-state]:not([data-test-connection-state="CONNECTED"])) [data-testid="stDialog"] {
+  display: none; }
+</style><div class="strata-stopped" role="status"><b>Strata has stopped.</b> Start it again with
+<code>make run PORT={port}</code> or <code>python -m explorer app --port {port}</code>; this page reconnects by
+itself.</div>"""
 NAME = "Strata"
 _FRAMED, _ADDRESS = "_frame", "_page"
 
@@ -71,7 +103,8 @@ def enter() -> None:
         _opened()
         st.rerun()
     page = named(st.session_state[_ADDRESS])
-    st.html(f"{_LOOK}<style>{picture_format.FOLLOWS}</style>")
+    st.html(f"{_LOOK}{_RING}<style>{picture_format.LOOK}</style>")
+    st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
     presentation.title(page, NAME if page is PAGES[0] else page.title)
 
 

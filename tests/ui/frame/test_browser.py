@@ -123,6 +123,13 @@ def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(laye
         assert live.contrast(caption) >= 4.5, scheme
 
 
+def test_the_buttons_of_a_figure_cover_nothing_of_it(layers):
+    buttons = "one => [one, one.querySelector('.modebar')].map(at => at.getBoundingClientRect())"
+    drawn = [figure.evaluate(buttons) for figure in layers.locator(live.FIGURES).all()]
+    assert drawn
+    assert all(bar["top"] >= figure["bottom"] and bar["height"] > 0 for figure, bar in drawn)
+
+
 def test_the_keyboard_alone_chooses_a_reading(layers):
     page = layers
     page.get_by_role("link", name="Start", exact=True).focus()  # the first of the page
@@ -137,6 +144,46 @@ def test_the_keyboard_alone_chooses_a_reading(layers):
     settle(page)
     sees_chosen(page, "max of layer 2")
     assert parameters(page) == {"reading": "max of layer 2"}
+
+
+# what is drawn around the element with the focus: the colour, what is behind it, and whether a box cuts it off
+RING = """() => {
+    document.getAnimations().filter(one => one instanceof CSSTransition).forEach(one => one.finish());
+    const focused = document.activeElement, chain = [];
+    for (let at = focused; at; at = at.parentElement) chain.push(at);
+    const at = chain.slice(0, 4).findIndex(one => {
+        const style = getComputedStyle(one);
+        return style.outlineStyle === "solid" && parseFloat(style.outlineWidth) >= 2;
+    });
+    const what = `${focused.tagName} ${focused.getAttribute("aria-label") || focused.innerText.slice(0, 30)}`;
+    if (at < 0) return {what};
+    const style = getComputedStyle(chain[at]), box = chain[at].getBoundingClientRect();
+    const offset = parseFloat(style.outlineOffset), out = offset < 0 ? 0 : offset + parseFloat(style.outlineWidth);
+    const cut = chain.slice(at + 1).some(one => {
+        const style = getComputedStyle(one), around = one.getBoundingClientRect();
+        if (style.overflow === "visible" || one.dataset.testid === "stMain") return false;
+        return around.left > box.left - out || around.right < box.right + out ||
+            around.top > box.top - out || around.bottom < box.bottom + out;
+    });
+    const behind = chain.slice(offset < 0 ? at : at + 1);
+    return {what, cut, colour: style.outlineColor, grounds: behind.map(one => getComputedStyle(one).backgroundColor)};
+}"""
+
+
+def test_whatever_has_the_keyboard_focus_has_a_ring_that_can_be_seen_in_light_and_in_dark(page, address):
+    page.goto(f"{address}/train")
+    settle(page)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        settle(page)  # the page is drawn again
+        page.get_by_role("link", name="Start", exact=True).focus()
+        seen = []
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            seen.append(page.evaluate(RING))
+        assert [one for one in seen if one.get("cut", True)] == [], scheme
+        assert [one for one in seen if live.contrast_of(one["colour"], one["grounds"]) < 3] == [], scheme
+        assert len({one["what"].split()[0] for one in seen}) >= 5, seen  # links, buttons, fields, texts, folds
 
 
 def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(layers):
