@@ -63,3 +63,9 @@ def shortened(sentence: str, most: int = 120) -> str:
     """The beginning of a sentence, in one line."""
     line = " ".join(sentence.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def ends(name: str, most: int = 32) -> str:
+    """A name with its middle left out: names of runs often differ only at the end."""
+    half = most // 2
+    return name if len(name) <= most else f"{name[: most - half - 1]}…{name[-half:]}"

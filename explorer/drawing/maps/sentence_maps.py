@@ -20,6 +20,7 @@ Places = NDArray[np.float32]
 RING = "#E0218A"  # of selected sentences in three dimensions; not a colour of a category
 SHARP = 5000  # most sentences that are drawn as vector graphics; more as WebGL
 FEW = 60  # fewer sentences than this are written on the map
+HALF = 0.0064  # of the width of the narrowest map: half a character of a cluster's name
 HEIGHT = 460
 MARGIN = {"l": 0, "r": 0, "t": 8, "b": 8}
 LEGEND = {"y": 0, "yanchor": "top", "itemsizing": "constant"}
@@ -93,11 +94,15 @@ def flat_map(
             hoverinfo="skip",
             showlegend=False,
         )
+    (left, right), _ = span
     for name, (x, y) in clusters:
+        label, share = short_text(name, 40), (x - left) / (right - left)
+        half = HALF * len(label)  # a name at the edge is written towards the middle
         draft.note(
-            short_text(name, 40),
+            label,
             x=x,
             y=y,
+            xanchor="left" if share < half else "right" if share > 1 - half else "center",
             font={"size": 11, "color": "#ffffff"},
             bgcolor="rgba(27,42,46,0.72)",
             borderpad=2,

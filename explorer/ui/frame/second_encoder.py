@@ -32,6 +32,7 @@ def control(choice: Choice) -> None:
     )
     if source == NOTHING:
         return
+    sidebar.tell_whole(source)
     sidebar.offer_inside(source, "B", choose)
     reading = _reading(source, choice)
     st.button(

@@ -35,6 +35,7 @@ KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")
 OFFERED = 5  # models in a folder that is none itself
 LOAD = "Load {}"
 SHORTEST = 3  # tokens: [CLS], a word, [SEP]
+WIDEST = 26  # characters that a field of the sidebar has room for
 _CHOICE, _HIDDEN = "_choice", "_controls hidden"
 
 
@@ -104,6 +105,7 @@ def _model() -> str:
         bind="query-params",
         help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
     )
+    tell_whole(source)
     offer_inside(source, "A", choose_encoder)
     return source
 
@@ -140,6 +142,7 @@ def _evaluation_set() -> str:
         help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
         "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs.",
     )
+    tell_whole(pairs)
     return pairs
 
 
@@ -231,6 +234,12 @@ def layer_and_pooling(label: str, options: list[str], folder: Path, key: str, he
     if title != written:
         st.caption(messages.plain(title))
     return title
+
+
+def tell_whole(name: str) -> None:
+    """Write a name below its field if the field has no room for it."""
+    if len(name) > WIDEST:
+        st.caption(messages.plain(name))
 
 
 def tell_default(title: str | None, folder: Path) -> None:

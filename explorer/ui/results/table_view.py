@@ -18,7 +18,8 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
-NAME = 250  # pixels of `contrast-hard on all-MiniLM-L6-v2`
+NAME, CHARACTER = 250, 7  # pixels of `contrast-hard on all-MiniLM-L6-v2`, and of a character
+LONGEST = 60  # characters of a name; of a longer one the two ends are shown
 WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
 NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate it to see what training changed."
 LETTERS = (
@@ -44,7 +45,7 @@ def show(chosen: Chosen) -> None:
         # what decides comes first: many tasks are wider than the screen
         column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
-            "model": st.column_config.TextColumn(pinned=True, width=NAME),
+            "model": st.column_config.TextColumn(pinned=True, width=_width(chosen)),
             **{
                 labels[task.digest]: st.column_config.Column(
                     width=WIDE if labels[task.digest] in wide else None,
@@ -109,6 +110,11 @@ def _with_deviations(chosen: Chosen) -> set[str]:
     return {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
 
 
+def _width(chosen: Chosen) -> int:
+    """Pixels of the column of names."""
+    return max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
+
+
 def _average(chosen: Chosen) -> str:
     return result_table.AVERAGE.format(len(chosen.tasks))
 
@@ -134,7 +140,9 @@ def _numbers(
             cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
         deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
-        content.append({"model": name, **numbers, **({GROUP: letters.get(name, "")} if letters else {})})
+        content.append(
+            {"model": messages.ends(name, LONGEST), **numbers, **({GROUP: letters.get(name, "")} if letters else {})}
+        )
     frame = pd.DataFrame(content, columns=header)
     scores = [column for column in header if column not in ("model", GROUP)]
     frame[scores] = frame[scores].astype(float)

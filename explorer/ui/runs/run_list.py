@@ -18,6 +18,7 @@ from explorer.ui.runs import run_metrics, training_queue
 REDRAWN = 2.0  # seconds
 _CHOSEN = "_a run was chosen"
 POINTS = 50  # at most, in the small curve of a row
+WIDTH = 7  # pixels of a character
 
 
 def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
@@ -37,14 +38,14 @@ def _listed(beside: str, choose: Callable[[Run], object], told: str) -> None:
         return
     st.subheader("Runs")
     key = f"runs beside {beside}"
+    rows = [_row(run) for run in found]
     st.dataframe(
-        [_row(run) for run in found],
+        rows,
         key=key,
         on_select=lambda: _choose(found, key, choose),
         selection_mode="single-row",
         hide_index=True,
         column_config={
-            "Base": st.column_config.TextColumn(width="medium"),
             "Test": _score("Test score × 100 of the tuned model: Spearman, or nDCG@10 or MRR@10 of queries."),
             "Gain": st.column_config.NumberColumn(
                 format="%+.2f",
@@ -53,8 +54,9 @@ def _listed(beside: str, choose: Callable[[Run], object], told: str) -> None:
                 "the verdict says whether it could be chance.",
             ),
             "Verdict": st.column_config.TextColumn(
+                width=max((WIDTH * len(row["Verdict"] or "") for row in rows), default=0) or None,
                 help="Small differences in meaning that were learned or lost, and whether the test score changed for "
-                "certain."
+                "certain.",
             ),
             "Dev, best": _score("Best dev score × 100 during training. It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
@@ -80,13 +82,13 @@ def _row(run: Run) -> dict[str, Any]:
     scores = [one.dev for one in run_metrics.numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // POINTS)
     return {
-        "Run": run.name,
+        "Run": messages.ends(run.name),
         "State": "example" if run.is_example else status.state,
-        "Method": status.facts.method or None,
-        "Base": sources.shown(status.facts.model),
-        "Test": tested and tested.exported,
-        "Gain": tested and tested.difference,
         "Verdict": learned_text.short(run_verdict.learned(status)),
+        "Gain": tested and tested.difference,
+        "Test": tested and tested.exported,
+        "Method": status.facts.method or None,
+        "Base": messages.ends(sources.shown(status.facts.model)),
         "Dev, best": status.shown_best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,

@@ -21,5 +21,7 @@ def chosen(label: str, options: Sequence[Any], *, default: Any, key: str, **how:
     """The selected option; the default if a link has an empty value (`?k=`), which Streamlit takes for none."""
     if st.session_state.get(key) is not None and st.session_state[key] not in options:
         st.session_state.pop(key)  # another model has other options
-    found = st.segmented_control(label, options, default=default, required=True, key=key, bind="query-params", **how)
+    found = st.segmented_control(
+        label, options, default=default, required=True, key=key, wrap=True, bind="query-params", **how
+    )
     return default if found is None else found

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
+from explorer.ui import messages
 from explorer.ui.access import jobs
 from tests.rendered import Shown
 from tests.visits import buttons, wait_until, words
@@ -86,3 +87,10 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
     for job in (first, *waiting):
         assert job.ends_within(10)
         jobs.forget(job.key)
+
+
+def test_a_long_name_keeps_both_ends():
+    name = "contrast-hard-on-my-own-pairs-seed-1"
+    assert messages.ends(name, 16) == "contras…s-seed-1"
+    assert messages.ends(name, len(name)) == name
+    assert [len(messages.ends(name, most)) for most in (15, 16, 17)] == [15, 16, 17]
