@@ -4,56 +4,57 @@ What is behind a text: the backgrounds of its ancestors, and in a figure also th
 its middle. Disabled controls are left out, as WCAG allows, and so is what is transparent. */
 () => {
     const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-    const parts = colour => {  // of any colour that CSS can write, with its opacity from 0 to 1
+    const once = make => {  // a function of one argument that is computed once for each
+        const made = new Map();
+        return key => made.has(key) ? made.get(key) : made.set(key, make(key)).get(key);
+    };
+    const parts = once(colour => {  // of any colour that CSS can write, with its opacity from 0 to 1
         pixel.clearRect(0, 0, 1, 1);
         pixel.fillStyle = colour;
         pixel.fillRect(0, 0, 1, 1);
         const [red, green, blue, opacity] = pixel.getImageData(0, 0, 1, 1).data;
         return [red, green, blue, opacity / 255];
-    };
+    });
     const over = ([red, green, blue, opacity], under) =>
         [red, green, blue].map((part, at) => opacity * part + (1 - opacity) * under[at]);
     const luminance = colour => colour
         .map(part => part / 255)
         .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
         .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
-    const chain = element => element ? [...chain(element.parentElement), element] : [];
-    const opacity = element => chain(element).reduce((share, at) => share * +getComputedStyle(at).opacity, 1);
-    const pictures = new Map();
+    const chain = once(element => element ? [...chain(element.parentElement), element] : []);
+    const opacity = once(element => element ? opacity(element.parentElement) * +getComputedStyle(element).opacity : 1);
+    const layer = once(element =>
+        ({box: element.getBoundingClientRect(), colour: parts(getComputedStyle(element).backgroundColor)}));
+    const picture = once(image => {
+        const box = image.getBoundingClientRect();
+        const canvas = new OffscreenCanvas(Math.ceil(box.width), Math.ceil(box.height));
+        const context = canvas.getContext("2d", {willReadFrequently: true});
+        context.imageSmoothingEnabled = false;
+        context.drawImage(image, 0, 0, canvas.width, canvas.height);
+        return context;
+    });
     const inPicture = (image, box, x, y) => {
-        if (!pictures.has(image)) {
-            const canvas = new OffscreenCanvas(Math.ceil(box.width), Math.ceil(box.height));
-            const context = canvas.getContext("2d", {willReadFrequently: true});
-            context.imageSmoothingEnabled = false;
-            context.drawImage(image, 0, 0, canvas.width, canvas.height);
-            pictures.set(image, context);
-        }
-        const [red, green, blue, share] = pictures.get(image).getImageData(x - box.x, y - box.y, 1, 1).data;
+        const [red, green, blue, share] = picture(image).getImageData(x - box.x, y - box.y, 1, 1).data;
         return [red, green, blue, share / 255];
     };
-    const shapes = new Map();  // of a figure: what is filled, with its box and its colour
-    const filled = figure => {
-        if (!shapes.has(figure)) {
-            shapes.set(figure, [...figure.querySelectorAll("image, rect, path")].map(shape => {
-                const style = getComputedStyle(shape), image = shape.tagName === "image";
-                const colour = image || style.fill === "none" ? [0, 0, 0, 0] : parts(style.fill);
-                const share = opacity(shape) * (image ? 1 : +style.fillOpacity);
-                return {shape, image, share, colour, box: shape.getBoundingClientRect()};
-            }).filter(one => one.share > 0 && (one.image || one.colour[3] > 0) && one.box.width * one.box.height > 0));
-        }
-        return shapes.get(figure);
-    };
+    // of a figure: what is filled, with its box and its colour
+    const filled = once(figure => [...figure.querySelectorAll("image, rect, path")].map(shape => {
+        const style = getComputedStyle(shape), image = shape.tagName === "image";
+        const colour = image || style.fill === "none" ? [0, 0, 0, 0] : parts(style.fill);
+        const share = opacity(shape) * (image ? 1 : +style.fillOpacity);
+        return {shape, image, share, colour, box: shape.getBoundingClientRect()};
+    }).filter(one => one.share > 0 && (one.image || one.colour[3] > 0) && one.box.width * one.box.height > 0));
     const ground = (element, x, y) => {
         let colour = [255, 255, 255];
         for (const at of chain(element)) {
-            const box = at.getBoundingClientRect();  // a text may stand outside of its ancestor, as a slider's does
+            const {box, colour: own} = layer(at);  // a text may stand outside of its ancestor, as a slider's does
             const inside = x >= box.left && x < box.right && y >= box.top && y < box.bottom;
-            if (inside || at === document.body) colour = over(parts(getComputedStyle(at).backgroundColor), colour);
+            if (inside || at === document.body) colour = over(own, colour);
         }
         const figure = element.closest("svg") && element.closest(".js-plotly-plot");
         for (const {shape, image, share, colour: own, box} of figure ? filled(figure) : []) {
-            const before = shape.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING;
-            if (!before || x < box.left || x >= box.right || y < box.top || y >= box.bottom) continue;
+            if (x < box.left || x >= box.right || y < box.top || y >= box.bottom) continue;
+            if (!(shape.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
             const [red, green, blue, part] = image ? inPicture(shape, box, x, y) : own;
             colour = over([red, green, blue, part * share], colour);
         }
