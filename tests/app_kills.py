@@ -171,6 +171,7 @@ class Trial:
 
     def _open(self) -> None:
         self.page.goto(f"http://127.0.0.1:{self.port}/train?{urlencode({'run': NAME})}")
+        self.page.locator(BADGE).first.wait_for()  # before the first run of its script a page is at rest too
         live.settle(self.page)
 
     def _reconnect(self) -> None:

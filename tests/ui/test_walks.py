@@ -23,6 +23,14 @@ def tiny(tmp_path_factory):
     return str(trainings.furnish(tmp_path_factory.mktemp("place")).model)
 
 
+@pytest.fixture(autouse=True)
+def no_runs_are_left(folders):
+    """Other tests of the same server begin without runs."""
+    yield
+    for folder in Path(folders["STRATA_RUNS"]).iterdir():
+        shutil.rmtree(folder)
+
+
 @pytest.fixture
 def stsb(folders):
     """Files as long as the two splits of STS-B, in the folder of published sets while a test runs."""
