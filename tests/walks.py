@@ -18,12 +18,13 @@ ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
 
 @dataclass(frozen=True)
 class Seen:
-    """What was shown: after how many clicks from the start of the walk, and how long after the last one."""
+    """What was shown: clicks since the start of the walk, seconds since the last one, and pixels down to its end."""
 
     what: str
     clicks: int
     seconds: float
     text: str
+    bottom: float
 
 
 @dataclass
@@ -76,8 +77,8 @@ class Walk:
         settle(self.page)
         errors = self.page.locator(ERRORS).filter(has_not_text="trending_down")  # a verdict, which is red too
         assert errors.all_inner_texts() == []
-        text = " ".join(shown.inner_text().split())
-        self.seen.append(Seen(what, self.clicks, seconds, text))
+        text, box = " ".join(shown.inner_text().split()), shown.bounding_box()
+        self.seen.append(Seen(what, self.clicks, seconds, text, box["y"] + box["height"] if box else 0.0))
         return text
 
 
@@ -107,6 +108,7 @@ def lecturer(walk: Walk) -> None:
     walk.until("training, live", page.get_by_test_id("stProgress"))
     walk.until("trained", keyed(page, "run compare"))
     walk.click(keyed(page, "run compare"))
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
     walk.until("what the new model learned", page.locator("p", has_text="How sure:"))
     assert walk.clicks == before + 3
 
@@ -137,6 +139,8 @@ def engineer(walk: Walk, queries: Path) -> None:
     walk.until("trained", keyed(page, "run compare"))
     walk.until("exported model", page.get_by_text("Load the model from its folder"))
     walk.click(keyed(page, "run compare"))
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    walk.until("what was learned", page.get_by_test_id("stAlert").first)
     walk.until("own queries that changed", page.get_by_text("Queries that improved and got worse"))
     walk.go("Layers")
     walk.until("best layer for own queries", page.get_by_test_id("stMetric").first)

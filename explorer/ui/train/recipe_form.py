@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KEEP_DUPLICATES = "keep_duplicates"
 PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
-DEMONSTRATION = "Demonstration: teach negation and numbers (40 s)"
+DEMONSTRATION = "Demonstration: teach negation and numbers (30 s)"
 ABOUT_DEMONSTRATION = (
     "The included encoder learns to distinguish a sentence from its negation, and from one with another number. Press "
     "**Start** below, or upload your own text."
