@@ -93,7 +93,7 @@ def lecturer(walk: Walk) -> None:
     walk.until("where", page.locator("p", has_text="Where:"))
     walk.until("pairs that show it", page.get_by_text("Pairs that show it"))
     walk.click(page.get_by_role("button", name="Show token by token").first)
-    walk.until("a pair, token by token", page.get_by_text("Contribution of each token to the cosine"))
+    walk.until("a pair, token by token", page.get_by_text("Contribution of each token's state to the cosine"))
     for title, what, shown in (
         ("Sentences", "similarities under A and B", page.get_by_text("Pair microscope")),
         ("Map", "maps of A and B", page.locator(FIGURES).nth(1)),

@@ -32,7 +32,7 @@ from explorer.ui.compare import compared, geometry_view
 from explorer.ui.layer_attention import cached_attention
 from explorer.ui.layers import best_layer
 from explorer.ui.map import map_data
-from explorer.ui.microscope import microscope
+from explorer.ui.microscope import microscope, word_view
 from explorer.ui.plans import cached_tables
 from explorer.ui.replay import cached_maps, step_grid
 from explorer.ui.results import saved_results
@@ -143,6 +143,10 @@ def judged_queries(desk: Desk, x: Any) -> Hashable:
 
 def token_pairs(desk: Desk, x: Any) -> Hashable:
     return key_of(desk, microscope, lambda: microscope._made(side(x), *x.sentences))
+
+
+def word_pairs(desk: Desk, x: Any) -> Hashable:
+    return key_of(desk, word_view, lambda: word_view._made(side(x), *x.sentences, x.reference))
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:
@@ -316,6 +320,8 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     ),
     "Pairs of sentences": (
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
+        Store({"model": drawn.digest, "reading": drawn.reading, "reference": one_of("[PAD]", "[MASK]"),
+               "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR}, NAMED, word_pairs, bases=80),
         Store({"model": drawn.digest, "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR}, NAMED,
               layer_weights, bases=80),
         Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=80),

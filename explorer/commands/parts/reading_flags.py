@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from explorer.measuring.scores.measure import Settings
 
 
-def add(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+def add(verb: argparse.ArgumentParser, *, precision: bool = True) -> None:
+    """State the flags; without `precision`, everything is computed in float32."""
     verb.add_argument(
         "--max-length",
         type=whole_number,
         metavar="TOKENS",
         help="truncate longer sentences (default: the model's own limit)",
     )
-    verb.add_argument("--precision", help=" (default) or ".join(MEASURED))
+    if precision:
+        verb.add_argument("--precision", help=" (default) or ".join(MEASURED))
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import GRID_SCALE, QUIET, SIDES
@@ -11,6 +14,7 @@ from explorer.drawing.sentences.attention_heads import FEW, token_label
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair
 
 Span = tuple[float, float]
+Labelled = tuple[list[str], NDArray[np.float64]]  # names of tokens or words, and what each contributes
 
 
 def span_of(*grids: tuple[TokenPair, int]) -> Span:
@@ -63,29 +67,41 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
 
 def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
     """Bars of the contributions of tokens in either sentence, for every side with the same tokens."""
+    return contribution_bars(
+        {
+            name: ((labels(pair.tokens[0]), shares.first), (labels(pair.tokens[1]), shares.second))
+            for name, (pair, shares) in sides.items()
+        }
+    )
+
+
+def labels(tokens: Sequence[str]) -> list[str]:
+    """The labels of the tokens that are shown."""
+    return [token_label(token) for token in tokens[:MOST]]
+
+
+def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
+    """Bars for the labelled contributions of either sentence, next to each other for every side."""
     draft = Draft(cols=2, across=0.2, titles=("first sentence", "second sentence"))
     rows = 1
-    for name, (pair, shares) in sides.items():
-        for column, (tokens, values) in enumerate(
-            zip(pair.tokens, (shares.first, shares.second), strict=True), start=1
-        ):
-            labels = [token_label(token) for token in tokens[:MOST]]
-            rows = max(rows, len(labels))
+    for name, sentences in sides.items():
+        for column, (names, values) in enumerate(sentences, start=1):
+            rows = max(rows, len(names))
             draft.add(
                 "bar",
-                x=values[:MOST],
-                y=list(range(len(labels))),
+                x=values[: len(names)],
+                y=list(range(len(names))),
                 orientation="h",
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
                 marker={"color": SIDES["AB".index(name)]},
-                hovertext=labels,
+                hovertext=names,
                 hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
                 row=1,
                 col=column,
             )
-            draft.y_axes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
+            draft.y_axes(tickvals=list(range(len(names))), ticktext=names, row=1, col=column)
     # one range for both sentences, so that all bars have the same width
     draft.y_axes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
     draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")

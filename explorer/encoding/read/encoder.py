@@ -155,6 +155,28 @@ class Encoder:
                     )
         return Tokens(ids=ids, truncated=len(too_long))
 
+    def words(self, sentence: str, max_length: int | None = None) -> list[tuple[int, int, int] | None]:
+        """For each token of a sentence the number of its word, and its start and end in `sentence`.
+
+        None for special tokens and those of the prompt.
+        """
+        prompt = self.default_head.prompt
+        text = prompt + sentence
+        with self._tokenizer_lock, panics.in_words(f"of '{self.name}'"):
+            found = self._tokenizer(
+                text.lower() if self.lower_case else text,
+                return_offsets_mapping=True,
+                truncation=True,
+                max_length=self.limit(max_length),
+                verbose=False,
+            )
+        spans = zip(found.word_ids(), found["offset_mapping"], strict=True)
+        begin = len(prompt)
+        return [
+            None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
+            for word, (start, end) in spans
+        ]
+
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of one batch of sentences."""
         ids, mask = self.padded(self.tokens(sentences, max_length).ids)

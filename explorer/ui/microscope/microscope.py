@@ -18,6 +18,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.microscope import word_view
 from explorer.ui.widgets import downloads, picture_format, renamed_options, segments
 
 TITLE = "Pair microscope"
@@ -47,6 +48,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
     if not pairs or len(pairs) < len(sides):
         return  # progress is shown
     _headline(pairs, first, second)
+    word_view.show(sides, first, second)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         _by_layer(pairs)
@@ -122,7 +124,7 @@ def _layers(pair: TokenPair) -> tuple[int, ...]:
 
 
 def _shares(pairs: Pairs) -> None:
-    st.markdown("**Contribution of each token to the cosine**")
+    st.markdown("**Contribution of each token's state to the cosine**")
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
     for figure in _apart(known):
         picture_format.draw(
@@ -165,7 +167,7 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
             "Under max pooling each dimension comes from one token. Bar: the part of the cosine from a token's "
             "dimensions."
         )
-    told.append("The bars of either sentence sum to the cosine.")
+    told.append("The bars of either sentence sum to the cosine. In these states attention has already mixed the words.")
     for name, (_, pair) in pairs.items():
         if pair.shares is not None and any(pair.left_out):
             rest = [float(values[MOST:].sum()) for values in (pair.shares.first, pair.shares.second)]

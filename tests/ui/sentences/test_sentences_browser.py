@@ -11,7 +11,7 @@ pytestmark = live.IN_A_BROWSER
 def page(tabs, address):
     page = live.tab(tabs, height=2600)
     page.goto(f"{address}/sentences")
-    live.plots(page, 4)
+    live.plots(page, 5)
     return page
 
 
@@ -19,7 +19,7 @@ def test_a_clicked_cell_is_the_pair_under_the_microscope(page):
     live.click_cell(page, column=9, row=4)
     page.locator("blockquote", has_text="The bank raised its interest rates again.").wait_for()
     page.locator("blockquote", has_text="The concert starts at nine.").wait_for()
-    live.plots(page, 4)
+    live.plots(page, 5)
 
 
 def test_what_is_typed_is_never_run_and_never_in_the_address(page):
@@ -28,7 +28,7 @@ def test_what_is_typed_is_never_run_and_never_in_the_address(page):
     box.fill(f"{typed}\n{typed} twice\n\n")
     box.press("Control+Enter")
     page.locator("blockquote", has_text=typed).first.wait_for()
-    live.plots(page, 4)
+    live.plots(page, 5)
     assert page.locator(".js-plotly-plot").nth(0).locator("text", has_text="<img").count() > 0
     assert page.locator("img[src=x]").count() == 0
     assert page.locator("blockquote strong, blockquote img").count() == 0

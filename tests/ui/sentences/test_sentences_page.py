@@ -55,7 +55,8 @@ def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     assert not app.exception
     assert side_readers.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
-    assert len(figures(app)) == 4  # a square, by layer, shares, tokens
+    assert len(figures(app)) == 5  # a square, words, by layer, shares, tokens
+    assert any("adds most to the cosine of" in one for one in words(app.markdown))
     assert cosines(figures(app)[0]).shape == (4, 4)
     assert any(sentence_box.SKIPPED.format(1, "") in told for told in words(app.caption))
 
@@ -78,7 +79,8 @@ def test_two_tokenizers_have_axes_of_their_own(app, place):
     one, other = figures(app)[-2:]
     assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
     assert "[CLS]" not in other["layout"]["yaxis"]["ticktext"]
-    assert len(figures(app)) == 3 + 1 + 2 + 2, "shares are one figure for each tokenizer"
+    assert len(figures(app)) == 3 + 1 + 1 + 2 + 2, "shares are one figure for each tokenizer; the words are the same"
+    assert any(one.startswith("Under B the cosine is") for one in words(app.markdown))
 
 
 def test_a_clustered_order_is_that_of_every_square(app, place):
@@ -127,7 +129,7 @@ def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
     typed(app, TYPED)
     assert not app.exception
     assert f"A: {microscope.ONE_TOKEN.format(title)}" in words(app.info)
-    assert len(figures(app)) == 3
+    assert len(figures(app)) == 4, "words are weighed under every pooling"
 
 
 def test_layers_that_a_side_lacks_are_told(app):

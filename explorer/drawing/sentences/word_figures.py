@@ -1,0 +1,81 @@
+"""The words behind a cosine: what each adds, and what each pair of words adds together."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import DIFFERENCE_SCALE, text_colours
+from explorer.drawing.sentences.attention_heads import FEW, token_label
+from explorer.drawing.sentences.token_grid import Labelled, contribution_bars
+from explorer.measuring.sentences.token_pairs import MOST
+from explorer.measuring.sentences.word_pair import WordPair
+
+REST = "(without words)"
+NUMBERED = 12  # most words with a number in each cell
+
+
+def word_bars(sides: dict[str, WordPair]) -> go.Figure:
+    """What each word of either sentence adds under each side; the bars of a sentence add up to the cosine."""
+    return contribution_bars({name: (_labelled(pair, 0), _labelled(pair, 1)) for name, pair in sides.items()})
+
+
+def widest(*pairs: WordPair) -> float:
+    """The largest contribution of two words, for a colour scale that figures share."""
+    return max((float(np.abs(pair.matrix).max()) for pair in pairs), default=0.0) or 1.0
+
+
+def word_matrix(pair: WordPair, most: float) -> go.Figure:
+    """What each word of the first sentence (rows) and of the second (columns) add together; blue raises the cosine."""
+    down, across = (_names(pair, number) for number in (0, 1))
+    values = pair.matrix[_shown(pair, 0)][:, _shown(pair, 1)]
+    numbered = max(len(down), len(across)) <= NUMBERED
+    draft = Draft()
+    draft.add(
+        "heatmap",  # the axes are positions, since equal words would share a row
+        x=list(range(len(across))),
+        y=list(range(len(down))),
+        z=values,
+        zmin=-most,
+        zmax=most,
+        colorscale=[list(stop) for stop in DIFFERENCE_SCALE],
+        colorbar={"thickness": 10},
+        xgap=1,
+        ygap=1,
+        text=[[f"{one} · {other}" for other in across] for one in down],
+        hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
+    )
+    if numbered:
+        colours = text_colours(values, -most, most, DIFFERENCE_SCALE)
+        draft.add(
+            "scatter",
+            x=[column for _ in down for column in range(len(across))],
+            y=[row for row in range(len(down)) for _ in across],
+            text=[f"{value:+.2f}" for value in values.flat],
+            mode="text",
+            textfont={"size": 11, "color": colours},
+            hoverinfo="skip",
+        )
+    still = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    some = slice(None, None, -(-len(across) // FEW))
+    draft.x_axes(side="top", tickangle=-90, tickvals=list(range(len(across)))[some], ticktext=across[some], **still)
+    draft.y_axes(autorange="reversed", tickvals=list(range(len(down))), ticktext=down, **still)
+    return draft.figure(130 + 26 * max(4, len(down)), margin={"t": 20, "b": 10}, showlegend=False)
+
+
+def _labelled(pair: WordPair, number: int) -> Labelled:
+    """The words that are shown and what they add, then what the rest of the sentence adds."""
+    values = pair.contributions[number]
+    rest = pair.rests[number] + float(values[MOST:].sum())
+    return _names(pair, number), np.append(values[:MOST], rest)
+
+
+def _names(pair: WordPair, number: int) -> list[str]:
+    return [*(token_label(word) for word in pair.words[number][:MOST]), REST]
+
+
+def _shown(pair: WordPair, number: int) -> list[int]:
+    """The places of the words that are shown, and of the reference."""
+    count = len(pair.words[number])
+    return [*range(min(count, MOST)), count]

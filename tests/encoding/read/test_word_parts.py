@@ -1,0 +1,180 @@
+"""Test that a sentence's vector is the sum of its words' parts, in every family and under every pooling."""
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read import word_parts as parts_of
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.encoder import every_layer
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.parts.dense import Dense
+from explorer.encoding.read.readings import OWN, POOLING_NAMES, parse
+from explorer.encoding.read.reference_words import MASK, MEAN, PAD, REFERENCES
+from explorer.encoding.read.word_parts import CLOSE, word_parts
+from explorer.encoding.read.words import replacement, words_of
+from explorer.errors import BadChoice, UnsupportedModel
+from explorer.progress import finish
+from tests.tiny_models import FAMILIES, save_tiny
+
+SENTENCE = "a man is playing the guitar"
+
+
+def opened(kind, folder):
+    save_tiny(kind, folder / kind)
+    return load(of_folder("tiny", folder / kind), "float32", "cpu", EAGER)
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, tmp_path_factory):
+    return opened(request.param, tmp_path_factory.mktemp("family"))
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return opened("bert", tmp_path_factory.mktemp("bert"))
+
+
+def test_the_parts_add_up_in_every_family_under_every_pooling(family):
+    last = family.rows[-1].layers[-1]
+    for reading in (OWN, *(parse(f"{pooling} of layer {last}", last) for pooling in POOLING_NAMES)):
+        found = finish(word_parts(family, SENTENCE, reading))
+        assert found.words == tuple(SENTENCE.split())
+        assert found.missed <= CLOSE, reading.title
+        assert np.linalg.norm(found.vector) == pytest.approx(1, abs=1e-5)
+        vectors = np.concatenate([view.own if reading == OWN and view.own is not None else _cell(family, view, reading)
+                                  for view in family.views([SENTENCE], also=[reading])])  # fmt: skip
+        assert found.vector == pytest.approx(vectors[0] / np.linalg.norm(vectors[0]), abs=1e-5)
+
+
+def _cell(encoder, view, reading):
+    """The vectors of a layer & pooling as they are encoded elsewhere."""
+    if reading == OWN:
+        reading = parse(f"mean of layer {encoder.rows[-1].layers[-1]}", encoder.rows[-1].layers[-1])
+    if reading in view.also:
+        return view.also[reading].numpy()
+    return view.grid[encoder.rows.index(reading.row), encoder.poolings.index(reading.pooling)].numpy()
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_the_parts_add_up_after_maps_and_with_every_reference(bert, monkeypatch, reference):
+    layer = Dense(torch.randn(5, bert.width, generator=torch.Generator().manual_seed(1)), torch.ones(5), "Tanh")
+    monkeypatch.setattr(bert, "head", Head(("cls", "mean of layer 1"), (_twice(layer, bert.width),), normalize=True))
+    found = finish(word_parts(bert, SENTENCE, OWN, reference))
+    assert found.missed <= CLOSE
+    assert found.parts.shape == (6, 5)
+
+
+def _twice(layer, width):
+    return Dense(torch.cat([layer.weight, -layer.weight], dim=1), layer.bias, "Tanh")
+
+
+def test_they_are_those_of_a_slow_loop_of_central_differences(bert):
+    found = finish(word_parts(bert, SENTENCE, OWN))
+    model, steps, small = bert.model.double(), 400, 1e-5
+    try:
+        words = words_of(bert, SENTENCE)
+        table = model.get_input_embeddings()
+        with torch.no_grad():
+            end = table(torch.tensor([words.ids]))[0]
+            start = torch.where(words.mask[:, None], replacement(bert, PAD), end)
+
+            def vector(embedded):
+                pooled = every_layer(model, inputs_embeds=embedded[None])[-1].mean(1)[0]
+                return pooled / pooled.norm()
+
+            slow = np.zeros_like(found.parts)
+            for place in range(steps):
+                at = start + (place + 0.5) / steps * (end - start)
+                for word, tokens in enumerate(words.tokens):
+                    ahead = small * (end - start) * tokens[:, None]
+                    slow[word] += ((vector(at + ahead) - vector(at - ahead)) / (2 * small * steps)).numpy()
+    finally:
+        bert.model.float()
+    assert found.parts == pytest.approx(slow, abs=2e-4)
+
+
+def test_what_they_add_to_a_direction_is_its_integrated_gradient(bert):
+    """As written in Sundararajan et al.: (x - r) times the mean gradient along the path, from reverse mode."""
+    direction = torch.randn(bert.width, generator=torch.Generator().manual_seed(2))
+    found = finish(word_parts(bert, SENTENCE, OWN))
+    words = words_of(bert, SENTENCE)
+    end = bert.model.get_input_embeddings()(torch.tensor([words.ids]))[0].detach()
+    start = torch.where(words.mask[:, None], replacement(bert, PAD), end).detach()
+    total, steps = torch.zeros_like(end), 300
+    for place in range(steps):
+        at = (start + (place + 0.5) / steps * (end - start)).requires_grad_()
+        pooled = every_layer(bert.model, inputs_embeds=at[None])[-1].mean(1)[0]
+        total += torch.autograd.grad(pooled @ direction / pooled.norm(), at)[0] / steps
+    by_token = ((end - start) * total).sum(1)
+    by_word = [float(by_token[tokens].sum()) for tokens in words.tokens]
+    assert found.parts @ direction.double().numpy() == pytest.approx(by_word, abs=2e-4)
+
+
+def test_the_integral_of_a_linear_map_is_exact(bert):
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.randn(7, 4, generator=generator)
+    start, end = torch.randn(2, 3, 7, generator=generator)
+    directions = torch.stack([(end - start) * (torch.arange(3) == word)[:, None] for word in range(3)])
+
+    def linear(embedded):
+        return embedded.sum(1) @ weights
+
+    path = parts_of._path(bert, linear, start, end, ((end - start).sum(0) @ weights).double())
+    found = finish(parts_of._parts(bert, linear, path, directions))
+    assert len(path.weights) == parts_of.POINTS[0]
+    assert found == pytest.approx(((end - start) @ weights).numpy(), abs=1e-5)
+
+
+def test_a_word_with_the_embedding_of_the_reference_has_no_part_and_pieces_are_one_word(bert):
+    table = bert.model.get_input_embeddings().weight
+    (ids,) = bert.tokens(["man"]).ids
+    before = table[ids[1]].clone()
+    with torch.no_grad():
+        table[ids[1]] = replacement(bert, PAD)
+    try:
+        found = finish(word_parts(bert, SENTENCE, OWN))
+    finally:
+        with torch.no_grad():
+            table[ids[1]] = before
+    assert found.parts[1] == pytest.approx(0, abs=1e-7)
+    assert np.abs(found.parts[[0, 2, 3, 4, 5]]).max() > 1e-3
+    pieces = finish(word_parts(bert, "a manplaying guitar!", OWN))
+    assert pieces.words == ("a", "manplaying", "guitar", "!")
+    assert len(words_of(bert, "a manplaying guitar!").ids) > 6
+
+
+@pytest.mark.parametrize("sentence", ["", "   "])
+def test_a_sentence_without_words_has_its_vector_alone(bert, sentence):
+    found = finish(word_parts(bert, sentence, OWN))
+    assert found.words == ()
+    assert found.parts.shape == (0, bert.width)
+    assert found.missed == pytest.approx(0, abs=1e-6)
+
+
+def test_words_of_a_prompt_are_no_words_and_long_sentences_are_cut(bert, monkeypatch):
+    monkeypatch.setattr(bert, "head", Head(("mean",), prompt="the dog: "))
+    found = words_of(bert, SENTENCE, 9)
+    assert found.texts == ("a", "man", "is", "playing")[: len(found.texts)]
+    assert len(found.ids) == 9
+    assert finish(word_parts(bert, SENTENCE, OWN)).words == tuple(SENTENCE.split())
+
+
+def test_a_reference_that_the_tokenizer_lacks_is_refused(tmp_path):
+    gpt = opened("gpt2", tmp_path)
+    with pytest.raises(BadChoice, match=rf"has no token '\[MASK\]'.*{MEAN}"):
+        finish(word_parts(gpt, SENTENCE, OWN, MASK))
+
+
+def test_a_model_that_reads_embeddings_otherwise_is_refused(bert, monkeypatch):
+    plain = parts_of.every_layer
+    monkeypatch.setattr(
+        parts_of,
+        "every_layer",
+        lambda model, **given: plain(model, **{name: value * 2 if "embeds" in name else value
+                                               for name, value in given.items()}),
+    )  # fmt: skip
+    with pytest.raises(UnsupportedModel, match="gives another vector for the embeddings"):
+        finish(word_parts(bert, SENTENCE, OWN))
