@@ -7,7 +7,7 @@ from typing import Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line
-from explorer.encoding.read.reference_words import PAD, REFERENCES
+from explorer.encoding.read.readings import PAD, REFERENCES
 
 
 def add(verbs: Any) -> None:
@@ -45,7 +45,6 @@ def _explain(options: argparse.Namespace) -> None:
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
-    from explorer.encoding.read.attention import EAGER
     from explorer.measuring.sentences import word_tables
     from explorer.measuring.sentences.word_pair import word_pair
     from explorer.progress import finish
@@ -58,7 +57,7 @@ def _explain(options: argparse.Namespace) -> None:
         for side, name, title in zip("AB", names, titles, strict=False):
             found = find(name, online=options.online)
             reading = declared.named(title, found.folder)
-            encoder = load(found, "float32", options.device, EAGER)
+            encoder = load(found, "float32", options.device, attention="eager")
             pairs[side] = finish(
                 word_pair(encoder, *sentences, reading, options.reference, options.max_length), line.tell
             )

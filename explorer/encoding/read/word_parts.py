@@ -18,10 +18,8 @@ from torch.nn import functional
 
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import pooled
-from explorer.encoding.read.readings import OWN, Reading
-from explorer.encoding.read.reference_words import PAD
-from explorer.encoding.read.words import replacement, words_of
-from explorer.errors import UnsupportedModel
+from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Reading
+from explorer.errors import BadChoice, UnsupportedModel
 from explorer.progress import Progress, Work
 
 POINTS = (16, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
@@ -161,7 +159,8 @@ def _slopes(encoder: Encoder, vectors: Vectors, at: Tensor, directions: Tensor) 
     """How the vectors change in each direction at each point: forward mode, in which all directions share one pass."""
 
     def in_one(direction: Tensor) -> Tensor:
-        return torch.func.jvp(vectors, (at,), (direction.expand_as(at),))[1]
+        change: Tensor = torch.func.jvp(vectors, (at,), (direction.expand_as(at),))[1]
+        return change
 
     try:
         with torch.no_grad():
@@ -172,3 +171,47 @@ def _slopes(encoder: Encoder, vectors: Vectors, at: Tensor, directions: Tensor) 
             f"'{encoder.name}' ({type(encoder.model).__name__}) has a step without a derivative "
             f"({str(error).strip().splitlines()[0][:120]}), so its words cannot be weighed."
         ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A sentence's token ids, its words, and `tokens` (word, token), true for the tokens of a word.
+
+    Special tokens, and those of a prompt, belong to no word.
+    """
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    tokens: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Whether each token belongs to a word."""
+        return self.tokens.any(dim=0)
+
+
+def words_of(encoder: Encoder, sentence: str, max_length: int | None = None) -> Words:
+    """The words of a sentence, cut as the encoder cuts it."""
+    (ids,) = encoder.tokens([sentence], max_length).ids
+    spans = encoder.words(sentence, max_length)
+    numbers = list(dict.fromkeys(span[0] for span in spans if span is not None))
+    tokens = torch.tensor([[span is not None and span[0] == number for span in spans] for number in numbers])
+    texts = []
+    for number in numbers:
+        own = [span for span in spans if span is not None and span[0] == number]
+        texts.append(sentence[min(start for _, start, _ in own) : max(end for _, _, end in own)].strip())
+    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)))
+
+
+def replacement(encoder: Encoder, reference: str) -> Tensor:
+    """The embedding (width) that stands for no word."""
+    table: Tensor = encoder.model.get_input_embeddings().weight
+    if reference == MEAN:
+        return table.mean(dim=0)
+    tokenizer = encoder.tokenizer()
+    number = {PAD: tokenizer.pad_token_id, MASK: tokenizer.mask_token_id}.get(reference)
+    if number is None:
+        raise BadChoice(
+            f"'{encoder.name}' has no token '{reference}' to replace words with. Choose one of {', '.join(REFERENCES)}."
+        )
+    return table[number]

@@ -13,6 +13,7 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.sentences import sentence_vectors
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.measuring.sentences.pair_layers import PairLayers, pair_layers
+from explorer.measuring.sentences.token_states import pooled_layers, token_states
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ def token_pair(
     encoder: Encoder, first: str, second: str, reading: Reading, max_length: int | None = None
 ) -> Work[TokenPair]:
     """Encode both sentences, each by itself."""
-    from explorer.encoding.read.token_states import pooled_layers, token_states
-
     yield Progress("encoding tokens", 0, 0)
     one, other = (token_states(encoder, sentence, max_length) for sentence in (first, second))
     vectors = yield from sentence_vectors.of_reading(encoder, [first, second], reading, max_length)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import Reading
-from explorer.encoding.read.reference_words import PAD
+from explorer.encoding.read.readings import PAD, Reading
 from explorer.progress import Work
 
 if TYPE_CHECKING:

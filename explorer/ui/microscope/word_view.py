@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import word_figures
-from explorer.encoding.read.reference_words import PAD, REFERENCES
+from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.token_pairs import MOST
 from explorer.measuring.sentences.word_pair import WordPair, changes, word_pair

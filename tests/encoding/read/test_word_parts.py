@@ -11,10 +11,8 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import every_layer
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
-from explorer.encoding.read.readings import OWN, POOLING_NAMES, parse
-from explorer.encoding.read.reference_words import MASK, MEAN, PAD, REFERENCES
-from explorer.encoding.read.word_parts import CLOSE, word_parts
-from explorer.encoding.read.words import replacement, words_of
+from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, POOLING_NAMES, REFERENCES, parse
+from explorer.encoding.read.word_parts import CLOSE, replacement, word_parts, words_of
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.progress import finish
 from tests.tiny_models import FAMILIES, save_tiny

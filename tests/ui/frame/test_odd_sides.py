@@ -163,7 +163,7 @@ def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place,
 def test_two_sentences_are_enough(app, page):
     typed(app, page, ["a man plays", "the dog runs"])
     assert not app.error
-    assert len(figures(app)) == (8 if page == "sentences" else 2)
+    assert len(figures(app)) == (9 if page == "sentences" else 2)
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.reading_titles import layers_of
 from explorer.encoding.read.readings import OWN, Reading, Row
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import torch
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.readings import OWN, Reading, Row
-from explorer.encoding.read.token_states import pooled_layers, token_states
+from explorer.measuring.sentences.token_states import pooled_layers, token_states
 from tests.tiny_models import LAYERS, SENTENCES, WIDTH
 
 
