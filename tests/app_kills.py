@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from explorer.measuring.maps import umap_layout
 from explorer.run_folder import QUEUED
 from explorer.training.loop import loop
 from explorer.training.recipe import Recipe
@@ -53,6 +54,7 @@ NOTICE = ".strata-stopped"
 def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
     """The app, in this process; asked for it, it writes to `stacks` what each of its threads is doing."""
     os.environ.update(environment)
+    umap_layout.loaded = lambda: iter(())  # no map is drawn there, and to compile its code takes seconds
     if stacks is not None:
         faulthandler.register(signal.SIGUSR1, stacks.open("w"), all_threads=True)
     sys.argv = ["streamlit", "run", str(live.ROOT / "app.py"), "--server.port", str(port)]

@@ -45,10 +45,17 @@ def pytest_collection_modifyitems(items):
     items.sort(key=rank)
 
 
+@cache
+def give_way():
+    """Let the tests in a browser go first from now on: they are the longest chain, and mostly wait for their server."""
+    os.nice(10)
+
+
 def pytest_runtest_setup(item):
     sys.modules["__main__"] = MAIN  # Streamlit leaves its last page there, which a process that is started would run
     if item.get_closest_marker("browser") is None:
         live.close()
+        give_way()
 
 
 def pytest_sessionfinish():

@@ -107,9 +107,10 @@ def lecturer(walk: Walk) -> None:
     walk.start("run start")
     walk.until("training, live", page.get_by_test_id("stProgress"))
     walk.until("trained", keyed(page, "run compare"))
+    walk.until("what the run learned", page.get_by_test_id("stAlert").first)
     walk.click(keyed(page, "run compare"))
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    walk.until("what the new model learned", page.locator("p", has_text="How sure:"))
+    walk.until("how sure of the run", page.locator("p", has_text="How sure:"))
     assert walk.clicks == before + 3
 
 

@@ -9,9 +9,13 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.data import sample
+from explorer.measuring.comparing import learned_text
+from explorer.training.record import run_verdict, runs
+from explorer.training.record import status as statuses
 from explorer.ui.frame import sidebar
 from tests import live, trainings
 from tests.evaluating.test_sts_task import write_set
+from tests.live import parameters
 from tests.walks import Walk, engineer, lecturer, researcher
 
 pytestmark = live.IN_A_BROWSER
@@ -51,7 +55,9 @@ def fill(page, **fields):
         live.settle(page)
 
 
-def test_a_lecturer_sees_what_was_learned_on_every_page_and_trains_it_live(page, address, tiny):
+def test_a_lecturer_sees_what_was_learned_on_every_page_and_trains_it_live(page, address, tiny, folders, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", folders["STRATA_RUNS"])
+
     def quickly(page):
         page.get_by_text(sidebar.FOLDED).click()
         page.get_by_role("textbox", name="Another model").fill(tiny)
@@ -67,6 +73,13 @@ def test_a_lecturer_sees_what_was_learned_on_every_page_and_trains_it_live(page,
         assert told[question].text.endswith(".")
         assert told[question].clicks == 1
         assert told[question].bottom < 720
+    (trained,) = (run for run in runs.every() if not run.is_example)
+    assert trained.status().state == statuses.FINISHED
+    line = learned_text.line(run_verdict.learned(trained.status())).text
+    assert line in told["what the run learned"].text
+    assert line in page.get_by_test_id("stAlert").first.inner_text(), "Compare tells what the run tells"
+    assert parameters(page)["beside"] == f"run:{trained.name}"
+    assert parameters(page)["model"] == tiny, "it stays the model of the sidebar"
 
 
 def test_a_researcher_finds_the_published_sets_of_a_plan_named_with_its_results(page, address, tiny, stsb):

@@ -273,7 +273,7 @@ def stop_of(page):
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 1_000))
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 600))
     keyed(page, "use pairs").click()
     stop_of(page).wait_for()
     page.get_by_text("encoding tokens").wait_for()

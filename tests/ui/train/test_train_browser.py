@@ -5,8 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from explorer.measuring.comparing import learned_text
-from explorer.training.record import run_verdict, runs
+from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import training_line
 from explorer.ui.train import run_view
@@ -101,21 +100,6 @@ def test_a_run_survives_a_reload_is_seen_elsewhere_and_stops_within_some_steps(p
     assert run.status().step < before + 100
     assert run.model.is_dir()
     link_to_run(page).wait_for(state="detached")
-
-
-def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, address, quick):
-    run = start(page, address, quick, Steps="4")
-    base = parameters(page)["model"]
-    keyed(page, "run compare").wait_for()
-    settle(page)
-    assert run.status().state == statuses.FINISHED
-    told = learned_text.line(run_verdict.learned(run.status())).text
-    assert told in page.get_by_test_id("stAlert").first.inner_text()
-    keyed(page, "run compare").click()
-    page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    page.get_by_test_id("stAlert").filter(has_text=told).wait_for()
-    assert parameters(page)["beside"] == f"run:{run.name}"
-    assert parameters(page)["model"] == base, "it stays the model of the sidebar"
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
