@@ -6,15 +6,15 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say, say_unreadable
+from explorer.commands.parts import plan_steps
+from explorer.commands.parts.line import say, say_unreadable
 from explorer.commands.parts.named_values import whole_number
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import BadChoice
 from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
-    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plans.plan_folder import PlanFolder
 
 
 def add(verbs: Any) -> None:
@@ -70,18 +70,18 @@ def _plan(options: argparse.Namespace) -> None:
         return
     if options.estimate:
         execution.check(plan)
-        tell_estimate(plan)
+        plan_steps.tell_estimate(plan)
         return
     if begun is None:
         if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
             begun = plan_folder.find(plan.name)
-            check_same(plan, begun)
+            plan_steps.check_same(plan, begun)
         else:
             execution.check(plan)
             begun = plan_folder.new(plan)
     elif not options.resume:
         raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
-    status = work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
+    status = plan_steps.work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
     print(told(plan, options), end="")
     if status.failures or status.state != plan_folder.FINISHED:
         raise SystemExit(1)
@@ -100,49 +100,6 @@ def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     return begun.plan(), begun
 
 
-def check_same(plan: Plan, begun: PlanFolder) -> None:
-    """Refuse to go on with a plan that was begun with other values; another budget is taken over."""
-    from dataclasses import fields
-
-    from explorer.studies.plans.plan import with_sets
-
-    known = begun.plan()
-    given, there = with_sets(plan), with_sets(known)
-    names = [one.name for one in fields(plan) if one.name != "budget"]
-    other = [name for name in names if getattr(given, name) != getattr(there, name)]
-    if other:
-        raise BadChoice(
-            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or "
-            "delete that plan; what both have in common is not trained again."
-        )
-    if plan.budget != known.budget:
-        begun.redefine(plan)
-
-
-def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
-    """Execute a plan with its progress on standard error; a signal saves the run under way. `again` resumes it."""
-    from explorer.studies.plans import execution
-    from explorer.studies.plans.torchrun import trained_by
-    from explorer.training import running
-
-    say(str(begun.folder))
-    train = running.train if processes == 1 else trained_by(processes)
-    work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
-    try:
-        with Line() as line:
-            status = stop_signals.finish_or_stop(work, line.tell)
-    except KeyboardInterrupt as stop:
-        say(f"Interrupted. Go on with {again}.")
-        raise SystemExit(stop_signals.code(stop)) from None
-    for cell, error in status.failures.items():
-        say(f"{cell}: {error}")
-    if status.left_out:
-        say(f"Not trained, because the budget is used up: {'; '.join(status.left_out)}.")
-    for missing in status.missing:
-        say(missing)
-    return status
-
-
 def told(plan: Plan, options: argparse.Namespace) -> str:
     """The table of a plan in the form that was asked for."""
     from explorer.evaluating.results import table_formats
@@ -156,17 +113,3 @@ def told(plan: Plan, options: argparse.Namespace) -> str:
     header, rows = plan_output.written(found)
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
     return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)
-
-
-def tell_estimate(plan: Plan) -> None:
-    """Print what a plan takes; an error if no row of it can be trained."""
-    from explorer.progress import finish
-    from explorer.studies.plans.plan_estimate import estimate
-
-    with Line() as line:
-        found = finish(estimate(plan), line.tell)
-    for row, error in found.failures.items():
-        say(f"{row}: {error}")
-    if len(found.failures) == plan.rows:
-        raise StrataError("No row of the plan can be trained.")
-    print(found.told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands import plan as plan_command
+from explorer.commands.parts import plan_steps
 from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.commands.parts.named_values import knob_and_value, whole_number, whole_numbers
 from explorer.commands.parts.stop_signals import code, finish_or_stop
@@ -68,7 +68,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     found = reproduction.reproduction(paper_table.find(options.table), _scale(options))
     if options.estimate:
         for plan in found.plans.values():
-            plan_command.tell_estimate(plan)
+            plan_steps.tell_estimate(plan)
         return
     failed = False
     if not options.only_table:
@@ -111,8 +111,8 @@ def worked_off(plan: Plan) -> bool:
         begun = plan_folder.find(plan.name)
     except StrataError:
         begun = plan_folder.new(plan)
-    plan_command.check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
-    status = plan_command.work_off(begun, AGAIN)
+    plan_steps.check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
+    status = plan_steps.work_off(begun, AGAIN)
     return bool(status.failures) or status.state != plan_folder.FINISHED
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.commands.plan import check_same
+from explorer.commands.parts.plan_steps import check_same
 from explorer.data import uploads
 from explorer.data.graded import user_sets
 from explorer.data.kinds import Corpus, GradedPairs
