@@ -22,12 +22,12 @@ from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Re
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.progress import Progress, Work
 
-POINTS = (16, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
+POINTS = (16, 20, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
 CLOSE = 0.005  # how far the parts may miss the vector, whose length is 1
 LOOKS = 16  # equal pieces of the path, to find where the vector changes fastest
 MOSTLY, LOOKS_CLOSER = 0.5, 5  # a piece with this share of the change is cut into pieces in turn, so many times
 SAME = 1e-4  # how far a vector from embeddings may be from that of the tokens
-AT_ONCE = 2**23  # numbers of the embeddings in all directions at the points of a batch
+AT_ONCE = 2**20  # numbers of the embeddings in all directions at the points of a batch: more is not faster
 
 Floats = NDArray[np.float64]
 Vectors = Callable[[Tensor], Tensor]
