@@ -37,13 +37,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("one", metavar="A", help="an encoder: name, folder, or run:NAME for the model of a run")
     verb.add_argument("other", metavar="B", help="the encoder to compare with A")
     verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="evaluation set (default: the sample)")
-    verb.add_argument(
-        "--reading",
-        metavar="TITLE",
-        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
-        "(default: the model default)",
-    )
-    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
+    reading_flags.add_of_two(verb)
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
     verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")

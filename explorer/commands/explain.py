@@ -23,13 +23,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("second", metavar="SECOND", help="another sentence")
     verb.add_argument("model", nargs="?", metavar="A", help="an encoder (default: the bundled one)")
     verb.add_argument("other", nargs="?", metavar="B", help="an encoder to compare with A")
-    verb.add_argument(
-        "--reading",
-        metavar="TITLE",
-        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
-        "(default: the model default)",
-    )
-    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
+    reading_flags.add_of_two(verb)
     verb.add_argument(
         "--reference",
         choices=REFERENCES,

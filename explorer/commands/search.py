@@ -33,13 +33,7 @@ def add(verbs: Any) -> None:
         metavar="MODEL",
         help="an encoder, A; given twice, the second is B (default: the bundled one)",
     )
-    verb.add_argument(
-        "--reading",
-        metavar="TITLE",
-        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
-        "(default: the model default)",
-    )
-    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
+    reading_flags.add_of_two(verb)
     verb.add_argument("--k", type=whole_number, default=10, help="number of results (default 10)")
     verb.add_argument(
         "--whole",

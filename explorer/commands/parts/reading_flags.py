@@ -1,4 +1,4 @@
-"""Flags of every command that encodes sentences: maximum length, precision, device, download."""
+"""Flags of every command that encodes sentences: layers & poolings, maximum length, precision, device, download."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def add(verb: argparse.ArgumentParser, *, precision: bool = True) -> None:
         verb.add_argument("--precision", help=" (default) or ".join(MEASURED))
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
+
+
+def add_of_two(verb: argparse.ArgumentParser) -> None:
+    """State the flags of the layers & poolings of A and of B."""
+    verb.add_argument(
+        "--reading",
+        metavar="TITLE",
+        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
+        "(default: the model default)",
+    )
+    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
 
 
 def settings(options: argparse.Namespace) -> Settings:

@@ -20,7 +20,7 @@ GRID_POOLINGS = ("cls", "mean", "max")
 # of a decoder: the first token sees no other, so its state is the same in all sentences that begin with it
 DECODER_POOLINGS = ("last", "mean", "max")
 MODEL_DEFAULT = "model default"
-# what stands in place of a sentence's words, where the effect of each on its vector is measured
+# what replaces a sentence's words where the effect of each word on its vector is measured
 PAD, MASK, MEAN = "[PAD]", "[MASK]", "mean embedding"
 REFERENCES = (PAD, MASK, MEAN)
 # its former name in addresses and commands

@@ -118,7 +118,7 @@ def _fastest(vectors: Vectors, start: Tensor, end: Tensor) -> tuple[float, float
     """Where on the path, from 0 to 1, the vector changes fastest, and how wide that place is.
 
     A layer normalisation makes a vector turn within a part of the path, around the point at which the words outweigh
-    what stands in their place; from a reference of zeros that part is tiny.
+    what replaced them; from a reference of zeros that part is tiny.
     """
     low, size = 0.0, 1.0
     for _ in range(LOOKS_CLOSER):
