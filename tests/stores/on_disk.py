@@ -17,7 +17,7 @@ from explorer.data.graded import user_sets
 from explorer.data.kinds import Corpus, GradedPairs
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Row
+from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, REFERENCES, Row
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
 from explorer.evaluating.results import result_files
@@ -27,6 +27,8 @@ from explorer.evaluating.tasks import item_store
 from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.sentences import word_store
+from explorer.measuring.sentences.word_pair import WordPair
 from explorer.progress import finish
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
@@ -87,6 +89,18 @@ def read_item_scores(desk: Desk, key: Hashable) -> int:
     found = item_store.kept(str(key))
     assert found is not None
     return int(found.seconds)
+
+
+def put_words(desk: Desk, x: Any) -> Hashable:
+    key = word_store.key(x.model, x.sentences, x.reading.title, x.reference, x.max_length, x.device)
+    word_store.keep(key, WordPair(((), ()), np.zeros((1, 1)), 0.0, (x.number, x.number)))
+    return key
+
+
+def read_words(desk: Desk, key: Hashable) -> int:
+    found = word_store.kept(str(key))
+    assert found is not None
+    return found.points[0]
 
 
 def settings_of_a_task(random: Random) -> dict[str, Any]:
@@ -209,6 +223,13 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {"name": drawn.name},
         put_scores,
         read_scores,
+    ),
+    "Words": Store(
+        {"model": drawn.digest, "sentences": lambda random: drawn.texts(random, 2), "reading": drawn.reading,
+         "reference": one_of(*REFERENCES), "max_length": one_of(None, 4), "device": one_of("auto", "cpu")},
+        {},
+        put_words,
+        read_words,
     ),
     "Item scores": Store(
         {"model": drawn.digest, "given": drawn.retrieval_set, "main": one_of("nDCG@10", "MRR@10"),

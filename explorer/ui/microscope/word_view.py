@@ -7,10 +7,9 @@ import streamlit as st
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import word_figures
 from explorer.encoding.read.readings import PAD, REFERENCES
-from explorer.measuring.sentences import word_tables
+from explorer.measuring.sentences import word_store, word_tables
 from explorer.measuring.sentences.token_pairs import MOST
-from explorer.measuring.sentences.word_pair import WordPair, changes, word_pair
-from explorer.progress import Progress, Work
+from explorer.measuring.sentences.word_pair import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader
@@ -92,11 +91,11 @@ def _made(side: Reader, first: str, second: str, reference: str) -> WordPair | N
     texts = digest_of((first, second))
     key = f"words {side.found.digest} {texts} {side.reading.title} {reference} {length}"
     title = f"Weighing words with {side.found.name}"
-    found: WordPair | None = remembered.made(key, title, lambda: _read(side, first, second, reference))
+    found: WordPair | None = remembered.made(
+        key,
+        title,
+        lambda: word_store.measured(
+            side.found, (first, second), side.reading, lambda: cached.attending(side.found), reference, length
+        ),
+    )
     return found
-
-
-def _read(side: Reader, first: str, second: str, reference: str) -> Work[WordPair]:
-    yield Progress(f"loading {side.found.name}", 0, 0)
-    encoder = cached.attending(side.found)
-    return (yield from word_pair(encoder, first, second, side.reading, reference, side.settings.max_length))
