@@ -31,6 +31,7 @@ StrataError
 └── BadChoice                 a setting outside what is allowed
 """
 
+NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages
 LONGEST = 2000  # characters of a message; it ends with what to do next, so the middle is cut
 
 
@@ -155,3 +156,8 @@ class NotWritable(StrataError):
 
 class BadChoice(StrataError):
     """A setting outside what is allowed."""
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python or torch means that memory ran out, on a processor or a GPU."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY)

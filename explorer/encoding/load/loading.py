@@ -13,7 +13,15 @@ from explorer.encoding.load import checking, declared, hardware, libraries, toke
 from explorer.encoding.locate import layout, model_names, weights
 from explorer.encoding.read import attention as attentions
 from explorer.encoding.read import panics
-from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
+from explorer.errors import (
+    BadChoice,
+    ModelError,
+    ModelTooLarge,
+    NotWeights,
+    StrataError,
+    UnsupportedModel,
+    ran_out_of_memory,
+)
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -91,7 +99,7 @@ def _meaning(error: Exception, name: str, folder: Path) -> ModelError:
         return weights.refused(layout.weights(folder)[0])
     if type(error).__name__ == "SafetensorError":
         return NotWeights(f"The weights of '{name}' are broken ({said}). Copy or download them again.")
-    if isinstance(error, MemoryError) or "not enough memory" in said or "out of memory" in said:
+    if ran_out_of_memory(error):
         return ModelTooLarge(f"'{name}' does not fit in memory. Choose a smaller model, or close other programs.")
     return UnsupportedModel(
         f"transformers cannot build '{name}' from {folder} ({type(error).__name__}: {said}). Choose another model, or "

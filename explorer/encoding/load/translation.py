@@ -12,7 +12,7 @@ from explorer.encoding.load import checking, hardware, merging, sizes, tokenizin
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.batches import batches
-from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
+from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel, ran_out_of_memory
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -23,7 +23,6 @@ BEAMS = 5  # as in the WMT19 models; Kim, Yoo and Lee 2021 use 100
 BATCH = 32  # sentences
 LONGEST = 200  # most tokens of a translation, as in the WMT19 models
 AT_ONCE = 8192  # most tokens of a batch
-_NO_ROOM = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages
 # multilingual models, each of which selects the language in another way
 _MANY_LANGUAGES = ("m2m_100", "mbart", "nllb-moe", "seamless_m4t", "seamless_m4t_v2")
 _CHOOSE = "Choose a model for one pair of languages, such as 'facebook/wmt19-en-de' or 'Helsinki-NLP/opus-mt-en-de'."
@@ -70,7 +69,7 @@ class Translator:
                 read.to(device), attention_mask=mask.to(device), generation_config=self._search(most)
             )
         except (MemoryError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not any(words in str(error) for words in _NO_ROOM):
+            if not ran_out_of_memory(error):
                 raise
             raise ModelTooLarge(
                 f"'{self.name}' ran out of memory with a batch of {len(ids)} sentences and beam size {self.beams}. "

@@ -147,35 +147,35 @@ class Encoder:
                 cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
                 for place, numbers in zip(too_long, cut, strict=True):
                     ids[place] = numbers
-                if max(map(len, cut), default=0) > limit:
-                    raise UnsupportedModel(
-                        f"'{self.name}' cannot truncate a sentence to {limit} tokens: the post_processor in its "
-                        "tokenizer.json puts it in more than once. Copy the tokenizer.json that was saved with the "
-                        "weights."
-                    )
+                self._check_cut(cut, limit)
         return Tokens(ids=ids, truncated=len(too_long))
 
-    def words(self, sentence: str, max_length: int | None = None) -> list[tuple[int, int, int] | None]:
-        """For each token of a sentence the number of its word, and its start and end in `sentence`.
+    def words(self, sentence: str, limit: int) -> tuple[list[int], list[tuple[int, int, int] | None], int]:
+        """A sentence's token ids, truncated; the word of each with its start and end; and how many it has untruncated.
 
-        None for special tokens and those of the prompt.
+        The word is None for special tokens and those of the prompt.
         """
-        prompt = self.default_head.prompt
-        text = prompt + sentence
+        text, begin = self.default_head.prompt + sentence, len(self.default_head.prompt)
+        text = text.lower() if self.lower_case else text
         with self._tokenizer_lock, panics.in_words(f"of '{self.name}'"):
-            found = self._tokenizer(
-                text.lower() if self.lower_case else text,
-                return_offsets_mapping=True,
-                truncation=True,
-                max_length=self.limit(max_length),
-                verbose=False,
-            )
-        spans = zip(found.word_ids(), found["offset_mapping"], strict=True)
-        begin = len(prompt)
-        return [
+            found = self._tokenizer(text, return_offsets_mapping=True, verbose=False)
+            count = len(found["input_ids"])
+            if count > limit:
+                cut = {"truncation": True, "max_length": limit}
+                found = self._tokenizer(text, return_offsets_mapping=True, verbose=False, **cut)
+        self._check_cut([found["input_ids"]], limit)
+        spans = [
             None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
-            for word, (start, end) in spans
+            for word, (start, end) in zip(found.word_ids(), found["offset_mapping"], strict=True)
         ]
+        return found["input_ids"] or [self._padding()], spans, count
+
+    def _check_cut(self, ids: Sequence[Sequence[int]], limit: int) -> None:
+        if max(map(len, ids), default=0) > limit:
+            raise UnsupportedModel(
+                f"'{self.name}' cannot truncate a sentence to {limit} tokens: the post_processor in its tokenizer.json "
+                "puts it in more than once. Copy the tokenizer.json that was saved with the weights."
+            )
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of one batch of sentences."""

@@ -23,6 +23,9 @@ MODEL_DEFAULT = "model default"
 # what replaces a sentence's words where the effect of each word on its vector is measured
 PAD, MASK, MEAN = "[PAD]", "[MASK]", "mean embedding"
 REFERENCES = (PAD, MASK, MEAN)
+WORD_TOKENS = (
+    64  # tokens of a sentence whose words are weighed, if no maximum length is set: time grows with the square
+)
 # its former name in addresses and commands
 _ONCE = "own reading"
 

@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import pooled
-from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Reading
-from explorer.errors import BadChoice, UnsupportedModel
+from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, WORD_TOKENS, Reading
+from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel, ran_out_of_memory
 from explorer.progress import Progress, Work
 
 POINTS = (16, 20, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
@@ -42,6 +42,7 @@ class WordParts:
     reference: Floats
     vector: Floats
     points: int  # on the path
+    cut: tuple[int, int] | None = None  # the first so many tokens took part, of so many; None: all
 
     @property
     def missed(self) -> float:
@@ -52,9 +53,24 @@ class WordParts:
 def word_parts(
     encoder: Encoder, sentence: str, reading: Reading, reference: str = PAD, max_length: int | None = None
 ) -> Work[WordParts]:
-    """The parts of a sentence under a layer & pooling, with as many points as they need to add up."""
-    yield Progress("encoding words", 0, 0)
+    """The parts of a sentence under a layer & pooling, with as many points as they need to add up.
+
+    Without a maximum length, the first `WORD_TOKENS` tokens take part.
+    """
     words = words_of(encoder, sentence, max_length)
+    try:
+        return (yield from _split(encoder, words, reading, reference))
+    except (MemoryError, RuntimeError) as error:
+        if not ran_out_of_memory(error):
+            raise
+        raise ModelTooLarge(
+            f"'{encoder.name}' ran out of memory with a sentence of {len(words.ids)} tokens. Set a smaller maximum "
+            "length, or close other programs."
+        ) from error
+
+
+def _split(encoder: Encoder, words: Words, reading: Reading, reference: str) -> Work[WordParts]:
+    yield Progress("encoding words", 0, 0)
     table = encoder.model.get_input_embeddings()
     with torch.no_grad():
         ids = torch.tensor([words.ids], device=encoder.device)
@@ -65,10 +81,10 @@ def word_parts(
         _check(encoder, _pooled(encoder, reading, every_layer(encoder.model, input_ids=ids))[0].double(), last)
     if not words.texts:
         nothing = np.zeros((0, len(last)))
-        return WordParts((), nothing, first.cpu().numpy(), last.cpu().numpy(), 0)
+        return WordParts((), nothing, first.cpu().numpy(), last.cpu().numpy(), 0, words.cut)
     path = _path(encoder, vectors, start, end, last - first)
     parts = yield from _parts(encoder, vectors, path, (end - start) * words.tokens.to(end)[:, :, None])
-    return WordParts(words.texts, parts, first.cpu().numpy(), last.cpu().numpy(), len(path.weights))
+    return WordParts(words.texts, parts, first.cpu().numpy(), last.cpu().numpy(), len(path.weights), words.cut)
 
 
 def _vectors(encoder: Encoder, reading: Reading) -> Vectors:
@@ -166,7 +182,9 @@ def _slopes(encoder: Encoder, vectors: Vectors, at: Tensor, directions: Tensor) 
         with torch.no_grad():
             found: Tensor = torch.func.vmap(in_one)(directions)
             return found
-    except (RuntimeError, NotImplementedError) as error:
+    except RuntimeError as error:  # of which NotImplementedError is one
+        if ran_out_of_memory(error):
+            raise
         raise UnsupportedModel(
             f"'{encoder.name}' ({type(encoder.model).__name__}) has a step without a derivative "
             f"({str(error).strip().splitlines()[0][:120]}), so its words cannot be weighed."
@@ -183,6 +201,7 @@ class Words:
     ids: tuple[int, ...]
     texts: tuple[str, ...]
     tokens: Tensor
+    cut: tuple[int, int] | None = None
 
     @property
     def mask(self) -> Tensor:
@@ -192,15 +211,16 @@ class Words:
 
 def words_of(encoder: Encoder, sentence: str, max_length: int | None = None) -> Words:
     """The words of a sentence, cut as the encoder cuts it."""
-    (ids,) = encoder.tokens([sentence], max_length).ids
-    spans = encoder.words(sentence, max_length)
+    limit = min(WORD_TOKENS, encoder.max_length) if max_length is None else encoder.limit(max_length)
+    ids, spans, count = encoder.words(sentence, limit)
     numbers = list(dict.fromkeys(span[0] for span in spans if span is not None))
     tokens = torch.tensor([[span is not None and span[0] == number for span in spans] for number in numbers])
     texts = []
     for number in numbers:
         own = [span for span in spans if span is not None and span[0] == number]
         texts.append(sentence[min(start for _, start, _ in own) : max(end for _, _, end in own)].strip())
-    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)))
+    cut = (len(ids), count) if count > len(ids) else None
+    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)), cut)
 
 
 def replacement(encoder: Encoder, reference: str) -> Tensor:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 Floats = NDArray[np.float64]
+Cut = tuple[int, int]  # the first so many tokens of a sentence took part, of so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class WordPair:
     matrix: Floats
     cosine: float
     points: tuple[int, int]  # on the paths from the references
+    cuts: tuple[Cut | None, Cut | None] = (None, None)  # None: the whole sentence took part
 
     @property
     def contributions(self) -> tuple[Floats, Floats]:
@@ -77,7 +79,8 @@ def word_pair(
     other = one if first == second else (yield from word_parts(encoder, second, reading, reference, max_length))
     rows, columns = (np.vstack([side.parts, side.reference[None]]) for side in (one, other))
     cosine = float(one.vector @ other.vector)
-    return WordPair((one.words, other.words), rows @ columns.T, cosine, (one.points, other.points))
+    points, cuts = (one.points, other.points), (one.cut, other.cut)
+    return WordPair((one.words, other.words), rows @ columns.T, cosine, points, cuts)
 
 
 def changes(before: WordPair, after: WordPair) -> tuple[WordChange, ...]:

@@ -14,6 +14,7 @@ CHANGED = "Under B the cosine is {:.2f} {} ({:.2f} → {:.2f}); “{}” account
 SAME = "The cosine is {:.2f} under A and B; “{}” changed most, by {} ({} → {})."
 MOST = "“{}” adds most to the cosine of {:.2f}: {}."
 OTHER_WORDS = "A and B split these sentences into other words, so no change by word is shown."
+CUT = "Only the first {} of {} tokens of the {} sentence took part. The maximum length sets how many."
 ALIKE = 0.005  # cosines that are equal to two decimals
 
 
@@ -35,6 +36,15 @@ def told(pairs: Pairs) -> str:
     word = next((one for one in found if one.gap * gap > 0), found[0])
     direction = "lower" if gap < 0 else "higher"
     return CHANGED.format(abs(gap), direction, before.cosine, after.cosine, *_numbers(word))
+
+
+def cuts_told(pairs: Pairs) -> list[str]:
+    """A sentence for each sentence of which a part only took part, for both sides at once where they agree."""
+    every = {side: [cut and CUT.format(*cut, place) for cut, place in zip(pair.cuts, ("first", "second"), strict=True)]
+             for side, pair in pairs.items()}  # fmt: skip
+    agree = len({pair.cuts for pair in pairs.values()}) == 1
+    told = [line if agree else f"{side}: {line}" for side, lines in every.items() for line in lines if line]
+    return list(dict.fromkeys(told))
 
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
@@ -104,6 +114,7 @@ def as_json(
             "cosine": rounded(pair.cosine, 6),
             "sum": rounded(float(pair.matrix.sum()), 6),
             "points": list(pair.points),
+            "cuts": [cut and dict(zip(("tokens", "of"), cut, strict=True)) for cut in pair.cuts],
             "words": word_rows({side: pair}),
             "matrix": matrix_rows({side: pair}),
         }
@@ -115,7 +126,7 @@ def as_json(
 
 def as_text(sentences: tuple[str, str], models: Mapping[str, Mapping[str, object]], pairs: Pairs) -> str:
     """The sentence of `told`, then what every word adds under each side."""
-    lines = [told(pairs), ""]
+    lines = [told(pairs), *cuts_told(pairs), ""]
     for side, pair in pairs.items():
         lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {pair.cosine:.3f}")
     for number, sentence in enumerate(sentences):

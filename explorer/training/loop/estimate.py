@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from explorer import in_words
 from explorer.encoding.load import hardware
 from explorer.encoding.tune.tunable import Tunable
-from explorer.errors import BadChoice, RunTooLarge
+from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
@@ -31,7 +31,6 @@ from explorer.training.recipe import Recipe
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 _RESERVE = 1.1  # a tenth more than is needed has to be free
-_NO_MEMORY = ("out of memory", "not enough memory")  # what torch says on a GPU and on a processor
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], fl
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
     """The error for memory that ran out all the same; None for any other one."""
-    if not isinstance(error, MemoryError) and not any(told in str(error) for told in _NO_MEMORY):
+    if not ran_out_of_memory(error):
         return None
     return RunTooLarge(
         f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "

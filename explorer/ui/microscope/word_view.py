@@ -46,6 +46,8 @@ def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(ABOUT.format(messages.plain(reference)))
+    for line in word_tables.cuts_told(pairs):
+        st.warning(line, icon=":material/content_cut:")
     for name, pair in pairs.items():
         if pair.missed > FAR:
             st.warning(MISSED.format(name, pair.missed, max(pair.points)), icon=":material/join_inner:")

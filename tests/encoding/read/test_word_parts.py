@@ -13,7 +13,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, POOLING_NAMES, REFERENCES, parse
 from explorer.encoding.read.word_parts import CLOSE, replacement, word_parts, words_of
-from explorer.errors import BadChoice, UnsupportedModel
+from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel
 from explorer.progress import finish
 from tests.tiny_models import FAMILIES, save_tiny
 
@@ -157,7 +157,27 @@ def test_words_of_a_prompt_are_no_words_and_long_sentences_are_cut(bert, monkeyp
     found = words_of(bert, SENTENCE, 9)
     assert found.texts == ("a", "man", "is", "playing")[: len(found.texts)]
     assert len(found.ids) == 9
+    assert found.cut == (9, len(words_of(bert, SENTENCE).ids))
+    assert words_of(bert, SENTENCE).cut is None
     assert finish(word_parts(bert, SENTENCE, OWN)).words == tuple(SENTENCE.split())
+
+
+def test_without_a_maximum_length_a_bounded_number_of_tokens_takes_part(bert, monkeypatch):
+    monkeypatch.setattr(parts_of, "WORD_TOKENS", 8)
+    found = finish(word_parts(bert, "a dog " * 9, OWN))
+    assert found.words == ("a", "dog") * 3
+    assert found.cut == (8, 20)
+    assert len(words_of(bert, "a dog " * 9, 12).ids) == 12, "a set length goes first"
+
+
+@pytest.mark.parametrize("said", ["CUDA out of memory. Tried to", "DefaultCPUAllocator: can't allocate memory: you"])
+def test_a_lack_of_memory_is_no_missing_derivative(bert, monkeypatch, said):
+    def refuse(*_):
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(torch.func, "vmap", lambda _: refuse)
+    with pytest.raises(ModelTooLarge, match=r"sentence of 8 tokens. Set a smaller maximum length"):
+        finish(word_parts(bert, SENTENCE, OWN))
 
 
 def test_a_reference_that_the_tokenizer_lacks_is_refused(tmp_path):

@@ -1,6 +1,7 @@
 """Test the cosine of two sentences as a sum over their words, and what is said of its change."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,18 @@ def test_other_words_are_not_compared_and_one_model_names_its_strongest_word():
     assert word_tables.told({"A": pair_of((), ())}) == ""
     text = word_tables.as_text(("open shop", ""), {side: {"model": side, "reading": "r"} for side in "AB"}, pairs)
     assert "openshop +0.300" in text
+
+
+def test_a_cut_is_said_of_both_models_at_once_or_of_the_one_that_cut():
+    one, other = (replace(pair_of((0.3, 0.1)), cuts=cuts) for cuts in (((64, 431), None), (None, None)))
+    line = word_tables.CUT.format(64, 431, "first")
+    assert word_tables.cuts_told({"A": one, "B": one}) == [line]
+    assert word_tables.cuts_told({"A": other, "B": one}) == [f"B: {line}"]
+    assert word_tables.cuts_told({"A": other}) == []
+    assert json.loads(word_tables.as_json(("", ""), "[PAD]", {"A": {}}, {"A": one}))["A"]["cuts"] == [
+        {"tokens": 64, "of": 431},
+        None,
+    ]
 
 
 def test_the_demonstrations_model_counts_a_negation_against_a_pair():

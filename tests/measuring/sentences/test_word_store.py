@@ -35,11 +35,18 @@ def never():
 
 def test_what_was_computed_is_read_to_the_bit_without_loading_the_encoder(model):
     found, encoder = model
-    first = finish(word_store.measured(found, PAIR, OWN, lambda: encoder))
-    again = finish(word_store.measured(found, PAIR, OWN, never))
-    computed = finish(word_pair(encoder, *PAIR, OWN))
+    cut = {"max_length": 6}
+    first = finish(word_store.measured(found, PAIR, OWN, lambda: encoder, **cut))
+    again = finish(word_store.measured(found, PAIR, OWN, never, **cut))
+    computed = finish(word_pair(encoder, *PAIR, OWN, **cut))
+    assert computed.cuts == ((6, 8), None)
     for one in (first, again):
-        assert (one.words, one.cosine, one.points) == (computed.words, computed.cosine, computed.points)
+        assert (one.words, one.cosine, one.points, one.cuts) == (
+            computed.words,
+            computed.cosine,
+            computed.points,
+            computed.cuts,
+        )
         assert np.array_equal(one.matrix, computed.matrix)
 
 

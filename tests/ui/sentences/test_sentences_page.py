@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data.tables.files import read_bytes
 from explorer.errors import StrataError
+from explorer.measuring.sentences import word_tables
 from explorer.ui import messages
 from explorer.ui.access import side_readers
 from explorer.ui.compare import flipped_pairs
@@ -122,6 +123,7 @@ def test_long_sentences_are_cut_in_the_open(app):
     typed(app, f"a man plays\n{long}")
     assert not app.exception
     assert messages.CUT.format(64, messages.shortened(long)) in words(app.warning)
+    assert word_tables.CUT.format(64, 82, "second") in words(app.warning)
 
 
 def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
