@@ -158,7 +158,7 @@ def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple
 
 
 def _write(findings: Findings, pooling: str, path: Path) -> None:
-    from explorer.drawing.report import report
+    from explorer.drawing.reports.report import report
     from explorer.places import write_whole
 
     page = report(findings, pooling)

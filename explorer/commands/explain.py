@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
-from explorer.encoding.read.readings import PAD, REFERENCES
+from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.stop_signals import code
+from explorer.encoding.read.readings import PAD, REFERENCES, WORD_TOKENS
+from explorer.errors import BadChoice
+from explorer.places import given_path
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.readings import Reading
+    from explorer.measuring.sentences.word_tables import Explained, Models
+    from explorer.progress import Progress
+
+    Pairs = tuple[tuple[str, str], ...]
+    Sides = dict[str, tuple[Found, Reading]]
+
+NEXT = (
+    'Give two sentences, as in explain "It is far." "It is not far." A B, or a file of pairs: explain --pairs FILE A B.'
+)
 
 
 def add(verbs: Any) -> None:
@@ -15,14 +33,17 @@ def add(verbs: Any) -> None:
     verb = verbs.add_parser(
         "explain",
         help="which words make two sentences similar, under one encoder or two",
-        description="Split the cosine of two sentences into an exact sum over their words (integrated gradients of the "
-        "whole encoder). With two encoders, the change of every word is shown too.",
+        description="Split the cosine of two sentences, or of every pair in a file, into an exact sum over their words "
+        "(integrated gradients of the whole encoder). With two encoders, the change of every word is shown too.",
     )
     verb.set_defaults(verb=_explain)
-    verb.add_argument("first", metavar="FIRST", help="a sentence")
-    verb.add_argument("second", metavar="SECOND", help="another sentence")
+    verb.add_argument("first", nargs="?", metavar="FIRST", help="a sentence; left out with --pairs")
+    verb.add_argument("second", nargs="?", metavar="SECOND", help="another sentence; left out with --pairs")
     verb.add_argument("model", nargs="?", metavar="A", help="an encoder (default: the bundled one)")
     verb.add_argument("other", nargs="?", metavar="B", help="an encoder to compare with A")
+    verb.add_argument(
+        "--pairs", metavar="FILE|NAME", help="every pair of a file with two columns of sentences, or of a set"
+    )
     reading_flags.add_of_two(verb)
     verb.add_argument(
         "--reference",
@@ -30,38 +51,112 @@ def add(verbs: Any) -> None:
         default=PAD,
         help=f"what replaces the words in the sentence that the sum starts from (default: {PAD})",
     )
-    reading_flags.add(verb, precision=False)
-    verb.add_argument("--json", action="store_true", help="everything, as JSON")
+    reading_flags.add(verb, precision=False, longest=f"{WORD_TOKENS}: time grows with the square")
+    verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="write everything as one HTML file")
+    verb.add_argument("--json", action="store_true", help="everything, as JSON; of --pairs, as a list")
 
 
 def _explain(options: argparse.Namespace) -> None:
+    import json
+
     from explorer.encoding.load import declared
-    from explorer.encoding.load.loading import load
-    from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.sentences import word_tables
-    from explorer.measuring.sentences.word_pair import word_pair
+
+    pairs, names = _given(options)
+    titles = options.reading, options.other_reading or options.reading
+    sides: Sides = {}
+    for side, name, title in zip("AB", names, titles, strict=False):
+        found = find(name, online=options.online)
+        sides[side] = found, declared.named(title, found.folder)
+    models = {
+        side: {
+            "model": found.name,
+            "model_revision": found.revision,
+            "model_digest": found.digest,
+            "reading": declared.described(reading, found.folder),
+        }
+        for side, (found, reading) in sides.items()
+    }
+    explained, stop = _explained(pairs, sides, options)
+    if options.json:
+        values = [word_tables.content(one, options.reference, models) for one in explained]
+        print(json.dumps(values if options.pairs else values[0], ensure_ascii=False, indent=1))
+    else:
+        print("\n\n".join(word_tables.as_text(one.sentences, models, one.pairs) for one in explained))
+    if options.report:
+        _write(explained, models, options)
+    if stop is not None:
+        raise SystemExit(code(stop))
+
+
+def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
+    """The pairs of sentences, and the names of one encoder or two."""
+    from explorer.data import sources
+    from explorer.encoding.locate import bundled
+
+    words = [word for word in (options.first, options.second, options.model, options.other) if word is not None]
+    if options.pairs is None:
+        if len(words) < 2:
+            raise BadChoice(f"{'One sentence was' if words else 'No sentences were'} given; two are needed. {NEXT}")
+        return ((words[0], words[1]),), words[2:] or [bundled.NAME]
+    sentence = next((word for word in words if " " in word.strip() and not _is_model(word)), None)
+    if len(words) > 2 or sentence is not None:
+        told = f"'{sentence}'" if sentence is not None else "two sentences"
+        raise BadChoice(f"Both --pairs {options.pairs} and {told} were given. {NEXT}")
+    pairs, report = sources.sentence_pairs(options.pairs, online=options.online)
+    for dropped in report.dropped if report else ():
+        say(f"{options.pairs}: {dropped}")
+    return pairs, words or [bundled.NAME]
+
+
+def _is_model(word: str) -> bool:
+    """Whether a text with spaces names a model: that of a run, or a folder."""
+    from explorer.data.sources import is_folder
+
+    return word.startswith("run:") or is_folder(word)
+
+
+def _explained(
+    pairs: Pairs, sides: Sides, options: argparse.Namespace
+) -> tuple[list[Explained], KeyboardInterrupt | None]:
+    """Every pair under every side, or those that were done when a signal came."""
+    from explorer.encoding.load.loading import load
+    from explorer.measuring.sentences.word_store import measured
+    from explorer.measuring.sentences.word_tables import Explained
     from explorer.progress import finish
 
-    sentences = options.first, options.second
-    names = [options.model or bundled.NAME, *([options.other] if options.other else [])]
-    titles = options.reading, options.other_reading or options.reading
-    pairs, models = {}, {}
+    loads = {
+        side: cache(partial(load, found, "float32", options.device, attention="eager"))
+        for side, (found, _) in sides.items()
+    }
+    settings = options.reference, options.max_length, options.device
+    done: list[Explained] = []
     with Line() as line:
-        for side, name, title in zip("AB", names, titles, strict=False):
-            found = find(name, online=options.online)
-            reading = declared.named(title, found.folder)
-            encoder = load(found, "float32", options.device, attention="eager")
-            pairs[side] = finish(
-                word_pair(encoder, *sentences, reading, options.reference, options.max_length), line.tell
-            )
-            models[side] = {
-                "model": found.name,
-                "model_revision": found.revision,
-                "model_digest": found.digest,
-                "reading": declared.described(reading, found.folder),
-            }
-    if options.json:
-        print(word_tables.as_json(sentences, options.reference, models, pairs))
-    else:
-        print(word_tables.as_text(sentences, models, pairs))
+
+        def tell(progress: Progress) -> None:
+            of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""
+            line.tell(replace(progress, stage=f"{of}{progress.stage}"))
+
+        try:
+            for pair in pairs:
+                found = {
+                    side: finish(measured(model, pair, reading, loads[side], *settings), tell)
+                    for side, (model, reading) in sides.items()
+                }
+                done.append(Explained(pair, found))
+        except KeyboardInterrupt as stop:
+            if not done:
+                raise
+            line.say(f"Stopped after {len(done):,} of {len(pairs):,} pairs; the same command goes on from there.")
+            return done, stop
+    return done, None
+
+
+def _write(explained: list[Explained], models: Models, options: argparse.Namespace) -> None:
+    from explorer.drawing.reports.word_report import page
+    from explorer.places import write_whole
+
+    made = page(explained, options.reference, models)
+    write_whole(options.report, lambda file: file.write(made), "Choose another path for the report.")
+    say(f"Report written to {options.report}.")

@@ -117,6 +117,13 @@ PAIRS = Kind(
     ),
     least=2,  # a contrastive loss needs a negative
 )
+ANY_PAIRS = Kind(  # whose sentences are compared with each other, and not trained on
+    "pairs of sentences",
+    (
+        Text("first", "First sentence", "One sentence of the pair."),
+        Text("second", "Second sentence", "The other sentence.", relation="unknown"),
+    ),
+)
 SCORED_PAIRS = Kind(
     "graded pairs",
     (

@@ -98,6 +98,15 @@ def triplets(source: str) -> Triplets | None:
     return text_rows.triplets(table, guess(table))[0]
 
 
+def sentence_pairs(source: str, online: bool = False) -> tuple[tuple[tuple[str, str], ...], Report | None]:
+    """The pairs of sentences in a file, scored or not, with a report on its rows, or of a set of scored pairs."""
+    if not is_file(source):
+        pairs = sets.by_name(source, online=online)
+        return tuple(zip(pairs.first, pairs.second, strict=True)), None
+    (first, second), report = text_rows.read_pairs(source)
+    return tuple(zip(first, second, strict=True)), report
+
+
 def scored_pairs(
     source: str, columns: Mapping[str, str | None] | None = None, online: bool = False
 ) -> tuple[GradedPairs, Report | None]:

@@ -1,8 +1,14 @@
 """Test that `explain` says what each word adds to a cosine, and what changed."""
 
 import json
+import os
+import signal
+from html import unescape
 
 import pytest
+
+from explorer.measuring.sentences import word_pair, word_store
+from tests.html_tables import tables
 
 PAIR = "a man is playing the guitar", "a dog is playing"
 
@@ -34,3 +40,62 @@ def test_a_model_that_is_not_there_and_a_reference_that_is_none_are_refused(plac
     code, _, err = said("explain", *PAIR, place.model, "--reference", "nothing")
     assert code == 2
     assert "[MASK]" in err
+
+
+def test_a_file_of_pairs_is_explained_pair_by_pair_and_shown_in_a_report(place, said, tmp_path):
+    file, report = tmp_path / "pairs.csv", tmp_path / "words.html"
+    file.write_text(f"first,second\n{PAIR[0]},{PAIR[1]}\n<b>a dog</b>,a dog\n,empty\n", encoding="utf-8")
+    code, out, err = said("explain", "--pairs", file, place.model, place.model, "--html", report, "--json")
+    assert code == 0, err
+    assert "1 dropped: empty sentence (line 4)" in err
+    found = json.loads(out)
+    assert [one["sentences"] for one in found] == [list(PAIR), ["<b>a dog</b>", "a dog"]]
+    code, alone, _ = said("explain", *PAIR, place.model, place.model, "--json")
+    assert json.loads(alone) == found[0], "as without a file"
+    page = report.read_text(encoding="utf-8")
+    for one in found:
+        assert one["told"] in unescape(page)
+    assert "<b>a dog" not in page
+    (first, second, *_) = tables(page)
+    assert [row["A"] for row in first] == [row["contribution"] for row in found[0]["A"]["words"]]
+    assert {row["change"] for row in second} == {0.0}
+    assert page.count('aria-label="What each word adds') == page.count('aria-label="A: pairs of words') == 2
+
+
+def test_what_is_done_is_printed_when_a_signal_stops_the_next_pair(place, said, tmp_path, monkeypatch):
+    file = tmp_path / "pairs.tsv"
+    file.write_text(f"first\tsecond\na dog is here\ta dog is there\n{PAIR[0]}\t{PAIR[1]}\n", encoding="utf-8")
+
+    def stopped(encoder, first, *others):
+        if first == PAIR[0]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return word_pair.word_pair(encoder, first, *others)
+
+    monkeypatch.setattr(word_store, "word_pair", stopped)
+    code, out, err = said("explain", "--pairs", file, place.model, "--json", "--max-length", 7)
+    assert code == 128 + signal.SIGTERM
+    assert [one["sentences"][0] for one in json.loads(out)] == ["a dog is here"]
+    assert "Stopped after 1 of 2 pairs" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ((), "No sentences were given; two are needed"),
+        (("a dog",), "One sentence was given"),
+        (("--pairs", "pairs.csv", *PAIR), f"Both --pairs pairs.csv and '{PAIR[0]}' were given"),
+        (("--pairs", "pairs.csv", "a", "b", "c"), "Both --pairs pairs.csv and two sentences were given"),
+    ],
+)
+def test_both_or_neither_of_two_sentences_and_a_file_are_refused(said, words, fault):
+    code, _, err = said("explain", *words)
+    assert code == 1
+    assert fault in err
+    assert "explain --pairs FILE A B" in err
+
+
+def test_a_file_without_two_columns_names_what_it_has(said, tmp_path):
+    (tmp_path / "one.txt").write_text("a dog\na cat\n", encoding="utf-8")
+    code, _, err = said("explain", "--pairs", tmp_path / "one.txt")
+    assert code == 1
+    assert "one.txt has no column for second, which pairs of sentences need" in err

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from explorer.measuring.scores.measure import Settings
 
 
-def add(verb: argparse.ArgumentParser, *, precision: bool = True) -> None:
-    """State the flags; without `precision`, everything is computed in float32."""
+def add(verb: argparse.ArgumentParser, *, precision: bool = True, longest: str = "the model's own limit") -> None:
+    """State the flags; without `precision`, everything is computed in float32. `longest` is the default length."""
     verb.add_argument(
         "--max-length",
         type=whole_number,
         metavar="TOKENS",
-        help="truncate longer sentences (default: the model's own limit)",
+        help=f"truncate longer sentences (default: {longest})",
     )
     if precision:
         verb.add_argument("--precision", help=" (default) or ".join(MEASURED))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from explorer.data.kinds import GradedPairs, Labelled, Sentences, Triplets
-from explorer.data.row_kinds import LABELLED_TEXTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.data.row_kinds import ANY_PAIRS, LABELLED_TEXTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -104,6 +104,12 @@ def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None 
     """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
     return graded_pairs(table, guess(table, SCORED_PAIRS).corrected(columns or {}))
+
+
+def read_pairs(path: str | Path) -> tuple[Columns, Report]:
+    """The two columns of sentences in a file, scored or not."""
+    table = read_file(path)
+    return texts(table, guess(table, ANY_PAIRS))
 
 
 def read_labelled(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -13,12 +15,26 @@ from explorer.measuring.sentences.token_pairs import MOST
 from explorer.measuring.sentences.word_pair import WordPair
 
 REST = "(without words)"
+MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
+FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
 NUMBERED = 12  # most words with a number in each cell
 
 
 def word_bars(sides: dict[str, WordPair]) -> go.Figure:
     """What each word of either sentence adds under each side; the bars of a sentence add up to the cosine."""
     return contribution_bars({name: (_labelled(pair, 0), _labelled(pair, 1)) for name, pair in sides.items()})
+
+
+def alike(pairs: Mapping[str, WordPair]) -> list[dict[str, WordPair]]:
+    """The pairs that share a figure of bars: all sides if they have the same words, else each alone."""
+    if len({pair.words for pair in pairs.values()}) == 1:
+        return [dict(pairs)]
+    return [{name: pair} for name, pair in pairs.items()]
+
+
+def are_folded(pairs: Mapping[str, WordPair]) -> bool:
+    """Whether some words have no bar of their own."""
+    return any(len(words) > MOST for pair in pairs.values() for words in pair.words)
 
 
 def widest(*pairs: WordPair) -> float:

@@ -72,7 +72,8 @@ def kept(name: str) -> WordPair | None:
 
 def keep(name: str, pair: WordPair, folder: Path | None = None) -> None:
     """Store a pair atomically, in the cache or in another folder."""
-    notes = json.dumps({"words": pair.words, "cosine": pair.cosine, "points": pair.points, "cuts": pair.cuts})
+    cut = {"cuts": pair.cuts} if any(pair.cuts) else {}
+    notes = json.dumps({"words": pair.words, "cosine": pair.cosine, "points": pair.points, **cut})
     path = folder / f"{name}.npz" if folder else _path(name)
     write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(notes), matrix=pair.matrix))
 
@@ -82,7 +83,7 @@ def _read(path: Path) -> WordPair | None:
         with np.load(path, allow_pickle=False) as file:
             notes, matrix = json.loads(str(file["notes"])), file["matrix"]
         (first, second), (one, other) = notes["words"], notes["points"]
-        cuts = [None if cut is None else (int(cut[0]), int(cut[1])) for cut in notes["cuts"]]
+        cuts = [None if cut is None else (int(cut[0]), int(cut[1])) for cut in notes.get("cuts", (None, None))]
         if matrix.shape != (len(first) + 1, len(second) + 1):
             return None
         return WordPair((tuple(first), tuple(second)), matrix, float(notes["cosine"]), (one, other), (cuts[0], cuts[1]))

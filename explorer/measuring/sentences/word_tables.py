@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from explorer.measuring.sentences.word_pair import WordChange, WordPair, changes
 from explorer.measuring.table_cells import Rows, rounded
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
+Models = Mapping[str, Mapping[str, object]]  # what is known of each side's model, by name
 REST = "(without its words)"
 CHANGED = "Under B the cosine is {:.2f} {} ({:.2f} → {:.2f}); “{}” accounts for {} ({} → {})."
 SAME = "The cosine is {:.2f} under A and B; “{}” changed most, by {} ({} → {})."
 MOST = "“{}” adds most to the cosine of {:.2f}: {}."
 OTHER_WORDS = "A and B split these sentences into other words, so no change by word is shown."
 CUT = "Only the first {} of {} tokens of the {} sentence took part. The maximum length sets how many."
+MISSED = "{}: the parts miss the cosine by {:.3f} after {} points, so take its numbers as approximate."
+FAR = 0.005  # of the cosine
+ABOUT = (
+    "The cosine as an exact sum: what each word adds, through all layers and whatever follows the pooling. Each word's "
+    "embedding is moved from {} to its own, and its part is the change of the sentence vector that this causes on the "
+    "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar: the sentence "
+    "without its words. Bars of a sentence add up to the cosine."
+)
 ALIKE = 0.005  # cosines that are equal to two decimals
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """Two sentences, and the words behind their cosine under each side."""
+
+    sentences: tuple[str, str]
+    pairs: Pairs
 
 
 def told(pairs: Pairs) -> str:
@@ -45,6 +63,13 @@ def cuts_told(pairs: Pairs) -> list[str]:
     agree = len({pair.cuts for pair in pairs.values()}) == 1
     told = [line if agree else f"{side}: {line}" for side, lines in every.items() for line in lines if line]
     return list(dict.fromkeys(told))
+
+
+def missed_told(pairs: Pairs) -> list[str]:
+    """A sentence for each side whose parts do not add up."""
+    return [
+        MISSED.format(side, pair.missed, max(pair.points)) for side, pair in pairs.items() if not pair.missed <= FAR
+    ]
 
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
@@ -79,6 +104,21 @@ def word_rows(pairs: Pairs) -> Rows:
     ]
 
 
+def side_by_side(pairs: Pairs) -> Rows:
+    """The same with a column for each side, and the change; a row for each side if their words differ."""
+    sides = list(pairs.values())
+    if len({pair.words for pair in sides}) > 1:
+        return word_rows(pairs)
+    rows: Rows = []
+    for number, words in enumerate(sides[0].words):
+        for place, word in enumerate((*words, REST)):
+            values = [float((*pair.contributions[number], pair.rests[number])[place]) for pair in sides]
+            row = {"sentence": number + 1, "place": place + 1, "word": word}
+            row |= {side: rounded(value, 6) for side, value in zip(pairs, values, strict=True)}
+            rows.append(row | ({"change": rounded(values[1] - values[0], 6)} if len(values) > 1 else {}))
+    return rows
+
+
 def matrix_rows(pairs: Pairs) -> Rows:
     """What every word of the first sentence and every one of the second add together, of each side."""
     return [
@@ -103,11 +143,15 @@ def change_rows(found: tuple[WordChange, ...]) -> Rows:
     ]
 
 
-def as_json(
-    sentences: tuple[str, str], reference: str, models: Mapping[str, Mapping[str, object]], pairs: Pairs
-) -> str:
+def as_json(sentences: tuple[str, str], reference: str, models: Models, pairs: Pairs) -> str:
     """Everything as JSON; `models` describe each side."""
-    content: dict[str, object] = {"sentences": list(sentences), "reference": reference}
+    return json.dumps(content(Explained(sentences, pairs), reference, models), ensure_ascii=False, indent=1)
+
+
+def content(of: Explained, reference: str, models: Models) -> dict[str, object]:
+    """Everything, for JSON."""
+    pairs = of.pairs
+    content: dict[str, object] = {"sentences": list(of.sentences), "reference": reference}
     for side, pair in pairs.items():
         content[side] = {
             **models[side],
@@ -121,12 +165,12 @@ def as_json(
     if len(pairs) > 1:
         content["changes"] = change_rows(changes(*pairs.values()))
     content["told"] = told(pairs)
-    return json.dumps(content, ensure_ascii=False, indent=1)
+    return content
 
 
-def as_text(sentences: tuple[str, str], models: Mapping[str, Mapping[str, object]], pairs: Pairs) -> str:
+def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
     """The sentence of `told`, then what every word adds under each side."""
-    lines = [told(pairs), *cuts_told(pairs), ""]
+    lines = [told(pairs), *cuts_told(pairs), *missed_told(pairs), ""]
     for side, pair in pairs.items():
         lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {pair.cosine:.3f}")
     for number, sentence in enumerate(sentences):

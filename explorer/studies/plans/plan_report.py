@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.data import sources
-from explorer.drawing import standalone
+from explorer.drawing.reports import standalone
 from explorer.drawing.scores.score_by_cost import Mark, score_by_cost
 from explorer.studies.plans import plan_output, plan_verdict
 from explorer.studies.plans.plan_table import TEST, PlanTable

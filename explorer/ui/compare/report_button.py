@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.drawing.report import report
+from explorer.drawing.reports.report import report
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.compare import geometry_view

@@ -8,7 +8,6 @@ from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import word_figures
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.measuring.sentences import word_store, word_tables
-from explorer.measuring.sentences.token_pairs import MOST
 from explorer.measuring.sentences.word_pair import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, remembered
@@ -16,15 +15,6 @@ from explorer.ui.access.side_readers import Reader
 from explorer.ui.widgets import downloads, picture_format, segments
 
 TITLE = "Which words did it?"
-FAR = 0.005  # of the cosine
-ABOUT = (
-    "The cosine as an exact sum: what each word adds, through all layers and whatever follows the pooling. Each word's "
-    "embedding is moved from {} to its own, and its part is the change of the sentence vector that this causes on the "
-    "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar: the sentence "
-    "without its words. Bars of a sentence add up to the cosine."
-)
-MISSED = "{}: the parts miss the cosine by {:.3f} after {} points, so take its bars as approximate."
-CUT = "Only the first {} words of a sentence have bars of their own; the others are in the last bar."
 
 
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
@@ -38,21 +28,20 @@ def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
     told = word_tables.told(pairs)
     if told:
         st.markdown(messages.plain(told))
-    for group in _alike(pairs):
+    for group in word_figures.alike(pairs):
         picture_format.draw(
             word_figures.word_bars(group),
             key=f"words {' '.join(group)}",
             config=picture_format.config("words"),
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
-    st.caption(ABOUT.format(messages.plain(reference)))
+    st.caption(word_tables.ABOUT.format(messages.plain(reference)))
     for line in word_tables.cuts_told(pairs):
         st.warning(line, icon=":material/content_cut:")
-    for name, pair in pairs.items():
-        if pair.missed > FAR:
-            st.warning(MISSED.format(name, pair.missed, max(pair.points)), icon=":material/join_inner:")
-    if any(len(words) > MOST for pair in pairs.values() for words in pair.words):
-        st.caption(CUT.format(MOST))
+    for line in word_tables.missed_told(pairs):
+        st.warning(line, icon=":material/join_inner:")
+    if word_figures.are_folded(pairs):
+        st.caption(word_figures.FOLDED)
     _matrices(pairs)
     with st.container(horizontal=True):
         stem = f"words {digest_of((first, second))[:8]}"
@@ -78,14 +67,7 @@ def _matrices(pairs: dict[str, WordPair]) -> None:
                     config=picture_format.config("word-pairs"),
                     alt=f"{name}: what each word of the first sentence and each of the second add together.",
                 )
-        st.caption("Rows: words of the first sentence; columns: of the second. All cells add up to the cosine.")
-
-
-def _alike(pairs: dict[str, WordPair]) -> list[dict[str, WordPair]]:
-    """Both sides in one figure if they have the same words, else one figure for each."""
-    if len({pair.words for pair in pairs.values()}) == 1:
-        return [pairs]
-    return [{name: pair} for name, pair in pairs.items()]
+        st.caption(word_figures.MATRIX)
 
 
 def _made(side: Reader, first: str, second: str, reference: str) -> WordPair | None:

@@ -30,7 +30,7 @@ p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; 
 .cards, .beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)) }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem }
 .card b { display: block; font-size: 1.75rem; font-weight: 600; line-height: 1.25 } .card span { color: var(--quiet) }
-figure { margin: 0; min-width: 0 }
+figure { margin: 0; min-width: 0 } .wide { overflow-x: auto }
 p.verdict { border-left: .4rem solid var(--quiet); background: var(--soft); padding: .6rem .9rem; font-size: 1.1rem }
 p.verdict.better { border-color: #1a7f37 } p.verdict.worse { border-color: #cf222e }
 p.verdict.mixed { border-color: #bf8700 }
@@ -115,8 +115,11 @@ def beside(*pieces: str, kind: str = "beside") -> str:
     return f'<div class="{kind}">{"".join(pieces)}</div>'
 
 
-def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) -> str:
-    """A figure, one of `among` side by side; its title is its label for screen readers."""
+def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, least: int = 0) -> str:
+    """A figure, one of `among` side by side; its title is its label for screen readers.
+
+    One with a least width, in pixels, is scrolled where there is less room.
+    """
     figure = go.Figure(figure)
     clear = "rgba(0,0,0,0)"
     figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
@@ -125,6 +128,8 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) ->
     figure.update_yaxes(automargin=True, title_standoff=8, **quiet)
     drawn: str = figure.to_html(include_plotlyjs=False, full_html=False, config=CONFIG)
     drawn = drawn.replace('class="plotly-graph-div"', f'class="plotly-graph-div" data-beside="{among}"', 1)
+    if least:
+        drawn = f'<div class="wide"><div style="min-width: {least}px">{drawn}</div></div>'
     told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{told}</figure>'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.drawing.report import report
+from explorer.drawing.reports.report import report
 from tests import live
 from tests.drawing import made_up
 

@@ -8,7 +8,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from explorer.drawing.report import MOST, report
+from explorer.drawing.reports.report import MOST, report
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge

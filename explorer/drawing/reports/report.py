@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from explorer import in_words
-from explorer.drawing import standalone
+from explorer.drawing.reports import standalone
+from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
-from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
