@@ -1,10 +1,11 @@
 """Strata: analyse and fine-tune every layer of a sentence encoder.
 
 The folders follow a sentence through the program: data → encoding → measuring → drawing → ui. A folder imports
-earlier folders only (tests/test_floors.py). `from explorer import load, embed, score, compare` serves notebooks.
+earlier folders only (tests/test_floors.py). For notebooks there is `from explorer import load, embed, score, compare,
+explain`.
 """
 
-_FOR_NOTEBOOKS = ("load", "embed", "score", "compare")
+_FOR_NOTEBOOKS = ("load", "embed", "score", "compare", "explain")
 
 
 def __getattr__(name: str) -> object:

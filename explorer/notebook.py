@@ -1,4 +1,4 @@
-"""Load a model, score it, compare two, embed sentences: four functions for notebooks and scripts."""
+"""Load a model, score it, compare two, embed sentences, explain a cosine: five functions for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.measuring.scores.measure import Settings
+    from explorer.measuring.sentences.word_pair import WordPair
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,53 @@ class Model:
 
         return load_encoder(self.found, self.settings)
 
+    @cached_property
+    def differentiable(self) -> Encoder:
+        """The same weights in float32, with attention that has derivatives."""
+        from explorer.encoding.load.loading import load as loaded
+
+        return loaded(self.found, "float32", self.settings.device, attention="eager")
+
     def __repr__(self) -> str:
         return f"<Model {self.found.name}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The words behind the cosine of two sentences, under A, or under A and B."""
+
+    of: dict[str, WordPair]  # by side
+
+    @property
+    def cosine(self) -> dict[str, float]:
+        """The cosine by side."""
+        return {side: pair.cosine for side, pair in self.of.items()}
+
+    @cached_property
+    def words(self) -> pd.DataFrame:
+        """A row for each word of either sentence; the rows of a sentence add up to the cosine."""
+        import pandas as pd
+
+        from explorer.measuring.sentences.word_tables import side_by_side
+
+        return pd.DataFrame(side_by_side(self.of))
+
+    @cached_property
+    def pairs(self) -> dict[str, pd.DataFrame]:
+        """By side, what each word of the first sentence (row) and of the second (column) add together."""
+        import pandas as pd
+
+        from explorer.measuring.sentences.word_tables import REST
+
+        return {
+            side: pd.DataFrame(pair.matrix, [*pair.words[0], REST], [*pair.words[1], REST])
+            for side, pair in self.of.items()
+        }
+
+    def __repr__(self) -> str:
+        from explorer.measuring.sentences.word_tables import cuts_told, missed_told, told
+
+        return " ".join(filter(None, (told(self.of), *cuts_told(self.of), *missed_told(self.of))))
 
 
 def load(name: str, *, precision: str = "float32", device: str = "auto") -> Model:
@@ -80,3 +126,39 @@ def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, 
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
     ways = ("Spearman", "all")
     return verdict_on(found, known, comparison, ways, lambda about: about.chosen(*ways))[1].as_json()
+
+
+def explain(
+    model: Model,
+    first: str,
+    second: str,
+    model_b: Model | str | None = None,
+    layer_and_pooling: str | None = None,
+    reference: str = "[PAD]",
+) -> Explanation:
+    """What each word of two sentences adds to their cosine, and with B what of it changed; shown, it says it."""
+    from explorer.encoding.load.declared import named
+    from explorer.encoding.read.readings import REFERENCES
+    from explorer.errors import BadChoice
+    from explorer.measuring.sentences.word_store import measured
+    from explorer.progress import finish
+
+    if reference not in REFERENCES:
+        raise BadChoice(f"'{reference}' replaces no words. Choose one of {', '.join(REFERENCES)}.")
+    other = load(model_b) if isinstance(model_b, str) else model_b
+    sides = {"A": model, **({} if other is None else {"B": other})}
+    return Explanation(
+        {
+            side: finish(
+                measured(
+                    one.found,
+                    (first, second),
+                    named(layer_and_pooling, one.found.folder),
+                    lambda one=one: one.differentiable,  # type: ignore[misc]
+                    reference,
+                    device=one.settings.device,
+                )
+            )
+            for side, one in sides.items()
+        }
+    )

@@ -8,6 +8,7 @@ import pytest
 import explorer
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
+from explorer.errors import StrataError
 from tests.live import ROOT
 
 
@@ -41,6 +42,21 @@ def test_a_comparison_says_what_the_example_run_says(shown):
     verdict = shown["verdict"]
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=0.01)
     assert f"{verdict['exported']:.2f}" in verdict["text"]
+
+
+def test_words_are_those_that_the_page_of_notebooks_shows_and_add_up_to_the_cosine(shown):
+    why, text = shown["why"], (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+    assert f"\n{why!r}\n" in text
+    printed = re.search(r"```\n( sentence .*?)\n```", text, re.S)[1].splitlines()[1:]
+    for line, row in zip(printed, why.words.itertuples(index=False), strict=True):
+        assert [float(value) for value in line.split()[-3:]] == pytest.approx(row[-3:], abs=0.01)
+        assert f" {row.word} " in line
+    for side in "AB":
+        assert why.words.groupby("sentence")[side].sum().to_numpy() == pytest.approx(why.cosine[side], abs=0.01)
+        assert why.pairs[side].to_numpy().sum() == pytest.approx(why.cosine[side], abs=0.01)
+        assert why.pairs[side].loc["not"].sum() == pytest.approx(why.words.set_index("word")[side]["not"], abs=1e-5)
+    with pytest.raises(StrataError, match=r"'nothing' replaces no words. Choose one of \[PAD\]"):
+        explorer.explain(shown["model"], "a", "b", reference="nothing")
 
 
 def test_the_package_has_no_other_names():
