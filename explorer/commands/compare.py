@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from explorer.places import given_path
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
     from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.read.readings import Reading
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.comparing.comparison_report import Findings
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
     from explorer.measuring.scores.measure import Settings
+    from explorer.measuring.sentences.word_tables import ExplainedPairs
 
 
 def add(verbs: Any) -> None:
@@ -57,13 +60,13 @@ def add(verbs: Any) -> None:
 def _compare(options: argparse.Namespace) -> None:
     from explorer.measuring.comparing.comparison_report import as_json, as_text
 
-    findings = _found(options)
+    findings, words = _found(options)
     print(as_json(findings) if options.json else as_text(findings))
     if options.report:
-        _write(findings, options.pooling, options.report)
+        _write(findings, words, options.pooling, options.report)
 
 
-def _found(options: argparse.Namespace) -> Findings:
+def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.data import sources
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.comparing.comparison import Comparison
@@ -71,6 +74,7 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.measuring.comparing.dev_picking import pick
     from explorer.measuring.geometry.layer_geometry import layer_geometry
     from explorer.measuring.scores.measure import measure
+    from explorer.measuring.sentences.word_tables import ExplainedPairs
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
@@ -100,10 +104,29 @@ def _found(options: argparse.Namespace) -> Findings:
 
         about, verdict = verdict_on(found, pairs, comparison, ways, chosen)
         probes = _probes(found, about, verdict, settings, line)
+        words = _words(found, about, probes, settings, line) if options.report else ExplainedPairs()
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict, probes)
+    findings = Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict, probes)
+    return findings, words
+
+
+def _words(
+    found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings, line: Line
+) -> ExplainedPairs:
+    """The words behind the pairs that show what was learned."""
+    from explorer.encoding.load.loading import load
+    from explorer.measuring.sentences.word_store import of_pairs
+    from explorer.progress import finish
+
+    @cache
+    def loaded(model: Found) -> Encoder:
+        return load(model, "float32", settings.device, attention="eager")
+
+    sides = dict(zip("AB", zip(found, (about.one_reading, about.other_reading), strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in probes.pairs]
+    return finish(of_pairs(sides, pairs, loaded, settings.max_length, settings.device), line.tell)
 
 
 def _probes(
@@ -157,10 +180,10 @@ def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple
     return named(titles[0], found[0].folder), named(titles[1], found[1].folder)
 
 
-def _write(findings: Findings, pooling: str, path: Path) -> None:
+def _write(findings: Findings, words: ExplainedPairs, pooling: str, path: Path) -> None:
     from explorer.drawing.reports.report import report
     from explorer.places import write_whole
 
-    page = report(findings, pooling)
+    page = report(findings, pooling, words)
     write_whole(path, lambda file: file.write(page), "Choose another path for the report.")
     say(f"Report written to {path}.")

@@ -1,6 +1,7 @@
 """Test that `compare` reports the differences of two encoders, with the numbers of `score`."""
 
 import json
+from html import unescape
 
 import pytest
 
@@ -118,7 +119,11 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
     code, out, err = said(*words, "--json", "--report", file)
     assert code == 0, err
     numbers = json.loads(out)
-    found = tables(file.read_text(encoding="utf-8"))
+    page = file.read_text(encoding="utf-8")
+    found = tables(page)
+    pairs = numbers["learned"]["pairs"]
+    assert page.count("What each word adds to the cosine, A and B</h3>") == len(pairs) > 0
+    assert all(f"{one['first']} / {one['second']}" in unescape(page) for one in pairs)
     assert found[0] == numbers["cosines_by_grade"]
     assert found[1] == for_people(numbers["geometry"]["layers"])
     assert numbers["geometry"]["layers"][0]["layer & pooling"] == "max of layer 0"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from explorer import in_words
-from explorer.drawing.reports import standalone
+from explorer.drawing.reports import standalone, word_report
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
 from explorer.encoding.read.readings import Reading
@@ -31,15 +31,18 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.meaning_judges import PairChange
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.sentences.word_tables import ExplainedPairs
 
+NO_WORDS = ExplainedPairs()
 MOST = 20  # pairs of a kind
 
 
-def report(findings: Findings, pooling: str = "mean") -> bytes:
-    """The HTML file; `pooling` is that of the line plots."""
+def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO_WORDS) -> bytes:
+    """The HTML file; `pooling` is that of the line plots, `words` are those of the pairs that show what was learned."""
     one, other = findings.found
     body = [
         *_learned(findings),
+        *word_report.section(words),
         *_scores_of_tuned(findings),
         *_headline(findings),
         *_grids(findings),

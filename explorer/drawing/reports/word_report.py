@@ -8,10 +8,12 @@ from explorer import in_words
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.sentences import word_figures
+from explorer.encoding.read.readings import PAD
 from explorer.measuring.comparing.comparison_report import LIBRARIES
 from explorer.measuring.sentences import word_tables
-from explorer.measuring.sentences.word_tables import Explained, Models, Pairs
+from explorer.measuring.sentences.word_tables import Explained, ExplainedPairs, Models, Pairs
 
+TITLE = "Which words did it?"
 BARS = 620  # least pixels of the bars of both sentences
 NAME, CELL = 170, 42  # of the names of a matrix's rows with its scale, and of a cell
 NAMES = {"model_revision": "revision", "model_digest": "digest", "reading": "layer & pooling"}
@@ -22,9 +24,9 @@ def page(explained: Sequence[Explained], reference: str, models: Models) -> byte
     names = " and ".join(str(model["model"]) for model in models.values())
     body = []
     for place, one in enumerate(explained, start=1):
-        body += [heading(f"Pair {place} of {len(explained)}" if len(explained) > 1 else "Which words did it?")]
+        body += [heading(f"Pair {place} of {len(explained)}" if len(explained) > 1 else TITLE)]
         body += [standalone.paragraph(((sentence, False),)) for sentence in one.sentences]
-        body += [*bars(one.pairs), *_matrices(one.pairs), table(word_tables.side_by_side(one.pairs), other=3)]
+        body += [*_bars(one.pairs), *_matrices(one.pairs), table(word_tables.side_by_side(one.pairs), other=3)]
     rows = [
         {
             "": NAMES.get(name, name),
@@ -35,10 +37,22 @@ def page(explained: Sequence[Explained], reference: str, models: Models) -> byte
     versions = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
     body += [heading("How it was measured"), note(word_tables.ABOUT.format(reference)), table(rows)]
     body += [table([{"": "words are replaced by", "value": reference}, {"": "versions", "value": versions}])]
-    return standalone.page(f"Which words did it? {names}", body)
+    return standalone.page(f"{TITLE} {names}", body)
 
 
-def bars(pairs: Pairs) -> Iterator[str]:
+def section(words: ExplainedPairs) -> Iterator[str]:
+    """The bars of several pairs, for another report; a note if a model's words cannot be weighed, or nothing."""
+    if words.why_none:
+        yield note(f"{TITLE} {words.why_none}")
+    if words.pairs:
+        yield heading(TITLE)
+        yield note(word_tables.ABOUT.format(PAD))
+    for one in words.pairs:
+        yield standalone.paragraph(((" / ".join(one.sentences), False),))
+        yield from _bars(one.pairs)
+
+
+def _bars(pairs: Pairs) -> Iterator[str]:
     """The sentence of a pair's strongest word, or change, and the bars of every word."""
     if told := word_tables.told(pairs):
         yield standalone.paragraph(((told, True),))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ import numpy as np
 
 from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import PAD, Reading
-from explorer.errors import NotWritable
+from explorer.errors import ModelError, NotWritable
 from explorer.measuring.sentences.word_pair import WordPair, word_pair
+from explorer.measuring.sentences.word_tables import Explained, ExplainedPairs
 from explorer.places import cache_folder, examples_folder, write_whole
 from explorer.progress import Progress, Work
 
@@ -62,6 +64,27 @@ def measured(
     except NotWritable as error:  # return the pair even if it cannot be stored
         logger.warning("The words were not stored. %s", error)
     return pair
+
+
+def of_pairs(
+    sides: Mapping[str, tuple[Found, Reading]],
+    pairs: Sequence[tuple[str, str]],
+    load: Callable[[Found], Encoder],
+    max_length: int | None = None,
+    device: str = "auto",
+) -> Work[ExplainedPairs]:
+    """The words of every pair under every side, or why there are none: a refused model does not end the work."""
+    done = []
+    try:
+        for pair in pairs:
+            found = {}
+            for side, (model, reading) in sides.items():
+                work = measured(model, pair, reading, partial(load, model), PAD, max_length, device)
+                found[side] = yield from work
+            done.append(Explained(pair, found))
+    except ModelError as error:
+        return ExplainedPairs(why_none=str(error))
+    return ExplainedPairs(tuple(done))
 
 
 def kept(name: str) -> WordPair | None:

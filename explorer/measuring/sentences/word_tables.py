@@ -36,6 +36,14 @@ class Explained:
     pairs: Pairs
 
 
+@dataclass(frozen=True, eq=False)
+class ExplainedPairs:
+    """The words behind several cosines; none, and why, if a model's words cannot be weighed."""
+
+    pairs: tuple[Explained, ...] = ()
+    why_none: str = ""
+
+
 def told(pairs: Pairs) -> str:
     """One sentence: the word behind the change from A to B, or the one that adds most."""
     sides = list(pairs.values())

@@ -46,7 +46,7 @@ def show(
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")
     else:
-        report_button.offer(findings, compared.sides, pooling, compared.choices[0].settings)
+        report_button.offer(findings, compared, pooling)
 
 
 def _table(rows: Rows, stem: str) -> None:

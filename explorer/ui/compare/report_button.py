@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import streamlit as st
 
+from explorer.data.kinds import digest_of
 from explorer.drawing.reports.report import report
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences.word_store import of_pairs
+from explorer.measuring.sentences.word_tables import ExplainedPairs
+from explorer.ui.access import cached, remembered
 from explorer.ui.compare import geometry_view
-from explorer.ui.compare.geometry_view import Sides
+from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
 
 _ASKED = "report asked for"
 FILE = "Report (HTML)"
 
 
-def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) -> None:
-    """A button that makes the report; once the geometry is computed, a button that downloads it."""
+def offer(findings: Findings, compared: Compared, pooling: str) -> None:
+    """A button that makes the report; once geometry and words are computed, a button that downloads it."""
+    sides, settings = compared.sides, compared.choices[0].settings
+    readings = compared.about.one_reading, compared.about.other_reading
+    weighed = dict(zip("AB", zip(findings.found, readings, strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in findings.probes.pairs]
+    models = [(found.digest, reading.title) for found, reading in weighed.values()]
+    key = f"words of the report {models} {digest_of(chain(*pairs))} {settings.max_length}"
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
-    there = geometry_view.is_there(sides, pooling, settings)
+    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or remembered.known(key) is not None)
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
             key="create report",
             icon=":material/description:",
             on_click=lambda: st.session_state.update({_ASKED: what}),
-            help="Encodes the sentences with A and B to compute the geometry; then the report can be downloaded.",
+            help="Encodes the sentences with A and B to compute the geometry, and weighs the words of the pairs that "
+            "show what was learned; then the report can be downloaded.",
         )
         return
     geometry = geometry_view.found(sides, pooling, settings)
     if geometry is None:
         return
-    whole = replace(findings, geometry=geometry)
+    words: ExplainedPairs | None = remembered.made(
+        key,
+        "Weighing the words of the report's pairs",
+        lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),
+    )
+    if words is None:
+        return
+    whole, explained = replace(findings, geometry=geometry), words
     st.download_button(
         FILE,
-        lambda: report(whole, pooling),
+        lambda: report(whole, pooling, explained),
         f"{downloads.file_name(f'{sides[0].found.name} {sides[1].found.name} {sides[0].pairs.name}')}.html",
         "text/html",
         icon=":material/description:",

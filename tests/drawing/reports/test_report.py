@@ -16,6 +16,7 @@ from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.comparing.rank_errors import KINDS
 from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from explorer.measuring.scores.score_tables import for_people
+from explorer.measuring.sentences.word_tables import ExplainedPairs
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 
@@ -67,6 +68,13 @@ def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_th
         learned_text.NOT_HELD_OUT
         in report(replace(made_up.findings(), probes=ProbeChanges(why_none=learned_text.NOT_HELD_OUT))).decode()
     )
+
+
+def test_a_model_whose_words_cannot_be_weighed_leaves_a_note(findings, page):
+    assert "Which words did it?" not in page
+    told = report(findings, words=ExplainedPairs(why_none="<i>t5</i> cannot be weighed.")).decode()
+    assert "Which words did it? &lt;i&gt;t5&lt;/i&gt; cannot be weighed." in told
+    assert tables(told) == tables(page)
 
 
 @pytest.mark.parametrize("words", ["cls of the last layer", "cls of the last layer → Dense 32 (tanh)"])

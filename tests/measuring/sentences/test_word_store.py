@@ -6,7 +6,8 @@ import pytest
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.readings import MASK, OWN
+from explorer.encoding.read.readings import MASK, OWN, parse
+from explorer.errors import UnsupportedModel
 from explorer.measuring.sentences import word_store
 from explorer.measuring.sentences.word_pair import word_pair
 from explorer.progress import finish
@@ -58,6 +59,23 @@ def test_another_pair_and_another_setting_are_computed(model, sentences, setting
     finish(word_store.measured(found, PAIR, OWN, lambda: encoder))
     with pytest.raises(AssertionError, match="loaded again"):
         finish(word_store.measured(found, sentences, OWN, never, **settings))
+
+
+def test_pairs_are_explained_under_both_sides_and_a_refused_model_is_a_reason(model):
+    found, encoder = model
+    sides = {"A": (found, OWN), "B": (found, parse("max of layer 1", 2))}
+    given = [PAIR, ("a cat", "a dog")]
+    told = finish(word_store.of_pairs(sides, given, lambda _: encoder))
+    assert [one.sentences for one in told.pairs] == given
+    for side, (_, reading) in sides.items():
+        assert told.pairs[1].pairs[side].cosine == finish(word_pair(encoder, *given[1], reading)).cosine
+
+    def refuse(_):
+        raise UnsupportedModel("It cannot be weighed.")
+
+    assert finish(word_store.of_pairs(sides, given, refuse)).pairs, "they are stored"
+    refused = finish(word_store.of_pairs(sides, [*given, ("a", "b")], refuse))
+    assert (refused.pairs, refused.why_none) == ((), "It cannot be weighed.")
 
 
 def test_a_broken_file_is_computed_again_and_not_shown(model, own_cache):
