@@ -46,7 +46,6 @@ from explorer.training.record.runs import Run
 
 NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
 RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
-NEGATION = "A man is not playing a guitar.", "A man is playing a guitar."  # the pair that docs show
 EVERY = 3  # one in so many sentences of the probe ships with its vectors, to save space
 
 
@@ -90,10 +89,10 @@ def make(folder: Path) -> Path:
 
 
 def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
-    """The sentences whose words ship: the pairs that Compare shows first of the demonstration, and one of the docs."""
+    """The sentences whose words ship: the pairs that Compare shows first of the demonstration, and that of Start."""
     verdict = Run(folder / NAME).status().verdict
     shown = verdict.pairs if verdict else ()
-    return (*((one.first, one.second) for one in shown), NEGATION)
+    return (*((one.first, one.second) for one in shown), sample.NEGATION)
 
 
 def ship_words(folder: Path) -> None:
