@@ -3,10 +3,10 @@
 import streamlit as st
 
 from explorer.data.vectors.opening import is_vectors
-from explorer.measuring.neighbours.query_results import Findings, place_of, scored, search
-from explorer.measuring.neighbours.search_tables import told_share
+from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
+from explorer.ui.microscope import word_dialog
 from explorer.ui.search import (
     corpus_form,
     judged_queries,
@@ -17,14 +17,7 @@ from explorer.ui.search import (
     side_index,
     vector_results,
 )
-
-
-def summary(findings: Findings, count: int) -> None:
-    """What B kept of what A found."""
-    changed = len(findings.one) - findings.kept
-    st.markdown(f"**{findings.kept} kept**, {changed} lost, {changed} gained · Jaccard {told_share(findings.jaccard)}")
-    st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
-
+from explorer.ui.widgets import opened_words
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
@@ -59,6 +52,7 @@ if len(reading) > 1:
         two = side_index.read(reading[1], searched, query)
 if one is None:
     st.stop()
+word_dialog.show(opened_words.SEARCH, reading)
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
     if relevant:
@@ -74,7 +68,7 @@ with columns[1]:
         judged_queries.tell(scored(two.side, relevant))
     result_list.found(findings.other, searched.texts, "B", "A", query, relevant)
 with told:
-    summary(findings, len(searched) - itself)
+    result_list.summary(findings, len(searched) - itself)
 if corpus.task:
     query_changes.show(reading, corpus.task, searched.texts)
 neighbour_changes.show(one, two, searched.texts, k)

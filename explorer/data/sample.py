@@ -22,6 +22,8 @@ TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
 SEARCH = "Sample search"
 MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as names of text to train on
 
+NEGATION = "A man is not playing a guitar.", "A man is playing a guitar."  # Start opens their words
+
 
 @cache
 def pairs() -> GradedPairs:

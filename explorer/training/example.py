@@ -2,7 +2,8 @@
 
 `python -m explorer.training.example` rewrites them, and `make example` calls that. Before the best checkpoint is
 evaluated, its change is cut to a LoRA adapter, so that every number of a run is of what ships. Scores of the base and
-of the tuned models ship too, under the keys that pages use: the first click need not wait for them.
+of the tuned models ship too, and the words behind the cosines of a few pairs, under the keys that pages use: the first
+click need not wait for them.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ from explorer.encoding.export.adapter import Factors
 from explorer.encoding.load import loading
 from explorer.encoding.locate import bundled, model_names
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.readings import OWN
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences import word_store
+from explorer.measuring.sentences.word_pair import word_pair
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
@@ -79,7 +84,25 @@ def make(folder: Path) -> Path:
     _ship_scores(model_names.find(recipe().model), (sample.pairs(), sample.test()), folder)
     for name, dev in ((NAME, sample.dev()), (POOLER, sample.pairs())):
         _ship_scores(model_names.of_folder(name, folder / name / MODEL), (dev, sample.test()), folder)
+    ship_words(folder)
     return folder
+
+
+def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
+    """The sentences whose words ship: the pairs that Compare shows first of the demonstration, and that of Start."""
+    verdict = Run(folder / NAME).status().verdict
+    shown = verdict.pairs if verdict else ()
+    return (*((one.first, one.second) for one in shown), sample.NEGATION)
+
+
+def ship_words(folder: Path) -> None:
+    """Write the words behind the cosines of these pairs, of the base and of the run that is in the folder."""
+    shutil.rmtree(folder / word_store.WORDS, ignore_errors=True)
+    for found in (model_names.find(recipe().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
+        encoder = loading.load(found, "float32", "cpu", EAGER)
+        for pair in word_pairs(folder):
+            words = finish(word_pair(encoder, *pair, OWN), _tell)
+            word_store.keep(word_store.key(found.digest, pair, OWN.title), words, folder / word_store.WORDS)
 
 
 def _trained(run: Run) -> tuple[Run, _LowRank]:

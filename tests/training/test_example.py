@@ -16,6 +16,7 @@ from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import loading
 from explorer.encoding.locate import bundled, model_names
 from explorer.encoding.locate.adapters import CONFIG
+from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
 from explorer.errors import BadChoice
@@ -23,14 +24,16 @@ from explorer.measuring.attention import pooler_weights
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences import word_store
 from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.sentences.word_pair import word_pair
 from explorer.metric_lines import Evaluation
 from explorer.places import examples_folder
 from explorer.progress import finish
 from explorer.training import saved_model
 from explorer.training.demonstration import of_a_pooler, recipe
-from explorer.training.example import NAME, POOLER
+from explorer.training.example import NAME, POOLER, word_pairs
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
@@ -166,3 +169,22 @@ def test_nothing_of_the_machine_that_made_it_ships(run):
     told = json.loads((run.folder / run_folder.STATUS).read_text())
     assert (told["host"], told["pid"]) == ("", 0)
     assert "estimate" not in told["facts"]
+
+
+def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_computing():
+    sides = model_names.find(recipe().model), model_names.find(f"run:{NAME}")
+    pairs = word_pairs(examples_folder())
+    assert {(one.first, one.second) for one in tuning(sides, sample.test().digest).probes.pairs} < set(pairs)
+    found = {(side.name, pair): word_store.kept(words_key(side, pair)) for side in sides for pair in pairs}
+    assert len(found) == 8
+    assert None not in found.values()
+    for side, pair in ((sides[0], pairs[-1]), (sides[1], pairs[0])):
+        encoder = loading.load(side, "float32", "cpu", EAGER)
+        now, ships = finish(word_pair(encoder, *pair, OWN)), found[side.name, pair]
+        assert ships.words == now.words
+        assert ships.matrix == pytest.approx(now.matrix, abs=1e-4)
+        assert ships.cosine == pytest.approx(now.cosine, abs=1e-4)
+
+
+def words_key(found, pair):
+    return word_store.key(found.digest, pair, OWN.title)

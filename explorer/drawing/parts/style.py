@@ -69,12 +69,26 @@ def text_colours(
     values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]] = GRID_SCALE
 ) -> list[str]:
     """Black or white for each value, whichever has more contrast with its colour on a scale."""
+    return ["#000000" if _luminance(rgb) > EVEN else "#ffffff" for rgb in _sampled(values, low, high, scale)]
+
+
+def scale_colours(
+    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]] = GRID_SCALE
+) -> list[str]:
+    """The colour of each value on a scale: `#dddddd`."""
+    return ["#" + "".join(f"{round(255 * part):02x}" for part in rgb) for rgb in _sampled(values, low, high, scale)]
+
+
+def _sampled(
+    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]]
+) -> list[tuple[float, float, float]]:
+    """The colour of each value on a scale, with parts from 0 to 1."""
     from plotly.colors import sample_colorscale
 
     shares = np.clip(np.nan_to_num((values.ravel() - low) / max(high - low, 1e-9)), 0, 1)
     listed = scale if isinstance(scale, str) else [list(stop) for stop in scale]  # of tuples it makes nothing
-    backgrounds = sample_colorscale(listed, shares.tolist(), colortype="tuple")
-    return ["#000000" if _luminance(rgb) > EVEN else "#ffffff" for rgb in backgrounds]
+    found: list[tuple[float, float, float]] = sample_colorscale(listed, shares.tolist(), colortype="tuple")
+    return found
 
 
 # the luminance on which black and white text have the same contrast (WCAG 2.2: (L + .05) / (.05) = 1.05 / (L + .05))

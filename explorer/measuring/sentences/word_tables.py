@@ -81,10 +81,11 @@ def missed_told(pairs: Pairs) -> list[str]:
 
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
-    return change.word, _signed(change.gap), _signed(change.before), _signed(change.after)
+    return change.word, signed(change.gap), signed(change.before), signed(change.after)
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """With its sign, and a minus sign that is not a hyphen."""
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
@@ -97,7 +98,7 @@ def _most(pair: WordPair) -> str:
     if not every:
         return ""
     value, word = max(every)
-    return MOST.format(word, pair.cosine, _signed(value))
+    return MOST.format(word, pair.cosine, signed(value))
 
 
 def word_rows(pairs: Pairs) -> Rows:

@@ -18,6 +18,7 @@ _LOOK = """<style>
 .st-key-one-screen [data-testid="stColumn"] [data-testid="stColumn"] * > [data-testid="stVerticalBlock"] {
   padding: 0.3rem 0.6rem;
 }
+.st-key-one-screen [data-testid="stBaseButton-tertiary"] { min-height: 0; padding: 0; }
 </style>"""
 
 

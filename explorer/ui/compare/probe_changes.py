@@ -24,16 +24,16 @@ def found(compared: Compared) -> ProbeChanges | None:
     known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
     if known is not None:
         return known
-    readers = _readers(compared)
+    sides = readers(compared)
     packs = probes.packs()
     texts = sentences_of(packs)
     try:
-        by_key = {key: reader.vectors(texts) for key, reader in {r.key: r for r in readers}.items()}
+        by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}
     except StrataError as error:
         return ProbeChanges(why_none=str(error))
-    made = [vectors for reader in readers if (vectors := by_key[reader.key]) is not None]
-    if len(made) < len(readers):
-        return None if any(reader.is_coming(texts) for reader in readers) else ProbeChanges(why_none=NOT_ENCODED)
+    made = [vectors for reader in sides if (vectors := by_key[reader.key]) is not None]
+    if len(made) < len(sides):
+        return None if any(reader.is_coming(texts) for reader in sides) else ProbeChanges(why_none=NOT_ENCODED)
     return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 
@@ -49,7 +49,7 @@ def show(compared: Compared, changes: ProbeChanges | None, *, drawn: bool = Fals
     if not drawn:
         bars(compared, changes)
     st.caption(
-        " · ".join(reader.title for reader in _readers(compared))
+        " · ".join(reader.title for reader in readers(compared))
         + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
         "higher cosine. Higher is better; a coin would get 50 %. The Sentences page shows every pair of these probe "
         "packs."
@@ -76,9 +76,10 @@ def bars(compared: Compared, changes: ProbeChanges, height: int | None = None) -
     )
 
 
-def _readers(compared: Compared) -> list[Reader]:
+def readers(compared: Compared) -> tuple[Reader, ...]:
+    """The two sides, under the layers & poolings that the verdict compares."""
     readings = compared.about.one_reading, compared.about.other_reading
-    return [
+    return tuple(
         Reader(name, shown.found, reading, choice.settings)
         for name, shown, reading, choice in zip("AB", compared.sides, readings, compared.choices, strict=True)
-    ]
+    )

@@ -12,9 +12,10 @@ from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
 from explorer.ui import messages
-from explorer.ui.compare import score_cards
+from explorer.ui.compare import probe_changes, score_cards
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import learned_view, score_options, verdict_banner
+from explorer.ui.microscope import word_dialog
+from explorer.ui.widgets import learned_view, opened_words, score_options, verdict_banner
 
 _CARDS = {
     BASE: "The base as people use it: under the layer & pooling that it declares.",
@@ -40,9 +41,11 @@ def where(compared: Compared) -> None:
 def pairs(compared: Compared, changes: ProbeChanges) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
-        learned_view.pairs(changes.pairs, "base → tuned" if compared.verdict.tuning else "A → B")
+        sides = "base → tuned" if compared.verdict.tuning else "A → B"
+        learned_view.pairs(changes.pairs, sides, opened_words.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
+    word_dialog.show(opened_words.COMPARE, probe_changes.readers(compared))
 
 
 def cards(compared: Compared) -> None:

@@ -12,15 +12,24 @@ from explorer.measuring.sentences.word_pair import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader
+from explorer.ui.microscope import coloured_words
 from explorer.ui.widgets import downloads, picture_format, segments
 
 TITLE = "Which words did it?"
 
 
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
-    """The sentence, the bars, the matrix and the files, once both sides are computed."""
+    """The heading, the choice of a reference, and what it gives."""
     st.markdown(f"**{TITLE}**")
     reference: str = segments.chosen("Words are compared with", REFERENCES, default=PAD, key="word_reference")
+    answer(sides, first, second, reference)
+
+
+def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = PAD, where: str = "") -> None:
+    """The sentence, the coloured words, the bars, the matrix and the files, once both sides are computed.
+
+    `where` is part of the keys: a page may show this twice.
+    """
     made = {side.name: _made(side, first, second, reference) for side in sides}
     pairs: dict[str, WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
@@ -28,10 +37,11 @@ def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
     told = word_tables.told(pairs)
     if told:
         st.markdown(messages.plain(told))
+    coloured_words.show(sides, pairs, (first, second), where)
     for group in word_figures.alike(pairs):
         picture_format.draw(
             word_figures.word_bars(group),
-            key=f"words {' '.join(group)}",
+            key=f"words {where} {' '.join(group)}",
             config=picture_format.config("words"),
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
@@ -42,18 +52,19 @@ def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
         st.warning(line, icon=":material/join_inner:")
     if word_figures.are_folded(pairs):
         st.caption(word_figures.FOLDED)
-    _matrices(pairs)
+    _matrices(pairs, where)
     with st.container(horizontal=True):
-        stem = f"words {digest_of((first, second))[:8]}"
+        stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
         downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
         downloads.rows(word_tables.matrix_rows(pairs), f"{stem} pairs", "Pairs of words (CSV)")
         if len(pairs) > 1 and (found := changes(*pairs.values())):
             downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
 
 
-def _matrices(pairs: dict[str, WordPair]) -> None:
+def _matrices(pairs: dict[str, WordPair], where: str) -> None:
     """Pairs of words, A and B next to each other with one colour scale."""
-    folded = st.expander("Pairs of words", icon=":material/grid_on:", key="open word pairs", on_change="rerun")
+    key = f"open word pairs {where}".rstrip()
+    folded = st.expander("Pairs of words", icon=":material/grid_on:", key=key, on_change="rerun")
     if not folded.open:
         return
     with folded:
@@ -63,7 +74,7 @@ def _matrices(pairs: dict[str, WordPair]) -> None:
                 st.markdown(f"**{name}**, cosine {pair.cosine:.3f}")
                 picture_format.draw(
                     word_figures.word_matrix(pair, most),
-                    key=f"word pairs {name}",
+                    key=f"word pairs {where} {name}",
                     config=picture_format.config("word-pairs"),
                     alt=f"{name}: what each word of the first sentence and each of the second add together.",
                 )

@@ -6,11 +6,11 @@ from collections.abc import Container, Sequence
 
 import streamlit as st
 
-from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Result
-from explorer.measuring.neighbours.search_tables import found_rows, told_mark
+from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Findings, Result
+from explorer.measuring.neighbours.search_tables import found_rows, told_mark, told_share
 from explorer.ui.messages import shortened
 from explorer.ui.search import query_form
-from explorer.ui.widgets import downloads
+from explorer.ui.widgets import downloads, opened_words
 
 # characters shown of a sentence; the file contains all
 MOST = 400
@@ -42,12 +42,19 @@ def found(
             mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""
             answers = RELEVANT if result.place in relevant else ""
             note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
-            item(f"{side} {result.place}", result.rank, sentences[result.place], note)
+            item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
     downloads.rows(found_rows(results, sentences, other), f"{side} {shortened(query, 40)}", f"{side} (CSV)")
 
 
-def item(key: str, rank: int, sentence: str, note: str) -> None:
-    """A sentence, with a note in markdown below it."""
+def summary(findings: Findings, count: int) -> None:
+    """What B kept of what A found."""
+    changed = len(findings.one) - findings.kept
+    st.markdown(f"**{findings.kept} kept**, {changed} lost, {changed} gained · Jaccard {told_share(findings.jaccard)}")
+    st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
+
+
+def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None:
+    """A sentence, with a note in markdown below it, and a button for what it has in common with a query."""
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         st.button(
             str(rank),
@@ -62,3 +69,5 @@ def item(key: str, rank: int, sentence: str, note: str) -> None:
         with st.container(gap=None, width="stretch"):
             st.text(shortened(sentence, MOST))
             st.markdown(note)
+        if query:
+            opened_words.button(opened_words.SEARCH, f"of {key}", query, sentence, "Why?")

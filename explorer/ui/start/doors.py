@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer import run_folder
+from explorer.data import sample
 from explorer.data.graded import sets, user_sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
@@ -18,7 +19,7 @@ from explorer.ui.access import cached, cached_text
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import shortcuts, sidebar
 from explorer.ui.runs import run_in_address, train_form_keys
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.widgets import opened_words, refused_clicks
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
@@ -52,7 +53,7 @@ def show(choice: Choice) -> None:
 def _see_what_changed() -> None:
     tuned = _example() or next(iter(run_folder.models()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
-    st.markdown("A tuned model compared with its base: better or worse, by how much, and on which sentences.")
+    st.markdown("A tuned model compared with its base: better or worse, on which sentences, and which words did it.")
     _rail(
         Step("Base model", True),
         Step("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
@@ -61,7 +62,9 @@ def _see_what_changed() -> None:
     if tuned is None:
         _button("Fine-tune with the defaults", TRAIN, "door train defaults", run_in_address.leave, primary=True)
     else:
-        _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
+        with st.container(horizontal=True):
+            _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
+            _button("Which words did it?", COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
 def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
@@ -119,8 +122,15 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
     st.button(label, key=key, on_click=leave, type="primary" if primary else "secondary")
 
 
-def _compare(tuned: str) -> None:
-    refused_clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0])))
+def _compare(tuned: str, *pair: str) -> None:
+    """Choose a tuned model and its base, and open the words of a pair if one is given."""
+
+    def choose() -> None:
+        shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
+        if pair:
+            opened_words.show(opened_words.COMPARE, *pair)
+
+    refused_clicks.attempt(choose)
 
 
 def _ask_for_file() -> None:

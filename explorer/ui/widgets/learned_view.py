@@ -11,7 +11,7 @@ from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.comparing.learned_text import HOW_CHOSEN, Marked, rendered
 from explorer.measuring.scores.meaning_judges import PairChange
 from explorer.ui import messages
-from explorer.ui.widgets import verdict_banner
+from explorer.ui.widgets import opened_words, verdict_banner
 
 
 def line(found: Learned) -> bool:
@@ -25,17 +25,20 @@ def line(found: Learned) -> bool:
     return True
 
 
-def pairs(found: Sequence[PairChange], sides: str = "base → tuned") -> None:
-    """The pairs side by side, with the cosine of each under both models."""
+def pairs(found: Sequence[PairChange], sides: str = "base → tuned", page: str = "") -> None:
+    """The pairs side by side, with the cosine of each under both models, and a button for their words on a `page`."""
     if not found:
         return
     st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
-    for column, pair in zip(st.columns(len(found), gap="small"), found, strict=True):
+    for number, (column, pair) in enumerate(zip(st.columns(len(found), gap="small"), found, strict=True), start=1):
         with column.container(border=True, gap="xsmall"):
             first, second = learned_text.differing(pair.first, pair.second)
             st.caption(messages.plain(learned_text.what_is_right(pair.pack)))
             st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
-            st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**")
+            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+                st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
+                if page:
+                    opened_words.button(page, f"of pair {number}", pair.first, pair.second)
 
 
 def _markdown(pieces: Marked) -> str:

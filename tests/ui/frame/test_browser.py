@@ -1,6 +1,7 @@
 """The app as its visitor meets it: a real server, a real browser. Skipped, with the reason, where there is none."""
 
 from contextlib import suppress
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlparse
 from urllib.request import urlopen
@@ -16,6 +17,8 @@ from tests.live import keyed, parameters, settle
 from tests.visits import lead
 
 pytestmark = live.IN_A_BROWSER
+
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
 def open_layers(page, address, query=""):
@@ -230,6 +233,27 @@ def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen
     assert urlparse(page.url).path == "/layers"
     assert page.title() == "Layers · Strata"
     assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
+
+
+def test_start_opens_the_words_behind_a_change_and_compare_those_of_its_pairs(page, address):
+    page.goto(address)
+    keyed(page, "door words").click()
+    over = page.get_by_role("dialog")
+    over.get_by_text("“not” accounts for −0.48 (−0.04 → −0.52)").wait_for()
+    live.settle(page)
+    negation = over.locator(".stMarkdownColoredBackground", has_text="not")
+    assert negation.all_text_contents() == ["not −0.04", "not −0.52"]
+    negation.last.hover()
+    page.wait_for_function(
+        "() => getComputedStyle(document.querySelector('.stMarkdownColoredBackground:hover > span')).opacity === '1'"
+    )
+    assert page.evaluate(f"({CONTRAST})().filter(one => one.ratio < one.least)") == []
+    page.keyboard.press("Escape")
+    over.wait_for(state="hidden")
+    settle(page)
+    page.get_by_role("button", name="Which words?").nth(1).click()
+    over.get_by_text("“not” accounts for −0.20 (+0.07 → −0.13)").wait_for()
+    settle(page)
 
 
 def own_file(folder, rows):

@@ -73,6 +73,19 @@ def test_without_b_the_page_shows_what_a_finds(app):
     assert not app.subheader
 
 
+def test_a_result_opens_the_words_that_it_shares_with_the_query_under_both(app, place):
+    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
+    searched(app)
+    sentence = shown(app, "B")[2]
+    key = [button for button in buttons(app) if button.startswith("words of B ")][2]
+    app.button(key=key).click()
+    searched(app)
+    coloured = [one for one in words(app.markdown) if one.startswith(":gray-background[")]
+    texts = [re.sub(r":gray-background\[(.*?):small\[ .\d\.\d\d\]\]", r"\1", one) for one in coloured]
+    assert texts == ["a red ball", sentence] * 2
+    assert any(one.startswith(("Under B the cosine is", "The cosine is")) for one in words(app.markdown))
+
+
 def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
     app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
     app.query_params["k"] = "5"

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from tests.tiny_models import save_tiny
 from tests.visits import cards, measured, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
+
+WORD = re.compile(r":gray-background\[(.*?):small\[ [+−]\d\.\d\d\]\]")  # as it is shown, and its number
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +119,27 @@ def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app)
     assert not app.exception
     assert sentence_box.LEFT_OUT.format(200, 3) in words(app.warning)
     assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "]]:red[x] <b>q</b> **w** `c` $x^2$ # 1. [a](http://b.example) :small[] & &amp; :material/home: me@x.example",
+        "guitar",
+        "man dog " * 200,
+        "🎸 🎸 🙂!",
+        "הילד לא אוכל תפוח. الولد لا يأكل",
+    ],
+)
+def test_any_words_are_coloured_in_their_places_with_their_numbers(app, text):
+    typed(app, f"{text}\na man plays a guitar")
+    assert not app.exception
+    assert not app.error
+    first, second = (one for one in words(app.markdown) if one.startswith(":gray-background["))
+    assert WORD.sub(r"\1", first) == " ".join(text.split())
+    assert WORD.sub(r"\1", second) == "a man plays a guitar"
+    (style,) = (one.proto.body for one in app.get("html") if ".st-key-coloured" in one.proto.body)
+    assert style.count("background-color: #") == len(WORD.findall(first)) + len(WORD.findall(second))
 
 
 def test_long_sentences_are_cut_in_the_open(app):
