@@ -7,7 +7,7 @@ The part of a word is what the change of its own embedding adds on the way, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +19,17 @@ from torch.nn import functional
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import pooled
 from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Reading
+from explorer.encoding.read.words.path import Path, Vectors, paths
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.progress import Progress, Work
+from explorer.progress import Progress, Work, finish
 
-POINTS = (16, 20, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
 CLOSE = 0.005  # how far the parts may miss the vector, whose length is 1
-LOOKS = 16  # equal pieces of the path, to find where the vector changes fastest
-MOSTLY, LOOKS_CLOSER = 0.5, 5  # a piece with this share of the change is cut into pieces in turn, so many times
 SAME = 1e-4  # how far a vector from embeddings may be from that of the tokens
 AT_ONCE = 2**20  # numbers of the embeddings in all directions at the points of a batch: more is not faster
+AT_ONCE_BACK = 2**17  # the same for a gradient, which keeps the states of every layer
+CLOSE_TOWARD = 0.001  # how far a sum of products with one vector may miss: unlike a vector, it can be close by chance
 
 Floats = NDArray[np.float64]
-Vectors = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +53,71 @@ def word_parts(
 ) -> Work[WordParts]:
     """The parts of a sentence under a layer & pooling, with as many points as they need to add up."""
     yield Progress("encoding words", 0, 0)
-    words = words_of(encoder, sentence, max_length)
-    table = encoder.model.get_input_embeddings()
-    with torch.no_grad():
-        ids = torch.tensor([words.ids], device=encoder.device)
-        end = table(ids)[0]
-        start = torch.where(words.mask.to(end.device)[:, None], replacement(encoder, reference), end)
-        vectors = _vectors(encoder, reading)
-        first, last = vectors(torch.stack([start, end])).double()
-        _check(encoder, _pooled(encoder, reading, every_layer(encoder.model, input_ids=ids))[0].double(), last)
-    if not words.texts:
-        nothing = np.zeros((0, len(last)))
-        return WordParts((), nothing, first.cpu().numpy(), last.cpu().numpy(), 0)
-    path = _path(encoder, vectors, start, end, last - first)
-    parts = yield from _parts(encoder, vectors, path, (end - start) * words.tokens.to(end)[:, :, None])
-    return WordParts(words.texts, parts, first.cpu().numpy(), last.cpu().numpy(), len(path.weights))
+    ends = _ends(encoder, words_of(encoder, sentence, max_length), reading, reference)
+    first, last = (vector.cpu().numpy() for vector in (ends.first, ends.last))
+    if not ends.words.texts:
+        return WordParts((), np.zeros((0, len(last))), first, last, 0)
+    path = _path(encoder, ends.vectors, ends.start, ends.end, ends.last - ends.first)
+    parts = yield from _parts(encoder, ends.vectors, path, ends.directions)
+    return WordParts(ends.words.texts, parts, first, last, len(path.weights))
+
+
+Choose = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Sequence[bool], Sequence[bool]]]
+
+
+def chosen_sum(
+    encoder: Encoder,
+    pair: tuple[str, str],
+    reading: Reading,
+    choose: Choose,
+    reference: str = PAD,
+    max_length: int | None = None,
+) -> tuple[float, float]:
+    """What the chosen words of two sentences add to their cosine, each pair of words counted once; and the cosine.
+
+    These are the sums of rows and columns of the matrix words × words without the matrix: of the first sentence only
+    the part of all its chosen words together is needed, and of the second what its words add toward the rest, which
+    takes one gradient and not a derivative for each word.
+    """
+    one, other = (_ends(encoder, words_of(encoder, text, max_length), reading, reference) for text in pair)
+    marks = [torch.tensor(mark, dtype=torch.bool) for mark in choose(one.words.texts, other.words.texts)]
+    found, left = 0.0, one.last
+    if marks[0].any():
+        path, _ = _toward(encoder, one, other.last)
+        part = finish(_parts(encoder, one.vectors, path, one.directions[marks[0]].sum(dim=0, keepdim=True)))[0]
+        own = torch.from_numpy(part).to(one.last)
+        found, left = float(own @ other.last), left - own
+    if marks[1].any():
+        found += float(_toward(encoder, other, left)[1][marks[1]].sum())
+    return found, float(one.last @ other.last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ends:
+    """Both ends of the path of a sentence: embeddings (token, width) and unit vectors, of the reference and its own."""
+
+    words: Words
+    vectors: Vectors
+    start: Tensor
+    end: Tensor
+    first: Tensor
+    last: Tensor
+
+    @property
+    def directions(self) -> Tensor:
+        """The change of the embeddings of each word (word, token, width)."""
+        return (self.end - self.start) * self.words.tokens.to(self.end)[:, :, None]
+
+
+@torch.no_grad()
+def _ends(encoder: Encoder, words: Words, reading: Reading, reference: str) -> _Ends:
+    ids = torch.tensor([words.ids], device=encoder.device)
+    end = encoder.model.get_input_embeddings()(ids)[0]
+    start = torch.where(words.mask.to(end.device)[:, None], replacement(encoder, reference), end)
+    vectors = _vectors(encoder, reading)
+    first, last = vectors(torch.stack([start, end])).double()
+    _check(encoder, _pooled(encoder, reading, every_layer(encoder.model, input_ids=ids))[0].double(), last)
+    return _Ends(words, vectors, start, end, first, last)
 
 
 def _vectors(encoder: Encoder, reading: Reading) -> Vectors:
@@ -89,61 +138,46 @@ def _check(encoder: Encoder, from_tokens: Tensor, from_embeddings: Tensor) -> No
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Path:
-    """Embeddings (point, token, width) between reference and sentence, and the weight of each in the integral."""
-
-    points: Tensor
-    weights: Tensor
-
-
-def _path(encoder: Encoder, vectors: Vectors, start: Tensor, end: Tensor, change: Tensor) -> _Path:
+def _path(encoder: Encoder, vectors: Vectors, start: Tensor, end: Tensor, change: Tensor) -> Path:
     """The fewest points whose parts add up to the change of the vector.
 
     The derivative in the direction of all words together costs as much as that of one word, and its error is the sum of
     theirs.
     """
-    centre, width = _fastest(vectors, start, end)
-    for count in POINTS:
-        places, weights = (torch.tensor(values, device=end.device) for values in _quadrature(count, centre, width))
-        path = _Path(start + places.to(end)[:, None, None] * (end - start), weights)
+    for path in paths(vectors, start, end):
         whole = _slopes(encoder, vectors, path.points, (end - start)[None])[0]
-        if (change - torch.einsum("pd,p->d", whole.double(), weights)).norm() <= CLOSE:
+        if (change - torch.einsum("pd,p->d", whole.double(), path.weights)).norm() <= CLOSE:
             break
     return path
 
 
-@torch.no_grad()
-def _fastest(vectors: Vectors, start: Tensor, end: Tensor) -> tuple[float, float]:
-    """Where on the path, from 0 to 1, the vector changes fastest, and how wide that place is.
-
-    A layer normalisation makes a vector turn within a part of the path, around the point at which the words outweigh
-    what replaced them; from a reference of zeros that part is tiny.
-    """
-    low, size = 0.0, 1.0
-    for _ in range(LOOKS_CLOSER):
-        places = torch.linspace(low, low + size, LOOKS + 1, device=end.device)
-        turns = vectors(start + places[:, None, None] * (end - start)).diff(dim=0).norm(dim=1)
-        fastest, share = int(turns.argmax()), float(turns.max() / turns.sum().clamp_min(1e-12))
-        low, size = low + size * fastest / LOOKS, size / LOOKS
-        if share < MOSTLY:
+def _toward(encoder: Encoder, ends: _Ends, other: Tensor) -> tuple[Path, Tensor]:
+    """What each word adds to the product with the `other` vector (word), and the path with enough points for it."""
+    change = (ends.last - ends.first) @ other
+    for path in paths(ends.vectors, ends.start, ends.end):
+        added = _products(encoder, ends, path, other)
+        if abs(change - added.sum()) <= CLOSE_TOWARD:
             break
-    width = size / np.pi / max(share, 1 / LOOKS)  # as of a Lorentz curve
-    return low + size / 2, min(width, 1.0)
+    return path, added
 
 
-def _quadrature(count: int, centre: float, width: float) -> tuple[Floats, Floats]:
-    """Places from 0 to 1 and their weights: Gauss-Legendre after a sinh transformation.
+def _products(encoder: Encoder, ends: _Ends, path: Path, other: Tensor) -> Tensor:
+    """The integral of the derivative of the product in the direction of each word: reverse mode, one pass for all."""
+    size = max(1, AT_ONCE_BACK // ends.end.numel())
+    slopes = torch.zeros_like(ends.end, dtype=torch.float64)  # (token, width)
+    try:
+        with torch.enable_grad():
+            for begin in range(0, len(path.weights), size):
+                at = path.points[begin : begin + size].detach().requires_grad_()
+                product = (ends.vectors(at) @ other.to(at)).sum()
+                slope = torch.autograd.grad(product, at)[0].double()
+                slopes += torch.einsum("ptd,p->td", slope, path.weights[begin : begin + size])
+    except (RuntimeError, NotImplementedError) as error:
+        raise _no_derivative(encoder, error) from error
+    return (ends.directions.double() * slopes).sum(dim=(1, 2)).cpu()
 
-    The transformation (Johnston and Elliott 2005) puts most points where the integrand has its peak.
-    """
-    places, weights = np.polynomial.legendre.leggauss(count)
-    low, high = np.arcsinh(-centre / width), np.arcsinh((1 - centre) / width)
-    inner = (high - low) / 2 * places + (high + low) / 2
-    return centre + width * np.sinh(inner), weights * (high - low) / 2 * width * np.cosh(inner)
 
-
-def _parts(encoder: Encoder, vectors: Vectors, path: _Path, directions: Tensor) -> Work[Floats]:
+def _parts(encoder: Encoder, vectors: Vectors, path: Path, directions: Tensor) -> Work[Floats]:
     """The integral of the derivative in each direction (word, token, width)."""
     found = torch.zeros(len(directions), 0, dtype=torch.float64)
     size = max(1, AT_ONCE // max(1, directions.numel()))
@@ -167,10 +201,14 @@ def _slopes(encoder: Encoder, vectors: Vectors, at: Tensor, directions: Tensor) 
             found: Tensor = torch.func.vmap(in_one)(directions)
             return found
     except (RuntimeError, NotImplementedError) as error:
-        raise UnsupportedModel(
-            f"'{encoder.name}' ({type(encoder.model).__name__}) has a step without a derivative "
-            f"({str(error).strip().splitlines()[0][:120]}), so its words cannot be weighed."
-        ) from error
+        raise _no_derivative(encoder, error) from error
+
+
+def _no_derivative(encoder: Encoder, error: Exception) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"'{encoder.name}' ({type(encoder.model).__name__}) has a step without a derivative "
+        f"({str(error).strip().splitlines()[0][:120]}), so its words cannot be weighed."
+    )
 
 
 @dataclass(frozen=True, eq=False)
