@@ -9,6 +9,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.graded.probes import Pack
 from explorer.data.kinds import digest_of
+from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences.pack_words import (
     PACKS,
     PackWords,
@@ -25,12 +26,13 @@ from explorer.ui.widgets import downloads, segments
 
 TITLE = "Which words did it?"
 ALL = "all four"
-SECONDS = 0.3  # of a pair under one model: the bundled encoder on two cores
+SECONDS = 0.45  # of a pair under one model: the bundled encoder on two cores
 STARTED = "_pack words started"
 ABOUT = (
-    "Mean over the pairs of a pack: what the words that only one of the two sentences has add to the cosine, alone and "
-    "with every other word, each pair of words once. What is left is of the words that both sentences share. Low is "
-    "good here: the pairs differ in meaning. Confidence interval: 1,000 bootstrap resamples of the pairs."
+    "Mean over the pairs of a pack: what the words that only one of the two sentences has add to the cosine, together "
+    "with every word of the other sentence, each pair of words once. The rest of the cosine is of the words that both "
+    "sentences share. Low is good here: the pairs differ in meaning. Confidence interval: "
+    f"{RESAMPLES:,} bootstrap resamples of the pairs."
 )
 HELP = "Integrated gradients of every pair. The time is that of the bundled encoder on two cores; others take longer."
 
@@ -97,8 +99,8 @@ def _table(found: list[PackWords], sides: tuple[Reader, ...]) -> None:
 
 def _row(found: PackWords) -> dict[str, object]:
     """Numbers as text with their signs, as in the sentences."""
-    row: dict[str, object] = {"pack": found.name}
     means = found.sides | ({"change": found.change} if found.change else {})
-    for name, mean in means.items():
-        row |= {name: signed(mean.value), f"95 % CI {name}": f"{signed(mean.low)} to {signed(mean.high)}"}
-    return row
+    intervals = {
+        f"95 % CI {name}": f"{signed(means[name].low)} to {signed(means[name].high)}" for name in [*means][::-1]
+    }
+    return {"pack": found.name, **{name: signed(mean.value) for name, mean in means.items()}, **intervals}
