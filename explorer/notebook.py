@@ -66,7 +66,10 @@ class Explanation:
 
     @cached_property
     def pairs(self) -> dict[str, pd.DataFrame]:
-        """By side, what each word of the first sentence (row) and of the second (column) add together."""
+        """By side, what each word of the first sentence (row) and of the second (column) add together.
+
+        None for sentences of more than 64 tokens without a maximum length.
+        """
         import pandas as pd
 
         from explorer.measuring.sentences.word_tables import REST
@@ -74,6 +77,7 @@ class Explanation:
         return {
             side: pd.DataFrame(pair.matrix, [*pair.words[0], REST], [*pair.words[1], REST])
             for side, pair in self.of.items()
+            if pair.matrix is not None
         }
 
     def __repr__(self) -> str:
@@ -157,6 +161,7 @@ def explain(
                     lambda one=one: one.differentiable,  # type: ignore[misc]
                     reference,
                     device=one.settings.device,
+                    matrix=True,
                 )
             )
             for side, one in sides.items()

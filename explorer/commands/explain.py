@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.stop_signals import code
-from explorer.encoding.read.readings import PAD, REFERENCES, WORD_TOKENS
+from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.errors import BadChoice
 from explorer.places import given_path
 
@@ -51,7 +51,7 @@ def add(verbs: Any) -> None:
         default=PAD,
         help=f"what replaces the words in the sentence that the sum starts from (default: {PAD})",
     )
-    reading_flags.add(verb, precision=False, longest=f"{WORD_TOKENS}: time grows with the square")
+    reading_flags.add(verb, precision=False)
     verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="everything, as JSON; of --pairs, as a list")
 
@@ -131,6 +131,7 @@ def _explained(
         for side, (found, _) in sides.items()
     }
     settings = options.reference, options.max_length, options.device
+    whole = options.json or options.report is not None
     done: list[Explained] = []
     with Line() as line:
 
@@ -141,7 +142,7 @@ def _explained(
         try:
             for pair in pairs:
                 found = {
-                    side: finish(measured(model, pair, reading, loads[side], *settings), tell)
+                    side: finish(measured(model, pair, reading, loads[side], *settings, matrix=whole), tell)
                     for side, (model, reading) in sides.items()
                 }
                 done.append(Explained(pair, found))

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from explorer.measuring.scores.measure import Settings
 
 
-def add(verb: argparse.ArgumentParser, *, precision: bool = True, longest: str = "the model's own limit") -> None:
-    """State the flags; without `precision`, everything is computed in float32. `longest` is the default length."""
+def add(verb: argparse.ArgumentParser, *, precision: bool = True) -> None:
+    """State the flags; without `precision`, everything is computed in float32."""
     verb.add_argument(
         "--max-length",
         type=whole_number,
         metavar="TOKENS",
-        help=f"truncate longer sentences (default: {longest})",
+        help="truncate longer sentences (default: the model's own limit)",
     )
     if precision:
         verb.add_argument("--precision", help=" (default) or ".join(MEASURED))

@@ -66,16 +66,20 @@ def _bars(pairs: Pairs) -> Iterator[str]:
 
 def _matrices(pairs: Pairs) -> Iterator[str]:
     """Pairs of words, A and B next to each other with one colour scale."""
-    most = word_figures.widest(*pairs.values())
+    matrices = {side: pair.matrix for side, pair in pairs.items() if pair.matrix is not None}
+    if not matrices:
+        yield note(word_tables.TOO_LONG)
+        return
+    most = word_figures.widest(*matrices.values())
     yield standalone.beside(
         *(
             picture(
-                word_figures.word_matrix(pair, most),
-                f"{side}: pairs of words, cosine {pair.cosine:.3f}",
-                among=len(pairs),
-                least=NAME + CELL * (len(pair.words[1]) + 1),
+                word_figures.word_matrix(pairs[side], matrix, most),
+                f"{side}: pairs of words, cosine {pairs[side].cosine:.3f}",
+                among=len(matrices),
+                least=NAME + CELL * (len(pairs[side].words[1]) + 1),
             )
-            for side, pair in pairs.items()
+            for side, matrix in matrices.items()
         )
     )
     yield note(word_figures.MATRIX)

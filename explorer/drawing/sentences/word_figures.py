@@ -12,7 +12,7 @@ from explorer.drawing.parts.style import DIFFERENCE_SCALE, text_colours
 from explorer.drawing.sentences.attention_heads import FEW, token_label
 from explorer.drawing.sentences.token_grid import Labelled, contribution_bars
 from explorer.measuring.sentences.token_pairs import MOST
-from explorer.measuring.sentences.word_pair import WordPair
+from explorer.measuring.sentences.word_pair import Floats, WordPair
 
 REST = "(without words)"
 MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
@@ -37,15 +37,15 @@ def are_folded(pairs: Mapping[str, WordPair]) -> bool:
     return any(len(words) > MOST for pair in pairs.values() for words in pair.words)
 
 
-def widest(*pairs: WordPair) -> float:
+def widest(*matrices: Floats) -> float:
     """The largest contribution of two words, for a colour scale that figures share."""
-    return max((float(np.abs(pair.matrix).max()) for pair in pairs), default=0.0) or 1.0
+    return max((float(np.abs(matrix).max()) for matrix in matrices), default=0.0) or 1.0
 
 
-def word_matrix(pair: WordPair, most: float) -> go.Figure:
+def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
     """What each word of the first sentence (rows) and of the second (columns) add together; blue raises the cosine."""
     down, across = (_names(pair, number) for number in (0, 1))
-    values = pair.matrix[_shown(pair, 0)][:, _shown(pair, 1)]
+    values = matrix[_shown(pair, 0)][:, _shown(pair, 1)]
     numbered = max(len(down), len(across)) <= NUMBERED
     draft = Draft()
     draft.add(

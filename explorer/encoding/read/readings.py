@@ -23,9 +23,7 @@ MODEL_DEFAULT = "model default"
 # what replaces a sentence's words where the effect of each word on its vector is measured
 PAD, MASK, MEAN = "[PAD]", "[MASK]", "mean embedding"
 REFERENCES = (PAD, MASK, MEAN)
-WORD_TOKENS = (
-    64  # tokens of a sentence whose words are weighed, if no maximum length is set: time grows with the square
-)
+WORD_TOKENS = 64  # most of a sentence whose pairs of words are weighed, if no maximum length is set: a minute's work
 # its former name in addresses and commands
 _ONCE = "own reading"
 

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSION = "1"  # a new one if the meaning of the parts changes, so that old ones are not used
+VERSION = "2"  # a new one if the meaning of the parts changes, so that old ones are not used
+_ARRAYS = ("first", "second")  # the contributions of either sentence
 WORDS = "words"  # the folder of those that ship with the examples
 
 
@@ -51,14 +52,19 @@ def measured(
     reference: str = PAD,
     max_length: int | None = None,
     device: str = "auto",
+    *,
+    matrix: bool = False,
 ) -> Work[WordPair]:
-    """Read what is stored, or compute and store it; only then is the encoder loaded, in float32 on the device."""
+    """Read what is stored, or compute and store it; only then is the encoder loaded, in float32 on the device.
+
+    A stored pair without its matrix is computed anew if the matrix is wanted.
+    """
     name = key(found.digest, sentences, reading.title, reference, max_length, device)
     pair = kept(name)
-    if pair is not None:
+    if pair is not None and not (matrix and pair.matrix is None):
         return pair
     yield Progress(f"loading {found.name}", 0, 0)
-    pair = yield from word_pair(load(), *sentences, reading, reference, max_length)
+    pair = yield from word_pair(load(), *sentences, reading, reference, max_length, matrix=matrix)
     try:
         keep(name, pair)
     except NotWritable as error:  # return the pair even if it cannot be stored
@@ -96,20 +102,38 @@ def kept(name: str) -> WordPair | None:
 def keep(name: str, pair: WordPair, folder: Path | None = None) -> None:
     """Store a pair atomically, in the cache or in another folder."""
     cut = {"cuts": pair.cuts} if any(pair.cuts) else {}
-    notes = json.dumps({"words": pair.words, "cosine": pair.cosine, "points": pair.points, **cut})
+    about = {"words": pair.words, "rests": pair.rests, "cosine": pair.cosine, "points": pair.points, **cut}
+    arrays: dict[str, Any] = {
+        "notes": np.array(json.dumps(about)),
+        **dict(zip(_ARRAYS, pair.contributions, strict=True)),
+    }
+    if pair.matrix is not None:
+        arrays["matrix"] = pair.matrix
     path = folder / f"{name}.npz" if folder else _path(name)
-    write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(notes), matrix=pair.matrix))
+    write_whole(path, lambda file: np.savez_compressed(file, **arrays))
 
 
 def _read(path: Path) -> WordPair | None:
     try:
         with np.load(path, allow_pickle=False) as file:
-            notes, matrix = json.loads(str(file["notes"])), file["matrix"]
-        (first, second), (one, other) = notes["words"], notes["points"]
-        cuts = [None if cut is None else (int(cut[0]), int(cut[1])) for cut in notes.get("cuts", (None, None))]
-        if matrix.shape != (len(first) + 1, len(second) + 1):
+            notes, (one, other) = json.loads(str(file["notes"])), (file[array] for array in _ARRAYS)
+            matrix = file["matrix"] if "matrix" in file.files else None
+        first, second = (tuple(map(str, side)) for side in notes["words"])
+        shapes = (one.shape, other.shape) == ((len(first),), (len(second),))
+        if not shapes or (matrix is not None and matrix.shape != (len(first) + 1, len(second) + 1)):
             return None
-        return WordPair((tuple(first), tuple(second)), matrix, float(notes["cosine"]), (one, other), (cuts[0], cuts[1]))
+        rest, other_rest = map(float, notes["rests"])
+        points, other_points = map(int, notes["points"])
+        cut, other_cut = (each and (int(each[0]), int(each[1])) for each in notes.get("cuts", (None, None)))
+        return WordPair(
+            words=(first, second),
+            contributions=(one, other),
+            rests=(rest, other_rest),
+            cosine=float(notes["cosine"]),
+            points=(points, other_points),
+            cuts=(cut, other_cut),
+            matrix=matrix,
+        )
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile):
         return None
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from explorer.encoding.read.readings import WORD_TOKENS
 from explorer.measuring.sentences.word_pair import WordChange, WordPair, changes
 from explorer.measuring.table_cells import Rows, rounded
 
@@ -24,6 +25,10 @@ ABOUT = (
     "embedding is moved from {} to its own, and its part is the change of the sentence vector that this causes on the "
     "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar: the sentence "
     "without its words. Bars of a sentence add up to the cosine."
+)
+TOO_LONG = (
+    f"Pairs of words are computed for sentences of at most {WORD_TOKENS} tokens. Set a maximum length to compute those "
+    "of as many."
 )
 ALIKE = 0.005  # cosines that are equal to two decimals
 
@@ -129,10 +134,11 @@ def side_by_side(pairs: Pairs) -> Rows:
 
 
 def matrix_rows(pairs: Pairs) -> Rows:
-    """What every word of the first sentence and every one of the second add together, of each side."""
+    """What every word of the first sentence and every one of the second add together, of each side with a matrix."""
     return [
         {"side": side, "word": one, "other word": other, "contribution": rounded(pair.matrix[row, column], 6)}
         for side, pair in pairs.items()
+        if pair.matrix is not None
         for row, one in enumerate((*pair.words[0], REST))
         for column, other in enumerate((*pair.words[1], REST))
     ]
@@ -165,11 +171,13 @@ def content(of: Explained, reference: str, models: Models) -> dict[str, object]:
         content[side] = {
             **models[side],
             "cosine": rounded(pair.cosine, 6),
-            "sum": rounded(float(pair.matrix.sum()), 6),
+            "sums": [
+                rounded(float(sum(each)) + rest, 6) for each, rest in zip(pair.contributions, pair.rests, strict=True)
+            ],
             "points": list(pair.points),
             "cuts": [cut and dict(zip(("tokens", "of"), cut, strict=True)) for cut in pair.cuts],
             "words": word_rows({side: pair}),
-            "matrix": matrix_rows({side: pair}),
+            "matrix": None if pair.matrix is None else matrix_rows({side: pair}),
         }
     if len(pairs) > 1:
         content["changes"] = change_rows(changes(*pairs.values()))

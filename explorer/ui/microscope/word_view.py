@@ -52,45 +52,62 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
         st.warning(line, icon=":material/join_inner:")
     if word_figures.are_folded(pairs):
         st.caption(word_figures.FOLDED)
-    _matrices(pairs, where)
+    _matrices(sides, pairs, (first, second), reference, where)
     with st.container(horizontal=True):
         stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
         downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
-        downloads.rows(word_tables.matrix_rows(pairs), f"{stem} pairs", "Pairs of words (CSV)")
         if len(pairs) > 1 and (found := changes(*pairs.values())):
             downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
 
 
-def _matrices(pairs: dict[str, WordPair], where: str) -> None:
-    """Pairs of words, A and B next to each other with one colour scale."""
+def _matrices(
+    sides: tuple[Reader, ...], pairs: dict[str, WordPair], sentences: tuple[str, str], reference: str, where: str
+) -> None:
+    """Pairs of words, computed once this is opened; A and B next to each other with one colour scale."""
     key = f"open word pairs {where}".rstrip()
     folded = st.expander("Pairs of words", icon=":material/grid_on:", key=key, on_change="rerun")
     if not folded.open:
         return
     with folded:
-        most = word_figures.widest(*pairs.values())
-        for column, (name, pair) in zip(st.columns(len(pairs), gap="medium"), pairs.items(), strict=True):
+        made = {side.name: _made(side, *sentences, reference, matrix=True) for side in sides}
+        whole = {name: pair for name, pair in made.items() if pair is not None}
+        if len(whole) < len(sides):
+            return  # progress is shown
+        matrices = {name: pair.matrix for name, pair in whole.items() if pair.matrix is not None}
+        if not matrices:
+            st.info(word_tables.TOO_LONG, icon=":material/straighten:")
+            return
+        most = word_figures.widest(*matrices.values())
+        for column, (name, matrix) in zip(st.columns(len(matrices), gap="medium"), matrices.items(), strict=True):
             with column:
-                st.markdown(f"**{name}**, cosine {pair.cosine:.3f}")
+                st.markdown(f"**{name}**, cosine {pairs[name].cosine:.3f}")
                 picture_format.draw(
-                    word_figures.word_matrix(pair, most),
+                    word_figures.word_matrix(whole[name], matrix, most),
                     key=f"word pairs {where} {name}",
                     config=picture_format.config("word-pairs"),
                     alt=f"{name}: what each word of the first sentence and each of the second add together.",
                 )
         st.caption(word_figures.MATRIX)
+        stem = " ".join(filter(None, ("words", where, digest_of(sentences)[:8], "pairs")))
+        downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
 
-def _made(side: Reader, first: str, second: str, reference: str) -> WordPair | None:
+def _made(side: Reader, first: str, second: str, reference: str, *, matrix: bool = False) -> WordPair | None:
     length = side.settings.max_length
     texts = digest_of((first, second))
-    key = f"words {side.found.digest} {texts} {side.reading.title} {reference} {length}"
-    title = f"Weighing words with {side.found.name}"
+    kind = "pairs of words" if matrix else "words"
+    key = f"{kind} {side.found.digest} {texts} {side.reading.title} {reference} {length}"
     found: WordPair | None = remembered.made(
         key,
-        title,
+        f"Weighing {kind} with {side.found.name}",
         lambda: word_store.measured(
-            side.found, (first, second), side.reading, lambda: cached.attending(side.found), reference, length
+            side.found,
+            (first, second),
+            side.reading,
+            lambda: cached.attending(side.found),
+            reference,
+            length,
+            matrix=matrix,
         ),
     )
     return found

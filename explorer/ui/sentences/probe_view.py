@@ -11,6 +11,7 @@ from explorer.measuring.sentences.probes import Probed, pack_rows, pair_rows, pr
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope
+from explorer.ui.sentences import pack_words_view
 from explorer.ui.widgets import downloads, picture_format, segments
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
@@ -38,6 +39,7 @@ def show(sides: tuple[Reader, ...]) -> None:
         "of it (different meaning). The opposite means that the model compares words, not meaning."
     )
     _packs(one, other)
+    pack_words_view.show(sides, packs)
     _pairs(sides, one, other)
 
 

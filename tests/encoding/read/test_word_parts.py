@@ -13,6 +13,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, POOLING_NAMES, REFERENCES, parse
 from explorer.encoding.read.word_parts import CLOSE, replacement, word_parts, words_of
+from explorer.encoding.read.words.path import POINTS
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel
 from explorer.progress import finish
 from tests.tiny_models import FAMILIES, save_tiny
@@ -122,7 +123,7 @@ def test_the_integral_of_a_linear_map_is_exact(bert):
 
     path = parts_of._path(bert, linear, start, end, ((end - start).sum(0) @ weights).double())
     found = finish(parts_of._parts(bert, linear, path, directions))
-    assert len(path.weights) == parts_of.POINTS[0]
+    assert len(path.weights) == POINTS[0]
     assert found == pytest.approx(((end - start) @ weights).numpy(), abs=1e-5)
 
 

@@ -3,10 +3,12 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from explorer.data.graded import probes
 from explorer.data.tables.files import read_bytes
 from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
@@ -16,7 +18,7 @@ from explorer.ui.compare import flipped_pairs
 from explorer.ui.microscope import microscope
 from explorer.ui.sentences import sentence_box, similarity_view
 from tests.tiny_models import save_tiny
-from tests.visits import cards, measured, words
+from tests.visits import buttons, cards, measured, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
@@ -240,3 +242,24 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     with pytest.raises(StrataError) as refused:
         read_bytes("own.csv", picture)
     assert words(app.error) == [str(refused.value)]
+
+
+def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
+    few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in probes.packs())
+    monkeypatch.setattr(probes, "packs", lambda: few)
+    app.query_params["look"], app.query_params["word_pack"] = "Probe packs", "negation"
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    measured(app)
+    assert not any("words that differ add" in one for one in words(app.markdown))
+    app.button(key="weigh pack words").click()
+    measured(app)
+    assert not app.exception
+    (told,) = (one for one in words(app.markdown) if "words that differ add" in one)
+    table = app.dataframe[1].value
+    assert list(table["pack"]) == ["negation"]
+    for number in (table["A"][0], table["B"][0], f"change {table['change'][0]}", table["95 % CI change"][0]):
+        assert number in told
+    app.segmented_control(key="word_pack").set_value("number").run()
+    assert "weigh pack words" in buttons(app), "another pack has not been asked for"
+    app.segmented_control(key="word_pack").set_value("negation").run()
+    assert told in words(app.markdown)

@@ -1,0 +1,1 @@
+"""What weighing words needs besides the encoder."""
