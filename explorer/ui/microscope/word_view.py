@@ -24,6 +24,12 @@ ABOUT = (
     "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar: the sentence "
     "without its words. Bars of a sentence add up to the cosine."
 )
+# docs/results.md, "Which words did it?": the mean Spearman over 300 pairs by reference, with the bundled encoder
+CORRELATIONS = dict(zip(REFERENCES, (0.65, 0.52, 0.52), strict=True))
+TRUST = (
+    "Tested by removing each word (300 pairs, bundled encoder): the cosine falls about in the order of these bars, "
+    "rank correlation {:.2f}. For the states of the last layer it is 0.57, for a random order −0.01."
+)
 MISSED = "{}: the parts miss the cosine by {:.3f} after {} points, so take its bars as approximate."
 CUT = "Only the first {} words of a sentence have bars of their own; the others are in the last bar."
 
@@ -47,6 +53,7 @@ def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(ABOUT.format(messages.plain(reference)))
+    st.caption(TRUST.format(CORRELATIONS[reference]))
     for name, pair in pairs.items():
         if pair.missed > FAR:
             st.warning(MISSED.format(name, pair.missed, max(pair.points)), icon=":material/join_inner:")
