@@ -4,6 +4,8 @@ import pytest
 
 from explorer import methods
 from explorer.__main__ import main
+from explorer.encoding.read.readings import REFERENCES
+from explorer.measuring.sentences import word_tables
 from tests.live import ROOT
 
 PAGES = sorted(
@@ -44,3 +46,18 @@ def test_readme_and_changelog_count_the_methods():
 def test_the_page_of_methods_is_what_the_command_prints(capsys):
     assert main(["methods", "--markdown"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+
+
+def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    table = text.split("## Which words did it?")[1].split("\n\n|")[1]  # that of the bundled encoder
+    means = {method: float(mean) for method, mean in re.findall(r"^\| ([a-z].*?) \| (-?\d\.\d\d) ", table, re.M)}
+    assert {
+        f"exact, {reference}": value for reference, value in word_tables.CORRELATIONS.items()
+    }.items() <= means.items()
+    for reference in REFERENCES:
+        shown = [float(number.replace("−", "-")) for number in re.findall(r"−?\d\.\d\d", word_tables.trust(reference))]
+        assert shown[:3] == [
+            means[method] for method in (f"exact, {reference}", "states of the last layer", "random order")
+        ]
+        assert ("agree better" in word_tables.trust(reference)) == (shown[0] < shown[1])

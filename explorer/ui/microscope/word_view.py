@@ -46,6 +46,7 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(word_tables.ABOUT.format(messages.plain(reference)))
+    st.caption(word_tables.trust(reference))
     for line in word_tables.cuts_told(pairs):
         st.warning(line, icon=":material/content_cut:")
     for line in word_tables.missed_told(pairs):

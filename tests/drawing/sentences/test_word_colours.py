@@ -50,10 +50,10 @@ def test_the_sign_decides_the_hue_the_size_its_strength_and_every_text_can_be_re
 
 def test_sentences_and_models_share_the_scale_of_their_largest_word():
     pairs = [
-        WordPair((("a",), ("b",)), np.array(matrix), 0.0, (1, 1))
-        for matrix in ([[0.1, 0.2], [0.1, 0]], [[-0.7, 0.1], [0, 0.4]])
+        WordPair((("a",), ("b",)), (np.array([one]), np.array([other])), (0.9, 0.9), 0.0, (1, 1))
+        for one, other in ((0.3, 0.2), (-0.6, -0.7))
     ]
     assert largest(*pairs) == pytest.approx(0.7)
-    assert largest(WordPair(((), ()), np.ones((1, 1)), 1.0, (0, 0))) == 0
+    assert largest(WordPair(((), ()), (np.zeros(0), np.zeros(0)), (1.0, 1.0), 1.0, (0, 0))) == 0
     (found,), rest = coloured("a", ("a",), np.zeros(1), 0)
     assert (found.background, rest) == ("#dddddd", "")

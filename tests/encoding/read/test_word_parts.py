@@ -12,8 +12,9 @@ from explorer.encoding.read.encoder import every_layer
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, POOLING_NAMES, REFERENCES, parse
-from explorer.encoding.read.word_parts import CLOSE, replacement, word_parts, words_of
+from explorer.encoding.read.word_parts import CLOSE, Ends, added, ends_of, word_parts
 from explorer.encoding.read.words.path import POINTS
+from explorer.encoding.read.words.sentence_words import Words, replacement, words_of
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel
 from explorer.progress import finish
 from tests.tiny_models import FAMILIES, save_tiny
@@ -24,6 +25,10 @@ SENTENCE = "a man is playing the guitar"
 def opened(kind, folder):
     save_tiny(kind, folder / kind)
     return load(of_folder("tiny", folder / kind), "float32", "cpu", EAGER)
+
+
+def split(*sentence):
+    return finish(word_parts(ends_of(*sentence)))
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -39,7 +44,7 @@ def bert(tmp_path_factory):
 def test_the_parts_add_up_in_every_family_under_every_pooling(family):
     last = family.rows[-1].layers[-1]
     for reading in (OWN, *(parse(f"{pooling} of layer {last}", last) for pooling in POOLING_NAMES)):
-        found = finish(word_parts(family, SENTENCE, reading))
+        found = split(family, SENTENCE, reading)
         assert found.words == tuple(SENTENCE.split())
         assert found.missed <= CLOSE, reading.title
         assert np.linalg.norm(found.vector) == pytest.approx(1, abs=1e-5)
@@ -61,7 +66,7 @@ def _cell(encoder, view, reading):
 def test_the_parts_add_up_after_maps_and_with_every_reference(bert, monkeypatch, reference):
     layer = Dense(torch.randn(5, bert.width, generator=torch.Generator().manual_seed(1)), torch.ones(5), "Tanh")
     monkeypatch.setattr(bert, "head", Head(("cls", "mean of layer 1"), (_twice(layer, bert.width),), normalize=True))
-    found = finish(word_parts(bert, SENTENCE, OWN, reference))
+    found = split(bert, SENTENCE, OWN, reference)
     assert found.missed <= CLOSE
     assert found.parts.shape == (6, 5)
 
@@ -71,7 +76,7 @@ def _twice(layer, width):
 
 
 def test_they_are_those_of_a_slow_loop_of_central_differences(bert):
-    found = finish(word_parts(bert, SENTENCE, OWN))
+    found = split(bert, SENTENCE, OWN)
     model, steps, small = bert.model.double(), 400, 1e-5
     try:
         words = words_of(bert, SENTENCE)
@@ -98,7 +103,7 @@ def test_they_are_those_of_a_slow_loop_of_central_differences(bert):
 def test_what_they_add_to_a_direction_is_its_integrated_gradient(bert):
     """As written in Sundararajan et al.: (x - r) times the mean gradient along the path, from reverse mode."""
     direction = torch.randn(bert.width, generator=torch.Generator().manual_seed(2))
-    found = finish(word_parts(bert, SENTENCE, OWN))
+    found = split(bert, SENTENCE, OWN)
     words = words_of(bert, SENTENCE)
     end = bert.model.get_input_embeddings()(torch.tensor([words.ids]))[0].detach()
     start = torch.where(words.mask[:, None], replacement(bert, PAD), end).detach()
@@ -110,6 +115,9 @@ def test_what_they_add_to_a_direction_is_its_integrated_gradient(bert):
     by_token = ((end - start) * total).sum(1)
     by_word = [float(by_token[tokens].sum()) for tokens in words.tokens]
     assert found.parts @ direction.double().numpy() == pytest.approx(by_word, abs=2e-4)
+    sums, path = finish(added(ends_of(bert, SENTENCE, OWN), direction.double()))
+    assert sums == pytest.approx(by_word, abs=2e-4)
+    assert len(path.weights) > POINTS[0], "two paths have to agree"
 
 
 def test_the_integral_of_a_linear_map_is_exact(bert):
@@ -121,8 +129,10 @@ def test_the_integral_of_a_linear_map_is_exact(bert):
     def linear(embedded):
         return embedded.sum(1) @ weights
 
-    path = parts_of._path(bert, linear, start, end, ((end - start).sum(0) @ weights).double())
-    found = finish(parts_of._parts(bert, linear, path, directions))
+    words = Words((0, 1, 2), ("a", "b", "c"), torch.eye(3, dtype=torch.bool))
+    ends = Ends(bert, words, linear, start, end, *linear(torch.stack([start, end])).double())
+    path = parts_of._path(ends)
+    found = finish(parts_of._parts(ends, path, directions))
     assert len(path.weights) == POINTS[0]
     assert found == pytest.approx(((end - start) @ weights).numpy(), abs=1e-5)
 
@@ -134,20 +144,20 @@ def test_a_word_with_the_embedding_of_the_reference_has_no_part_and_pieces_are_o
     with torch.no_grad():
         table[ids[1]] = replacement(bert, PAD)
     try:
-        found = finish(word_parts(bert, SENTENCE, OWN))
+        found = split(bert, SENTENCE, OWN)
     finally:
         with torch.no_grad():
             table[ids[1]] = before
     assert found.parts[1] == pytest.approx(0, abs=1e-7)
     assert np.abs(found.parts[[0, 2, 3, 4, 5]]).max() > 1e-3
-    pieces = finish(word_parts(bert, "a manplaying guitar!", OWN))
+    pieces = split(bert, "a manplaying guitar!", OWN)
     assert pieces.words == ("a", "manplaying", "guitar", "!")
     assert len(words_of(bert, "a manplaying guitar!").ids) > 6
 
 
 @pytest.mark.parametrize("sentence", ["", "   "])
 def test_a_sentence_without_words_has_its_vector_alone(bert, sentence):
-    found = finish(word_parts(bert, sentence, OWN))
+    found = split(bert, sentence, OWN)
     assert found.words == ()
     assert found.parts.shape == (0, bert.width)
     assert found.missed == pytest.approx(0, abs=1e-6)
@@ -160,15 +170,7 @@ def test_words_of_a_prompt_are_no_words_and_long_sentences_are_cut(bert, monkeyp
     assert len(found.ids) == 9
     assert found.cut == (9, len(words_of(bert, SENTENCE).ids))
     assert words_of(bert, SENTENCE).cut is None
-    assert finish(word_parts(bert, SENTENCE, OWN)).words == tuple(SENTENCE.split())
-
-
-def test_without_a_maximum_length_a_bounded_number_of_tokens_takes_part(bert, monkeypatch):
-    monkeypatch.setattr(parts_of, "WORD_TOKENS", 8)
-    found = finish(word_parts(bert, "a dog " * 9, OWN))
-    assert found.words == ("a", "dog") * 3
-    assert found.cut == (8, 20)
-    assert len(words_of(bert, "a dog " * 9, 12).ids) == 12, "a set length goes first"
+    assert split(bert, SENTENCE, OWN).words == tuple(SENTENCE.split())
 
 
 @pytest.mark.parametrize("said", ["CUDA out of memory. Tried to", "DefaultCPUAllocator: can't allocate memory: you"])
@@ -178,13 +180,13 @@ def test_a_lack_of_memory_is_no_missing_derivative(bert, monkeypatch, said):
 
     monkeypatch.setattr(torch.func, "vmap", lambda _: refuse)
     with pytest.raises(ModelTooLarge, match=r"sentence of 8 tokens. Set a smaller maximum length"):
-        finish(word_parts(bert, SENTENCE, OWN))
+        split(bert, SENTENCE, OWN)
 
 
 def test_a_reference_that_the_tokenizer_lacks_is_refused(tmp_path):
     gpt = opened("gpt2", tmp_path)
     with pytest.raises(BadChoice, match=rf"has no token '\[MASK\]'.*{MEAN}"):
-        finish(word_parts(gpt, SENTENCE, OWN, MASK))
+        split(gpt, SENTENCE, OWN, MASK)
 
 
 def test_a_model_that_reads_embeddings_otherwise_is_refused(bert, monkeypatch):
@@ -196,4 +198,4 @@ def test_a_model_that_reads_embeddings_otherwise_is_refused(bert, monkeypatch):
                                                for name, value in given.items()}),
     )  # fmt: skip
     with pytest.raises(UnsupportedModel, match="gives another vector for the embeddings"):
-        finish(word_parts(bert, SENTENCE, OWN))
+        split(bert, SENTENCE, OWN)

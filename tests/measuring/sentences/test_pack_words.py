@@ -8,7 +8,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read import word_parts as parts_of
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.readings import OWN, PAD, parse
+from explorer.encoding.read.readings import OWN, parse
 from explorer.measuring.sentences.pack_words import PairSums, differing, pack_word_rows, pack_words, pair_sums
 from explorer.measuring.sentences.word_pair import word_pair
 from explorer.progress import finish
@@ -41,7 +41,7 @@ def test_the_sum_is_that_of_the_rows_and_columns_of_the_matrix(encoder, title):
     reading = parse(title, 2)
     found = finish(pair_sums(encoder, PACK, reading))
     for place, pair in enumerate(zip(PACK.first, PACK.second, strict=True)):
-        whole = finish(word_pair(encoder, *pair, reading))
+        whole = finish(word_pair(encoder, *pair, reading, matrix=True))
         marks = [np.append(side, False) for side in differing(*whole.words)]
         assert marks[1].any()
         cells = marks[0][:, None] | marks[1][None, :]
@@ -50,12 +50,12 @@ def test_the_sum_is_that_of_the_rows_and_columns_of_the_matrix(encoder, title):
 
 
 def test_a_gradient_gives_the_numbers_of_a_derivative_for_each_word_at_the_same_points(encoder):
-    ends = parts_of._ends(encoder, parts_of.words_of(encoder, PACK.first[0]), OWN, PAD)
-    path = parts_of._path(encoder, ends.vectors, ends.start, ends.end, ends.last - ends.first)
+    ends = parts_of.ends_of(encoder, PACK.first[0], OWN)
+    path = parts_of._path(ends)
     other = ends.last.flip(0)
-    slow = finish(parts_of._parts(encoder, ends.vectors, path, ends.directions)) @ other.numpy()
+    slow = finish(parts_of._parts(ends, path, ends.directions)) @ other.numpy()
     assert np.abs(slow).max() > 0.01
-    assert parts_of._products(encoder, ends, path, other).numpy() == pytest.approx(slow, abs=1e-6)
+    assert parts_of._products(ends, path, other) == pytest.approx(slow, abs=1e-6)
 
 
 def test_means_and_the_paired_change_have_the_interval_of_the_pairs():

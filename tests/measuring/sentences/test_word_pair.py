@@ -11,6 +11,7 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.readings import OWN, parse
 from explorer.measuring.sentences import sentence_vectors, word_tables
+from explorer.measuring.sentences import word_pair as pair_of_words
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.measuring.sentences.word_pair import WordPair, changes, word_pair
 from explorer.progress import finish
@@ -29,27 +30,45 @@ def encoder(tmp_path_factory):
 @pytest.mark.parametrize("title", ["mean of layer 2", "cls of layer 2", "max of layer 1", "mean of layers 0 + 2"])
 def test_the_matrix_adds_up_to_the_cosine_that_is_shown_elsewhere(encoder, title):
     reading = parse(title, 2)
-    found = finish(word_pair(encoder, *PAIR, reading))
+    found = finish(word_pair(encoder, *PAIR, reading, matrix=True))
     shown = similarities(finish(sentence_vectors.of_reading(encoder, list(PAIR), reading)))[0, 1]
     assert found.cosine == pytest.approx(shown, abs=1e-5)
     assert found.missed < 0.01  # each side may miss its vector by 0.005
     assert found.matrix.shape == (7, 5)
     for values, rest in zip(found.contributions, found.rests, strict=True):
         assert values.sum() + rest == pytest.approx(found.matrix.sum())
+    quick = finish(word_pair(encoder, *PAIR, reading))
+    assert quick.matrix is None
+    assert (quick.words, quick.cosine) == (found.words, found.cosine)
+    assert quick.missed <= 0.005
+    for values, sums in zip((*quick.contributions, quick.rests), (*found.contributions, found.rests), strict=True):
+        assert values == pytest.approx(sums, abs=0.002)  # by a gradient: up to their points
+
+
+def test_long_sentences_have_contributions_alone_unless_a_maximum_length_is_set(encoder, monkeypatch):
+    monkeypatch.setattr(pair_of_words, "WORD_TOKENS", 20)
+    long = "a dog " * 10
+    found = finish(word_pair(encoder, long, PAIR[1], OWN, matrix=True))
+    assert found.matrix is None
+    assert (len(found.words[0]), found.cuts) == (20, (None, None))
+    assert finish(word_pair(encoder, long, PAIR[1], OWN, max_length=21, matrix=True)).matrix.shape == (20, 5)
+    told = json.loads(word_tables.as_json((long, PAIR[1]), "[PAD]", {"A": {}}, {"A": found}))["A"]
+    assert told["matrix"] is None
+    assert told["sums"] == pytest.approx([found.cosine] * 2, abs=0.005)
 
 
 def test_exchanged_sentences_have_the_matrix_turned(encoder):
-    one, other = finish(word_pair(encoder, *PAIR, OWN)), finish(word_pair(encoder, *PAIR[::-1], OWN))
+    one, other = (finish(word_pair(encoder, *pair, OWN, matrix=True)) for pair in (PAIR, PAIR[::-1]))
     assert other.matrix == pytest.approx(one.matrix.T, abs=1e-6)
-    same = finish(word_pair(encoder, PAIR[0], PAIR[0], OWN))
+    same = finish(word_pair(encoder, PAIR[0], PAIR[0], OWN, matrix=True))
     assert same.cosine == pytest.approx(1, abs=1e-6)
     assert same.matrix == pytest.approx(same.matrix.T)
 
 
 def pair_of(values, words=("open", "shop")):
     """A sentence of these words, and one without words."""
-    matrix = np.array([*values, 0.0])[:, None]
-    return WordPair((tuple(words), ()), matrix, float(matrix.sum()), (16, 16))
+    cosine = float(sum(values))
+    return WordPair((tuple(words), ()), (np.array(values), np.zeros(0)), (0.0, cosine), cosine, (16, 16))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +118,11 @@ def test_the_demonstrations_model_counts_a_negation_against_a_pair():
     found = {}
     for side, name in zip("AB", ("all-MiniLM-L6-v2", "run:example"), strict=True):
         model = load(find(name), "float32", attention=EAGER)
-        found[side] = finish(word_pair(model, *pair, OWN))
+        found[side] = finish(word_pair(model, *pair, OWN, matrix=True))
+        quick = finish(word_pair(model, *pair, OWN))
+        for values, sums in zip(quick.contributions, found[side].contributions, strict=True):
+            assert values == pytest.approx(sums, abs=0.005)
+        assert quick.missed <= 0.005
     by_side = {side: dict(zip(one.words[0], one.contributions[0], strict=True)) for side, one in found.items()}
     assert found["A"].cosine == pytest.approx(0.701, abs=0.001)
     assert by_side["A"]["not"] == pytest.approx(-0.04, abs=0.02)
@@ -107,4 +130,4 @@ def test_the_demonstrations_model_counts_a_negation_against_a_pair():
     assert all(one.missed < 0.01 for one in found.values())
     told = json.loads(word_tables.as_json(pair, "[PAD]", {side: {} for side in "AB"}, found))
     assert told["changes"][0]["word"] == "not"
-    assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sum"], abs=1e-4)
+    assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)

@@ -1,6 +1,5 @@
 """Test that the words behind a cosine come back from the disk as they were computed, and only for their own key."""
 
-import numpy as np
 import pytest
 
 from explorer.encoding.load.loading import load
@@ -42,13 +41,22 @@ def test_what_was_computed_is_read_to_the_bit_without_loading_the_encoder(model)
     computed = finish(word_pair(encoder, *PAIR, OWN, **cut))
     assert computed.cuts == ((6, 8), None)
     for one in (first, again):
-        assert (one.words, one.cosine, one.points, one.cuts) == (
-            computed.words,
-            computed.cosine,
-            computed.points,
-            computed.cuts,
-        )
-        assert np.array_equal(one.matrix, computed.matrix)
+        assert facts(one) == facts(computed)
+
+
+def facts(pair):
+    """All that a pair holds, for an equality to the bit."""
+    arrays = *pair.contributions, *(() if pair.matrix is None else (pair.matrix,))
+    return pair.words, pair.rests, pair.cosine, pair.points, pair.cuts, *(array.tolist() for array in arrays)
+
+
+def test_a_matrix_is_added_to_what_is_stored_and_serves_both(model):
+    found, encoder = model
+    assert finish(word_store.measured(found, PAIR, OWN, lambda: encoder)).matrix is None
+    whole = finish(word_store.measured(found, PAIR, OWN, lambda: encoder, matrix=True))
+    assert whole.matrix is not None
+    for matrix in (False, True):
+        assert facts(finish(word_store.measured(found, PAIR, OWN, never, matrix=matrix))) == facts(whole)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,7 @@ def test_a_broken_file_is_computed_again_and_not_shown(model, own_cache):
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
         assert word_store.kept(file.stem) is None
-    assert np.array_equal(finish(word_store.measured(found, PAIR, OWN, lambda: encoder)).matrix, first.matrix)
+    assert facts(finish(word_store.measured(found, PAIR, OWN, lambda: encoder))) == facts(first)
     assert word_store.kept(file.stem) is not None
 
 
@@ -96,7 +104,7 @@ def test_what_ships_with_the_examples_is_found(model, monkeypatch, tmp_path):
     monkeypatch.setattr(word_store, "examples_folder", lambda: tmp_path / "examples")
     name = word_store.key(found.digest, PAIR, OWN.title)
     word_store.keep(name, computed, tmp_path / "examples" / word_store.WORDS)
-    assert np.array_equal(finish(word_store.measured(found, PAIR, OWN, never)).matrix, computed.matrix)
+    assert facts(finish(word_store.measured(found, PAIR, OWN, never))) == facts(computed)
 
 
 def test_a_pair_that_cannot_be_stored_is_not_lost(model, tmp_path, monkeypatch, caplog):
