@@ -35,6 +35,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # one process for all tabs: a new one compiles the scripts of the app anew
 ]
 
 

@@ -82,7 +82,7 @@ def labels(tokens: Sequence[str]) -> list[str]:
 
 def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
     """Bars for the labelled contributions of either sentence, next to each other for every side."""
-    draft = Draft(cols=2, across=0.2, titles=("first sentence", "second sentence"))
+    draft = Draft(cols=2, across=0.2, titles=("sentence 1", "sentence 2"))
     rows = 1
     for name, sentences in sides.items():
         for column, (names, values) in enumerate(sentences, start=1):
@@ -104,7 +104,7 @@ def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
             draft.y_axes(tickvals=list(range(len(names))), ticktext=names, row=1, col=column)
     # one range for both sentences, so that all bars have the same width
     draft.y_axes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
-    draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
+    draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=6, fixedrange=True, matches="x")
     return draft.figure(
         110 + (16 + 8 * len(sides)) * max(4, rows),
         bargap=0.25,

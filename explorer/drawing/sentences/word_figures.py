@@ -14,7 +14,7 @@ from explorer.drawing.sentences.token_grid import Labelled, contribution_bars
 from explorer.measuring.sentences.token_pairs import MOST
 from explorer.measuring.sentences.word_pair import Floats, WordPair
 
-REST = "(without words)"
+REST = "(rest)"
 MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
 FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
 NUMBERED = 12  # most words with a number in each cell

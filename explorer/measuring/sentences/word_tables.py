@@ -23,8 +23,8 @@ FAR = 0.005  # of the cosine
 ABOUT = (
     "The cosine as an exact sum: what each word adds, through all layers and whatever follows the pooling. Each word's "
     "embedding is moved from {} to its own, and its part is the change of the sentence vector that this causes on the "
-    "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar: the sentence "
-    "without its words. Bars of a sentence add up to the cosine."
+    "way (integrated gradients, Sundararajan et al. 2017; pairs of words: Möller et al. 2023). Last bar, the rest: the "
+    "sentence without its words. Bars of a sentence add up to the cosine."
 )
 # docs/results.md, "Which words did it?": the mean Spearman over 300 pairs, of each reference and of the token states
 CORRELATIONS, OF_STATES = dict(zip(REFERENCES, (0.65, 0.52, 0.52), strict=True)), 0.57
