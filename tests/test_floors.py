@@ -148,8 +148,8 @@ def test_methods_may_be_as_many_as_there_are(house: Path) -> None:
 
 
 def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
-    found = arrows(ROOT)
-    assert found == MOST_ARROWS, "fewer: lower the number; more: is there a room in which both could stand?"
+    more = {part: found for part, found in arrows(ROOT).items() if found > MOST_ARROWS.get(part, 0)}
+    assert more == {}, "is there a room in which both could stand?"
 
 
 def test_every_rule_has_a_planted_breach() -> None:

@@ -109,8 +109,7 @@ class _Side:
     has: Counter[Hashable]
 
     def cost(self, cells: Counter[Hashable], totals: Counter[Hashable]) -> float:
-        """The increase of Σ n² / target if these are added: smallest for the split that is furthest below its "
-        "target."""
+        """The increase of Σ n² / target if these are added; smallest for the split furthest below its target."""
         return sum((2 * self.has[cell] + count) * count / (self.share * totals[cell]) for cell, count in cells.items())
 
 

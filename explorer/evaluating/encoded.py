@@ -55,8 +55,7 @@ def titles_of(encoder: Encoder) -> tuple[str, ...]:
 
 
 def checked_titles(encoder: Encoder, titles: Sequence[str] | None) -> tuple[str, ...]:
-    """The given titles in the order of the grid, by default all of it, then those outside of the grid, and always
-    "model default"."""
+    """The given titles in the order of the grid, by default all of it, then those outside, and the model default."""
     every = titles_of(encoder)
     if titles is None:
         return every

@@ -68,8 +68,7 @@ def wanted(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
-    """Turn an error of the hub into one that names the next step, without its text, which may hold addresses and "
-    "keys."""
+    """Turn an error of the hub into one that names the next step; its own text may hold addresses and keys."""
     from huggingface_hub import errors
 
     status = getattr(getattr(error, "response", None), "status_code", None)

@@ -19,8 +19,7 @@ ROWS, COLUMNS = 8, 4
 
 
 def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
-    """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens (or one "
-    "sentence)."""
+    """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens, or of one."""
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batch: list[int] = []
     for place in longest_first:

@@ -106,8 +106,7 @@ class Comparison:
     def cells(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> tuple[Interval | None, Interval | None]:
-        """The differences of the grid and of the model defaults, from the same resamples; None for what they do not "
-        "share."""
+        """The differences of the grid and of the model defaults, by the same resamples; None for what only one has."""
         own_one, own_other = self.one.own_items(metric), self.other.own_items(metric)
         if not self.rows or own_one is None or own_other is None:
             grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None

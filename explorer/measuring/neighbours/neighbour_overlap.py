@@ -26,8 +26,7 @@ class Overlap:
 
     @cached_property
     def jaccard(self) -> NDArray[np.float64]:
-        """Jaccard index of each sentence: neighbours in both divided by neighbours in either, from 0 to 1; NaN "
-        "without any."""
+        """Jaccard index of each sentence: neighbours in both divided by neighbours in either; NaN without any."""
         if not self.k:
             return np.full(len(self.kept), np.nan)
         return self.kept / (2 * self.k - self.kept)

@@ -12,7 +12,6 @@ import streamlit as st
 from explorer.data.needs import Need
 from explorer.data.row_kinds import KINDS, Kind
 from explorer.knobs import Knob, Values
-from explorer.ui.access import method_cards
 
 if TYPE_CHECKING:
     from explorer.methods import Suggestion
@@ -101,4 +100,4 @@ def read_all() -> dict[str, MethodCard]:
 @st.cache_resource(show_spinner="Loading the methods …")
 def methods() -> dict[str, MethodCard]:
     """Every training method by name; the first call loads torch."""
-    return method_cards.read_all()
+    return read_all()

@@ -1,0 +1,31 @@
+"""Take out of a text what differs from run to run: durations, dates, processes, and folders of the machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# keys of JSON whose values differ each time
+_KEYS = "seconds|started|ended|since|born|beat|host|pid|memory|peak|rate|created|made|measured|date|when|elapsed|time"
+_RULES = (
+    (re.compile(rf'("(?:\w+_)?(?:{_KEYS})(?:_\w+)?": )(?:"[^"\n]*"|[-\d.e+]+|null)'), r"\1…"),
+    (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|\+\d\d:?\d\d)?)?"), "DATE"),
+    (
+        re.compile(
+            r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}"
+        ),
+        "DATE",
+    ),
+    (re.compile(r"\b\d+(?:[.,]\d+)*(?: to \d+(?:\.\d+)?)? ?(?:ms|s|min|h|MB|GB|kB)\b"), "AMOUNT"),
+    (re.compile(r"\b\d+(?:\.\d+)? (?:seconds?|minutes?|hours?)\b"), "AMOUNT"),
+    (re.compile(r"\b\d+(?:,\d+)*(?:\.\d+)? (?:sentences|updates|rows|pairs|steps) (?:a|per) second"), "RATE"),
+)
+
+
+def scrubbed(text: str, place: Path) -> str:
+    """The text without them."""
+    text = text.replace(str(place), "PLACE").replace(str(ROOT), "ROOT")
+    for pattern, instead in _RULES:
+        text = pattern.sub(instead, text)
+    return text
