@@ -93,7 +93,7 @@ def read_item_scores(desk: Desk, key: Hashable) -> int:
 
 def put_words(desk: Desk, x: Any) -> Hashable:
     key = word_store.key(x.model, x.sentences, x.reading.title, x.reference, x.max_length, x.device)
-    word_store.keep(key, WordPair(((), ()), np.zeros((1, 1)), 0.0, (x.number, x.number)))
+    word_store.keep(key, WordPair(((), ()), (np.zeros(0), np.zeros(0)), (0.0, 0.0), 0.0, (x.number, x.number)))
     return key
 
 
