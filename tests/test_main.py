@@ -77,7 +77,7 @@ def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(caps
         (("/no/such",), "There is no folder '/no/such'"),
         (("all-MiniLM-L6-v2", "--sts", "STS-BB"), "Did you mean 'STS-B'"),
         (("all-MiniLM-L6-v2", "--sts", "missing.csv"), "There is no file missing.csv"),
-        (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
+        (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'kendall'"),
         (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no aggregation 'sum'"),
         (("all-MiniLM-L6-v2", "--max-length", "1"), "1 tokens is not possible"),
         (("all-MiniLM-L6-v2", "--precision", "int8"), "int8"),

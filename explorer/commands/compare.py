@@ -43,12 +43,7 @@ def add(verbs: Any) -> None:
     reading_flags.add_of_two(verb)
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
     verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
-    verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
-    verb.add_argument(
-        "--aggregate",
-        default="all",
-        help="all (default): one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs",
-    )
+    reading_flags.add_of_scores(verb)
     verb.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default 0)")
     reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
@@ -78,7 +73,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
-    ways = options.metric, options.aggregate
+    ways = reading_flags.ways(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     _check(options, found)
     pairs, _ = sources.scored_pairs(options.sts, online=options.online)
@@ -94,7 +89,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
 
         asked = _asked_for(options, found)
         sides = scored(pairs, *asked)
-        picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, options.metric)
+        picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, ways[0])
         readings = picked.readings if picked else asked
         comparison = Comparison(*sides, *readings)
         differences = comparison.differences(*ways, seed=options.seed)
@@ -155,9 +150,7 @@ def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:
     from explorer.encoding.load import declared
     from explorer.errors import BadChoice
     from explorer.measuring.geometry.layer_geometry import check_pooling
-    from explorer.measuring.scores.layer_scores import check_agreement
 
-    check_agreement(options.metric, options.aggregate)
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     named = options.reading or options.other_reading

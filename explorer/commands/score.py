@@ -48,15 +48,7 @@ def add(verbs: Any) -> None:
         help="also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', "
         "…; repeatable",
     )
-    score.add_argument(
-        "--metric",
-        default="Spearman",
-        type=str.capitalize,
-        help="for the table: spearman (default) or pearson",
-    )
-    score.add_argument(
-        "--aggregate", default="all", help="for the table: all (default), mean or wmean over sub-corpora"
-    )
+    reading_flags.add_of_scores(score)
     reading_flags.add(score)
     form = score.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything, as JSON")
@@ -67,11 +59,10 @@ def _score(options: argparse.Namespace) -> None:
     from explorer.encoding.load.declared import named, outside
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.scores import score_tables
-    from explorer.measuring.scores.layer_scores import check_agreement
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
 
-    check_agreement(options.metric, options.aggregate)  # before minutes of work
+    ways = reading_flags.ways(options)  # before minutes of work
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
     settings = reading_flags.settings(options)
@@ -84,7 +75,7 @@ def _score(options: argparse.Namespace) -> None:
     elif options.csv:
         print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
     else:
-        print(score_tables.as_text(found, pairs, scores, options.metric, options.aggregate, asked))
+        print(score_tables.as_text(found, pairs, scores, *ways, asked))
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:

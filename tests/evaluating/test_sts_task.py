@@ -14,8 +14,9 @@ from explorer.errors import BadChoice, DataError
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.suites import SUITES, Subject, evaluate, named, tasks_of
 from explorer.evaluating.tasks import sts
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.metrics import AGGREGATES
 from explorer.progress import finish
 
 
@@ -56,7 +57,7 @@ def test_every_measure_is_scipys(bundled_scores):
 def test_without_parts_there_is_one_aggregation(bundled_scores):
     found = sts.of_scores(bundled_scores, sample.pairs())
     ways = AGGREGATES if bundled_scores.has_parts else AGGREGATES[:1]
-    assert len(found.measures) == len(ways) * len(METRICS)
+    assert len(found.measures) == len(ways) * len(bundled_scores.metrics)
 
 
 def test_without_a_declared_default_it_is_the_mean_of_the_last_layer():

@@ -37,6 +37,29 @@ def add_of_two(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
 
 
+def add_of_scores(verb: argparse.ArgumentParser) -> None:
+    """State the flags of the metric, and of how sub-corpora are aggregated."""
+    verb.add_argument(
+        "--metric",
+        default="Spearman",
+        help="spearman (default), pearson, or another one of the set; an unknown one is refused with all there are",
+    )
+    verb.add_argument(
+        "--aggregate",
+        default="all",
+        help="all (default): one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs",
+    )
+
+
+def ways(options: argparse.Namespace) -> tuple[str, str]:
+    """The metric and the aggregation that the flags state; others than there are are refused."""
+    from explorer.measuring.scores.metrics import check_agreement, named
+
+    metric = named(options.metric)
+    check_agreement(metric, options.aggregate)
+    return metric, options.aggregate
+
+
 def settings(options: argparse.Namespace) -> Settings:
     """The measurement settings that the flags state."""
     from explorer.measuring.scores.measure import Settings

@@ -27,9 +27,8 @@ from explorer.measuring.geometry.geometry_tables import (
 )
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.meaning_judges import PairChange
-from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 

@@ -10,7 +10,7 @@ from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
+from explorer.measuring.scores.layer_scores import NO_SCORE, why_missing
 from explorer.measuring.scores.verdict_text import CI
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from explorer.drawing.parts.style import GRID_SCALE, hover_text, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading, Row, pair_name
-from explorer.measuring.scores.layer_scores import AGGREGATES, LayerScores
-from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, why_missing
+from explorer.measuring.scores.metrics import AGGREGATES
 
 Span = tuple[float, float]
 

@@ -11,9 +11,9 @@ from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import Cell, Model
 from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.measuring.scores.metrics import METRICS
+from explorer.measuring.scores.verdict_text import ACCURACY
 
-# the measure of results that a metric of a paper is, by its first word
-_METRICS = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
 _OF_SEARCH = "MRR@10"
 # GLUE's own measures, for a table that does not name its metrics
 _OF_GLUE, _OF_OTHER_GLUE = {"GLUE CoLA": "Matthews"}, "accuracy"
@@ -64,9 +64,15 @@ def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
         base=row.base or "no transformer",
         pooling=row.pooling or "",
         aggregation=row.aggregation or table.aggregation or "",
-        metric=_METRICS.get(table.metric.partition(" ")[0], "") if table.metric else _OF_SEARCH,
+        metric=_measure(table.metric) if table.metric else _OF_SEARCH,
         scores=_of_tasks(table, row.scores, {plain(name): name for name in names}),
     )
+
+
+def _measure(metric: str) -> str:
+    """The measure of results that a metric of a paper is, by its first word; "" if there is none."""
+    first = metric.partition(" ")[0]
+    return METRICS[first].key if first in METRICS else first if first == ACCURACY else ""
 
 
 def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[ScoredTask], title: str) -> list[str]:

@@ -16,7 +16,8 @@ from explorer.evaluating.encoded import encoded, titles_of
 from explorer.evaluating.tasks.judges import Evaluated, judge_for
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.scores.judge import COSINE, RANK
-from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, MEAN, NOT_FINITE, LayerScores
+from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
+from explorer.measuring.scores.metrics import MEAN
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import SetNotFound
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.tasks.word_vectors import WordVectors, read_word_vectors
-from explorer.measuring.scores.layer_scores import agreement
+from explorer.measuring.scores.metrics import agreement, ways_of
 from explorer.progress import Work
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ SPLIT = (
 # of the baseline of SemEval-2017's STS task; with it the published correlations come out to 0.1
 IN_BAG = "lower-cased; words and punctuation marks"
 _IN_BAG = re.compile(r"\w+|[^\w\s]")
-MEASURES = {"spearman": ("Spearman", "all"), "pearson": ("Pearson", "all")}
-OF_PARTS = {"spearman mean": ("Spearman", "mean"), "spearman wmean": ("Spearman", "wmean")}
 
 
 def forms_of(text: str) -> set[str]:
@@ -151,11 +149,11 @@ def mean_word_vectors(path: str | Path, sentences: Iterable[str]) -> Work[MeanWo
 
 
 def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
-    """Score a set: Spearman and Pearson × 100 and, if it has sub-corpora, their mean and weighted mean."""
+    """Score a set: every metric × 100 and, if it has sub-corpora, its mean and weighted mean over them."""
     started = time.perf_counter()
     cosines = model.cosines(pairs.first, pairs.second)
     gold = np.array(pairs.gold, dtype=np.float64)
-    measures = MEASURES | (OF_PARTS if len(set(pairs.parts)) > 1 else {})
+    measures = ways_of(gold, pairs.parts)
     table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
     return Measured(

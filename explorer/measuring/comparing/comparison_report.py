@@ -19,8 +19,7 @@ from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
 from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
 

@@ -7,7 +7,7 @@ import math
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.table_cells import Rows, rounded
 
 READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0

@@ -5,6 +5,7 @@ Equal cosines are one threshold, as in scikit-learn's precision_recall_curve and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+OfColumn = Callable[[NDArray[Any]], Floats]
+Measure = Callable[[Floats, Floats], Floats]  # of true and predicted positives (threshold, resample)
 
 AVERAGE_PRECISION, F1 = "average precision", "F1"
 
@@ -81,12 +84,20 @@ class Curve:
         return true, predicted
 
 
-def resampled(metric: str, gold: Floats, cosines: NDArray[Any], times: NDArray[np.float32]) -> Floats:
-    """One of the two metrics (resample) on draws of the pairs (pair, resample); NaN where no pair is positive."""
+def average_precision_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
+    """The average precision of a column (resample) on draws of the pairs; NaN where no pair is positive."""
+    return lambda cosines: _of_draws(gold, cosines, times, _average_precision)
+
+
+def best_f1_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
+    """The highest F1 of a column (resample) on draws of the pairs; NaN where no pair is positive."""
+    return lambda cosines: _of_draws(gold, cosines, times, _f1)
+
+
+def _of_draws(gold: Floats, cosines: NDArray[Any], times: NDArray[np.float32], measure: Measure) -> Floats:
     if not is_binary(gold) or np.isnan(cosines).any():
         return np.full(times.shape[1], np.nan)
-    true, predicted = Curve(gold, cosines).counts(times)
-    return {AVERAGE_PRECISION: _average_precision, F1: _f1}[metric](true, predicted)
+    return measure(*Curve(gold, cosines).counts(times))
 
 
 def _average_precision(true: Floats, predicted: Floats) -> Floats:
@@ -102,7 +113,7 @@ def _f1(true: Floats, predicted: Floats) -> Floats:
     return np.asarray(np.where(true[-1] > 0, found, np.nan))
 
 
-def _along(gold: Floats, system: NDArray[Any], measure: Any) -> Floats:
+def _along(gold: Floats, system: NDArray[Any], measure: Measure) -> Floats:
     shape = system.shape[:-1]
     if not is_binary(gold):
         return np.full(shape, np.nan)

@@ -6,21 +6,16 @@ scores are computed on them, and the 2.5th and 97.5th percentiles of the differe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.errors import BadChoice
-from explorer.measuring.scores import binary_metrics
-from explorer.measuring.scores.correlation import SAME
-from explorer.measuring.scores.layer_scores import MEAN, OF_LABELS, check_agreement
+from explorer.measuring.scores.metrics import METRICS, check_agreement
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -102,7 +97,7 @@ def resampled(
     for group in groups:
         draws = []
         for times in _draws(len(group), resamples, random):
-            agree = _agreement(gold[group], times, metric)
+            agree = METRICS[metric].of_draws(gold[group], times)
             draws.append(np.stack([agree(system[group]) for system in systems]))
         found.append(np.concatenate(draws, axis=-1))
     return np.asarray(100 * np.average(found, axis=0, weights=weights))
@@ -133,109 +128,10 @@ def _draws(count: int, resamples: int, random: np.random.Generator) -> Iterator[
 
 def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float32], metric: str) -> Floats:
     """Differences (…, resample), for the number of draws of each pair (pair, resample)."""
-    agree = _agreement(gold, times, metric)
+    agree = METRICS[metric].of_draws(gold, times)
     shape = sides[0].shape[:-1]
     one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
     return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
-
-
-def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> Callable[[NDArray[Any]], Floats]:
-    """The score (resample) of a column (pair), for the number of draws of each pair."""
-    if metric in OF_LABELS:
-        return lambda cosines: binary_metrics.resampled(metric, gold, cosines, times)
-    if metric == MEAN:
-        wide = times.astype(np.float64)
-        return lambda items: np.asarray(items @ wide / len(gold))
-    known: dict[str, type[_Spearman | _Pearson]] = {"Spearman": _Spearman, "Pearson": _Pearson}
-    if metric not in known:
-        raise BadChoice(f"There is no confidence interval of {metric}. Choose one of {', '.join(known)}.")
-    return known[metric](gold, times)
-
-
-class _Spearman:
-    """ρ of gold with a column of cosines, on every resample at once.
-
-    The rank of a value in a resample is the number of drawn values below it plus half of the ties, so sorting once is
-    enough for all resamples. The sum of squares of n centred ranks is (n³ - Σ t³) / 12, where t are the sizes of the
-    groups of ties (Kendall 1945).
-    """
-
-    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
-        self._times, self._count = times, times.shape[0]
-        self._single_cubes = _cubes(times)
-        order, sizes = _ascending(gold)
-        drawn = _grouped(times, order, sizes)
-        group = np.empty(len(gold), dtype=np.intp)
-        group[order] = np.repeat(np.arange(len(sizes)), sizes)
-        self._drawn_gold = self._centred_ranks(drawn)[group] * times
-        self._spread = self._spread_of(order, sizes, drawn)
-
-    def __call__(self, cosines: NDArray[Any]) -> Floats:
-        if not np.ptp(cosines) > SAME:  # constant, or missing
-            return np.full(self._times.shape[1], np.nan)
-        order, sizes = _ascending(cosines)
-        drawn = _grouped(self._times, order, sizes)
-        gold = _grouped(self._drawn_gold, order, sizes)
-        together = np.einsum("gr,gr->r", self._centred_ranks(drawn), gold).astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(12 * together / np.sqrt(self._spread_of(order, sizes, drawn) * self._spread))
-
-    def _spread_of(self, order: Places, sizes: Places, drawn: NDArray[np.float32]) -> Floats:
-        """n³ - Σ t³ (resample); only the ties are recomputed, which are usually few."""
-        tied = sizes > 1
-        members = self._times[order[np.repeat(tied, sizes)]]
-        return np.asarray(self._count**3 - self._single_cubes + _cubes(members) - _cubes(drawn[tied]))
-
-    def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Ranks (group, resample) minus their mean, which is the same for every resample."""
-        ranks = drawn.copy()
-        ranks[0] -= self._count / 2
-        # row by row: np.cumsum down the columns takes twenty times as long
-        for above, row in pairwise(list(ranks)):
-            np.add(above, row, out=row)
-        # the mid-rank of a group of ties
-        ranks -= np.multiply(drawn, 0.5, dtype=np.float32)
-        return ranks
-
-
-def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
-    """The order of values, and the number of each distinct value."""
-    order = np.argsort(values, kind="stable")
-    ascending = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
-    return order, np.diff(np.append(starts, len(values)))
-
-
-def _grouped(rows: NDArray[np.float32], order: Places, sizes: Places) -> NDArray[np.float32]:
-    """Sums of groups of rows, in that order."""
-    starts = np.cumsum(sizes) - sizes
-    sums: NDArray[np.float32] = rows[order[starts]]
-    for place in np.flatnonzero(sizes > 1):  # np.add.reduceat is slower
-        rows[order[starts[place] : starts[place] + sizes[place]]].sum(axis=0, out=sums[place])
-    return sums
-
-
-def _cubes(drawn: NDArray[np.float32]) -> Floats:
-    """Σ t³ (resample) of groups, for their numbers of draws (group, resample)."""
-    wide = drawn.astype(np.float64)
-    return np.asarray(np.einsum("gr,gr->r", wide, wide * wide))
-
-
-class _Pearson:
-    """r of gold with a column of cosines, on every resample at once."""
-
-    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
-        self._times, self._count = times.astype(np.float64), times.shape[0]
-        self._gold = gold - gold.mean()
-
-    def __call__(self, cosines: NDArray[Any]) -> Floats:
-        if not np.ptp(cosines) > SAME:  # constant, or missing
-            return np.full(self._times.shape[1], np.nan)
-        own = cosines.astype(np.float64) - cosines.mean(dtype=np.float64)
-        sums = np.stack([own, self._gold, own * own, self._gold**2, own * self._gold]) @ self._times / self._count
-        with np.errstate(invalid="ignore", divide="ignore"):
-            spreads = (sums[2] - sums[0] ** 2) * (sums[3] - sums[1] ** 2)
-            return np.asarray((sums[4] - sums[0] * sums[1]) / np.sqrt(spreads))
 
 
 def _quantiles(drawn: Floats, edges: list[float]) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
-from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, is_binary
-from explorer.measuring.scores.correlation import ROUNDOFF, mean, measured, pearson, spearman
+from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured
+from explorer.measuring.scores.metrics import agreement, metrics_of
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work
 
@@ -25,16 +25,13 @@ if TYPE_CHECKING:
 # why a layer & pooling has no score, by precision
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
 NOT_MEASURED = "Not measurable in {}: {}. Switch precision to float32."  # of several, by precision
+NO_SCORE = "n/a"  # in the place of a score
+NO_CORRELATION = "no {}: {} has no correlation"
 NOT_FINITE = "not a number: the model gives some sentences vectors with NaN or infinite numbers"
 ARE_NOT_FINITE = (  # of several
     "Not a number: {}. The model gives some sentences vectors with NaN or infinite numbers: copy or download it again, "
     "or choose another layer & pooling."
 )
-
-METRICS = {"Spearman": spearman, "Pearson": pearson}
-OF_LABELS = {AVERAGE_PRECISION: average_precision, F1: best_f1}  # metrics of gold scores with two values
-MEAN = "mean of items"  # of what each query, triplet or row gets; gold scores have no part in it
-AGGREGATES = ("all", "mean", "wmean")
 
 # sentences that are tokenised between two progress reports
 AT_A_TIME = 8192
@@ -78,7 +75,7 @@ class LayerScores:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that the set has; the first is the main one."""
-        return (*METRICS, *(OF_LABELS if is_binary(self.gold) else ()))
+        return metrics_of(self.gold)
 
     @property
     def items_named(self) -> tuple[str, str]:
@@ -213,45 +210,6 @@ class LayerScores:
         return Reading(self.rows[row], self.poolings[column])
 
 
-def agreement(
-    gold: NDArray[np.float64],
-    system: NDArray[np.floating],
-    parts: tuple[str, ...],
-    metric: str,
-    aggregate: str,
-) -> NDArray[np.float64]:
-    """A correlation of `gold` (pair) with `system` (…, pair): over all pairs, or averaged over the parts.
-
-    `all` is one correlation of all pairs (SimCSE, ConIsI), `mean` the mean over sub-corpora and `wmean` the mean
-    weighted by their sizes (BERT-flow, BERT-whitening); papers often do not say which they report.
-    """
-    check_agreement(metric, aggregate)
-    correlation = _function(metric)
-    if aggregate == "all":
-        return correlation(gold, system)
-    names = np.array(parts)
-    corpora = [names == name for name in dict.fromkeys(parts)]
-    each = np.stack([correlation(gold[inside], system[..., inside]) for inside in corpora])
-    sizes = None if aggregate == "mean" else [inside.sum() for inside in corpora]
-    return np.average(each, axis=0, weights=sizes)
-
-
-def _function(metric: str) -> Callable[..., NDArray[np.float64]]:
-    known = {**METRICS, **OF_LABELS, MEAN: mean}
-    if metric not in known:
-        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join([*METRICS, *OF_LABELS])}.")
-    return known[metric]
-
-
-def check_agreement(metric: str, aggregate: str) -> None:
-    """Refuse an unknown metric or aggregation."""
-    _function(metric)
-    if aggregate not in AGGREGATES:
-        raise BadChoice(
-            f"There is no aggregation '{aggregate}' over sub-corpora. Choose one of {', '.join(AGGREGATES)}."
-        )
-
-
 def score_layers(
     encoder: Encoder, pairs: GradedPairs, max_length: int | None = None, also: Sequence[Reading] = ()
 ) -> Work[LayerScores]:
@@ -298,3 +256,29 @@ def _tokens(encoder: Encoder, pairs: GradedPairs, max_length: int | None) -> Wor
         ids += some.ids
         truncated += some.truncated
     return ids, truncated
+
+
+def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggregate: str = "all") -> str:
+    """The reason why a layer & pooling has no score, by default by the main metric; "" if it has one."""
+    if not np.isnan(scores.score(reading, metric or scores.metrics[0], aggregate)):
+        return ""
+    if not scores.is_measured(reading):
+        return scores.why_not_measured(reading)
+    if np.ptp(scores.gold) == 0:
+        return "all gold scores are equal"
+    cosines = scores.cosines_of(reading)
+    if np.ptp(cosines) <= SAME:
+        if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
+            return "every [CLS] of layer 0 is the same vector"
+        return "all cosines are equal"
+    return NO_CORRELATION.format(aggregate, _part_without(scores, cosines))
+
+
+def _part_without(scores: LayerScores, cosines: Cosines) -> str:
+    """The first sub-corpus whose gold scores or cosines are all equal."""
+    names = np.array(scores.parts)
+    for name in dict.fromkeys(scores.parts):
+        inside = names == name
+        if np.ptp(scores.gold[inside]) == 0 or np.ptp(cosines[inside]) <= SAME:
+            return name
+    return "a sub-corpus"

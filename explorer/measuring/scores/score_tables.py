@@ -11,7 +11,8 @@ from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables.formula_guard import csv_text
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.measuring.scores.layer_scores import AGGREGATES, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.metrics import AGGREGATES
 from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:

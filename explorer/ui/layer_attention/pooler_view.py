@@ -11,8 +11,7 @@ from explorer.encoding.read.readings import Reading, Row
 from explorer.measuring.attention.attention_tables import part_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.ui import messages
 from explorer.ui.access import cached, side_scores
 from explorer.ui.access.sidebar_choice import Choice

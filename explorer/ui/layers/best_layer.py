@@ -18,8 +18,7 @@ from explorer.evaluating.tasks.set_items import items_of
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.missing_scores import why_missing
+from explorer.measuring.scores.layer_scores import LayerScores, why_missing
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, side_scores
 from explorer.ui.access.side_scores import Shown

@@ -8,9 +8,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.measuring.neighbours.ranking_measures import MAP, MRR, NDCG, RECALLS
-from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
-from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.metrics import AGGREGATES, METRICS
 from explorer.measuring.scores.verdict_text import ACCURACY
 from explorer.ui.widgets import segments
 
@@ -49,16 +48,11 @@ def told(score: float) -> str:
 def what_is_good(metric: str) -> str:
     """Direction, range and typical values of a score, for the help of its card."""
     if metric in METRICS:
-        return (
-            f"{metric} correlation of cosines with gold scores, × 100. Higher is better, at most 100; 0 is chance; "
-            "good models reach 75 to 90."
-        )
+        return METRICS[metric].help
     return f"{metric}: {_GOOD[metric]} Higher is better, at most 100."
 
 
 _GOOD = {
-    AVERAGE_PRECISION: "the mean precision over all thresholds, × 100; chance is the share of positive pairs.",
-    F1: "the harmonic mean of precision and recall at the best threshold, × 100.",
     NDCG: "relevant passages count more the higher they are ranked, up to rank 10, × 100.",
     MRR: "the mean of 1 / rank of the first relevant passage, 0 beyond rank 10, × 100.",
     MAP: "the mean precision at the ranks of the relevant passages, up to rank 100, × 100.",

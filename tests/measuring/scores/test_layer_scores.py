@@ -7,8 +7,8 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.scores import layer_scores, pair_cosines, score_store
-from explorer.measuring.scores.layer_scores import agreement, score_layers
-from explorer.measuring.scores.missing_scores import why_missing
+from explorer.measuring.scores.layer_scores import score_layers, why_missing
+from explorer.measuring.scores.metrics import agreement
 from explorer.measuring.scores.score_tables import score_rows
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish

@@ -26,9 +26,8 @@ from explorer.measuring.comparing.comparison_verdict import (
 from explorer.measuring.comparing.dev_picking import CHOSEN_ON
 from explorer.measuring.comparing.pair_traits import traits
 from explorer.measuring.geometry.geometry_tables import MEASURES
-from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, NOT_MEASURED
+from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure
-from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_sets

@@ -13,7 +13,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import Reading, Row, parse
 from explorer.errors import StrataError
-from explorer.measuring.scores import best_cell, layer_scores, missing_scores
+from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
@@ -405,8 +405,8 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     app.switch_page("pages/layers.py")
     measured(app)
     assert any(told.startswith(pictures.SILENT.format("mean", "single")) for told in words(app.warning))
-    assert {card.value for card in app.metric} == {missing_scores.NO_SCORE}
-    assert {card.delta for card in app.metric} == {missing_scores.NO_CORRELATION.format("mean", "single")}
+    assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
+    assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single")}
 
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
@@ -417,7 +417,7 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    assert cards(app)[best_layer.CHOSEN] == missing_scores.NO_SCORE
+    assert cards(app)[best_layer.CHOSEN] == layer_scores.NO_SCORE
     notes = {card.label: card.delta for card in app.metric}
     assert notes[best_layer.CHOSEN] == reason
     (told,) = (said for said in words(app.caption) if said.startswith(NOT_MEASURED.format("bfloat16")))
@@ -426,6 +426,6 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     app.radio(key="precision").set_value("float32")
     measured(app)
-    assert cards(app)[best_layer.CHOSEN] != missing_scores.NO_SCORE
+    assert cards(app)[best_layer.CHOSEN] != layer_scores.NO_SCORE
     assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3
