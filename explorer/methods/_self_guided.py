@@ -111,7 +111,7 @@ class SelfGuided(Pooled):
         return in_order((places, self._pooled(states)) for places, states in self.guide.grouped(sentences))
 
     def _pooled(self, states: States) -> Tensor:
-        pool = POOLINGS[self.view_pooling]
+        pool = POOLINGS[self.view_pooling].pool
         pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
         views = pooled.flatten(0, 1)
         for step in self.pooled.dense:  # the same maps as for the trained copy's vectors

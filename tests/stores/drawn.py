@@ -12,7 +12,8 @@ from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import Report, RetrievalSet
 from explorer.data.row_kinds import KINDS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.scores.measure import Settings
 
 DIGESTS = ("0" * 64, "0" * 63 + "1", "deadbeef" * 8)
@@ -42,7 +43,7 @@ def reading(random: Random) -> Reading:
     """One of the layers & poolings that there are: of a layer, of two, or of a range."""
     first, last = sorted(random.sample(range(7), 2))
     layers = random.choice(((first,), (first, last), tuple(range(first, last + 1))))
-    return random.choice((OWN, *(Reading(Row(layers), pooling) for pooling in POOLING_NAMES)))
+    return random.choice((OWN, *(Reading(Row(layers), pooling) for pooling in POOLINGS)))
 
 
 def settings(random: Random) -> Settings:

@@ -184,7 +184,7 @@ def of_results(run):
 
 
 def of_size(run):
-    chosen = {size_form.DIMENSIONS: "32", size_form.POOLINGS: ["mean"], size_form.STORED: ["float32"]}
+    chosen = {size_form.DIMENSIONS: "32", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32"]}
     app = opened(run, "size", chosen)
     app.button(key=measured_sizes.START).click()
     measured(app)

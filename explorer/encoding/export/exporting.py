@@ -19,11 +19,12 @@ from torch import Tensor
 
 from explorer.encoding.export import standalone_source
 from explorer.encoding.export.atomic_folder import whole
-from explorer.encoding.load import declared, transformer
+from explorer.encoding.load import transformer
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
+from explorer.encoding.read.pooling import POOLINGS, switched
 from explorer.encoding.read.reading_titles import layers_of
 from explorer.errors import UnsupportedModel
 
@@ -153,11 +154,10 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
 
 
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
-    switches = {switch: name in poolings for _, switch, name in declared.POOLINGS}
-    if poolings != tuple(name for _, switch, name in declared.POOLINGS if switches[switch]):
+    switches = {pooling.switch: pooling.name in poolings for pooling in switched()}
+    if poolings != tuple(pooling.name for pooling in switched() if switches[pooling.switch]):
         # switches allow one order only; this format keeps any order, from release 5.4 on
-        modes = {name: mode for mode, _, name in declared.POOLINGS}
-        return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
+        return {"embedding_dimension": width, "pooling_mode": [POOLINGS[name].library for name in poolings]}
     told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
     return {"word_embedding_dimension": width, **told}
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from explorer.encoding.locate import configuration, decoders, layout, weights
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
+from explorer.encoding.read.pooling import POOLINGS, switched
 from explorer.encoding.read.readings import (
     DECODER_POOLINGS,
     GRID_POOLINGS,
     OWN,
-    POOLING_NAMES,
     Reading,
     Row,
     cell_of,
@@ -28,15 +28,6 @@ from explorer.encoding.read.readings import (
 )
 from explorer.errors import BadChoice, ModelError
 
-# current name, the switch of releases before 5.4, the name in POOLINGS; in the order in which those releases join them
-POOLINGS = (
-    ("cls", "pooling_mode_cls_token", "cls"),
-    ("max", "pooling_mode_max_tokens", "max"),
-    ("mean", "pooling_mode_mean_tokens", "mean"),
-    ("mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", "sqrt mean"),
-    ("weightedmean", "pooling_mode_weightedmean_tokens", "weighted mean"),
-    ("lasttoken", "pooling_mode_lasttoken", "last"),
-)
 SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
 
@@ -53,7 +44,7 @@ def modes(stated: configuration.Pooling) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.pooling_mode
     if named is None:
-        return [mode for mode, switch, _ in POOLINGS if getattr(stated, switch)] or ["mean"]
+        return [pooling.library for pooling in switched() if getattr(stated, pooling.switch)] or ["mean"]
     return [named] if isinstance(named, str) else list(named)
 
 
@@ -127,20 +118,19 @@ def _poolings(module: Module) -> list[str]:
         return [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     if module.kind != "Pooling":
         return [module.kind]
-    names = {mode: name for mode, _, name in POOLINGS}
+    names = {pooling.library: name for name, pooling in POOLINGS.items()}
     return [names.get(mode, mode) for mode in modes(configuration.read(path, configuration.Pooling))]
 
 
 def _told(poolings: list[str]) -> str:
     """`cls + mean of the last layer`, then the poolings that name their layers."""
-    known = {name for _, _, name in POOLINGS}
-    last = [name for name in poolings if name in known]
-    others = [name for name in poolings if name not in known]
+    last = [name for name in poolings if name in POOLINGS]
+    others = [name for name in poolings if name not in POOLINGS]
     return " + ".join([*([f"{' + '.join(last)} of the last layer"] if last else []), *others])
 
 
 def _cell(folder: Path, pooling: str) -> Reading | None:
-    if pooling in POOLING_NAMES:
+    if pooling in POOLINGS:
         return Reading(Row((layout.last_layer(folder),)), pooling)
     try:
         return parse(pooling, layout.last_layer(folder))

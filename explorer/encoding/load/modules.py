@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding.load.declared import POOLINGS, modes
+from explorer.encoding.load.declared import modes
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read import layer_reading, parts
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.reading_titles import FIRST_LAST, title_of
 from explorer.errors import UnsupportedModel
@@ -88,7 +89,7 @@ def limits_in(transformer: Path) -> list[Path]:
 
 def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:
     asked = modes(stated)
-    names = {mode: name for mode, _, name in POOLINGS}
+    names = {pooling.library: name for name, pooling in POOLINGS.items()}
     unknown = [mode for mode in asked if mode not in names]
     if unknown or not asked:
         raise UnsupportedModel(

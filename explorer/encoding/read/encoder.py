@@ -227,7 +227,7 @@ class Encoder:
             for layer in row.layers[1:]:
                 states = states + hidden[layer]
             for column, pooling in enumerate(self.poolings):
-                grid[place, column] = POOLINGS[pooling](states, real)
+                grid[place, column] = POOLINGS[pooling].pool(states, real)
             if len(row.layers) > 1:
                 grid[place] /= len(row.layers)
         own = self.head(hidden, real) if self.head else None

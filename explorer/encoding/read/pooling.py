@@ -1,21 +1,49 @@
-"""Pooling functions: token states to one vector per sentence.
+"""Every pooling, token states to one vector per sentence: one row of a table for each.
 
-Every pooling takes states (sentence, token, width) and a mask (sentence, token) that is true for real tokens, and
-returns float32 vectors (sentence, width). Padding is on the right. A mask of None means no padding, which saves a pass
-over the states.
+Grids, forms, exports, model cards and the microscope read the table. Every function takes states (sentence, token,
+width) and a mask (sentence, token) that is true for real tokens, and returns float32 vectors (sentence, width). Padding
+is on the right. A mask of None means no padding, which saves a pass over the states. torch is imported where it is
+used: the names are needed before anything is encoded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from explorer.encoding.read.reading_titles import layers_of
 
-Pooling = Callable[[Tensor, Tensor | None], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
+Function = Callable[["Tensor", "Tensor | None"], "Tensor"]
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """A pooling by its name in Strata."""
+
+    name: str
+    library: str  # its name in sentence-transformers
+    # for model cards, from states (sentence, token, width) and mask (sentence, token, 1), padded on the right
+    code: str
+    switch: str = ""  # what turns it on in sentence-transformers before 5.4, and its place among those that are on
+    place: int = 0
+    # what share of each dimension is a token's, from states (token, width); none if one token is all
+    shares: Callable[[Floats], Floats] | None = None
+    in_grid: bool = False  # else only if it is named
+    for_decoders: str = ""  # of the grid: what takes its place in a decoder, in which the first token sees no other
+
+    @property
+    def pool(self) -> Function:
+        """From states and mask to vectors."""
+        return FUNCTIONS[self.name]
 
 
 def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
@@ -39,6 +67,8 @@ def pool_max(states: Tensor, mask: Tensor | None) -> Tensor:
 
 def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
     """The last real token: the only one that depends on all tokens in a decoder."""
+    import torch
+
     if mask is None:
         return states[:, -1].float()
     last = mask.sum(1).long() - 1
@@ -47,6 +77,8 @@ def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
 
 def pool_weighted_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The mean with weights 1, 2, 3, … along the sentence (SGPT, Muennighoff 2022)."""
+    import torch
+
     sentences, tokens = states.shape[:2]
     places = torch.arange(1, tokens + 1, device=states.device, dtype=torch.float32).expand(sentences, tokens)
     weights = places if mask is None else places * mask
@@ -64,6 +96,8 @@ def pool_sqrt_mean(states: Tensor, mask: Tensor | None) -> Tensor:
 
 def _filled(states: Tensor, mask: Tensor, value: float) -> Tensor:
     """States in float32 with one value for padding, whatever it held."""
+    import torch
+
     padding = ~mask.bool()
     if states.device.type != "cpu" or not torch.is_inference_mode_enabled():
         return states.float().masked_fill(padding[:, :, None], value)  # training never waits for a count of tokens
@@ -72,7 +106,7 @@ def _filled(states: Tensor, mask: Tensor, value: float) -> Tensor:
     return tokens.view(states.shape)
 
 
-POOLINGS: dict[str, Pooling] = {
+FUNCTIONS: dict[str, Function] = {  # apart from the table below: exports carry their source, and need no more of it
     "cls": pool_cls,
     "mean": pool_mean,
     "max": pool_max,
@@ -80,6 +114,88 @@ POOLINGS: dict[str, Pooling] = {
     "weighted mean": pool_weighted_mean,
     "sqrt mean": pool_sqrt_mean,
 }
+
+
+def _equal(states: Floats) -> Floats:
+    return np.full(states.shape, 1 / len(states))
+
+
+def _by_root(states: Floats) -> Floats:
+    return np.full(states.shape, len(states) ** -0.5)
+
+
+def _rising(states: Floats) -> Floats:
+    count = len(states)
+    weights = np.arange(1.0, count + 1) / (count * (count + 1) / 2)
+    return np.repeat(weights[:, None], states.shape[1], axis=1)
+
+
+def _largest(states: Floats) -> Floats:
+    """1 for the largest value of a dimension, equal shares for ties."""
+    largest = states == states.max(0)
+    return np.asarray(largest / largest.sum(0))
+
+
+POOLINGS = {
+    pooling.name: pooling
+    for pooling in (
+        Pooling(
+            "cls",
+            library="cls",
+            switch="pooling_mode_cls_token",
+            place=1,
+            code="states[:, 0]",
+            in_grid=True,
+            for_decoders="last",
+        ),
+        Pooling(
+            "mean",
+            library="mean",
+            switch="pooling_mode_mean_tokens",
+            place=3,
+            code="(states * mask).sum(1) / mask.sum(1)",
+            shares=_equal,
+            in_grid=True,
+        ),
+        Pooling(
+            "max",
+            library="max",
+            switch="pooling_mode_max_tokens",
+            place=2,
+            code='states.masked_fill(mask == 0, float("-inf")).amax(1)',
+            shares=_largest,
+            in_grid=True,
+        ),
+        Pooling(
+            "last",
+            library="lasttoken",
+            switch="pooling_mode_lasttoken",
+            place=6,
+            code="states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",
+        ),
+        Pooling(
+            "weighted mean",
+            library="weightedmean",
+            switch="pooling_mode_weightedmean_tokens",
+            place=5,
+            code="(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
+            shares=_rising,
+        ),
+        Pooling(
+            "sqrt mean",
+            library="mean_sqrt_len_tokens",
+            switch="pooling_mode_mean_sqrt_len_tokens",
+            place=4,
+            code="(states * mask).sum(1) / mask.sum(1).sqrt()",
+            shares=_by_root,
+        ),
+    )
+}
+
+
+def switched() -> list[Pooling]:
+    """Those with a switch, in the order in which sentence-transformers before 5.4 joins several."""
+    return sorted((one for one in POOLINGS.values() if one.switch), key=lambda one: one.place)
 
 
 def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
@@ -91,10 +207,10 @@ def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) ->
     if len(states) > 1:  # bfloat16 would round the sum
         states[0] = states[0].float()
     # layers are added token by token as in the papers, and the sum is divided after pooling
-    return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
+    return FUNCTIONS[pooling](sum(states[1:], states[0]), mask) / len(states)
 
 
 def is_pooling(name: object) -> bool:
     """Whether `pooled` supports the name, in a model with enough layers."""
     pooling, layers = layers_of(str(name))
-    return pooling in POOLINGS and bool(layers)
+    return pooling in FUNCTIONS and bool(layers)

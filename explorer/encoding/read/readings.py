@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.reading_titles import layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
-# keys of POOLINGS, repeated here so that this module does not import torch
-POOLING_NAMES = ("cls", "mean", "max", "last", "weighted mean", "sqrt mean")
-GRID_POOLINGS = ("cls", "mean", "max")
+GRID_POOLINGS = tuple(name for name, pooling in POOLINGS.items() if pooling.in_grid)
 # of a decoder: the first token sees no other, so its state is the same in all sentences that begin with it
-DECODER_POOLINGS = ("last", "mean", "max")
+DECODER_POOLINGS = tuple(POOLINGS[name].for_decoders or name for name in GRID_POOLINGS)
 MODEL_DEFAULT = "model default"
 # what replaces a sentence's words where the effect of each word on its vector is measured
 PAD, MASK, MEAN = "[PAD]", "[MASK]", "mean embedding"
@@ -96,7 +95,7 @@ def parse(title: str, last: int) -> Reading:
     if wrong is not None:
         low = max(0, last - 2)
         raise BadChoice(
-            f"There is no layer & pooling '{title}' here{wrong}. Give a pooling ({', '.join(POOLING_NAMES)}) and a "
+            f"There is no layer & pooling '{title}' here{wrong}. Give a pooling ({', '.join(POOLINGS)}) and a "
             f"layer from 0 to {last}, two layers, or a range of layers, such as 'mean of layer {last}', 'mean of "
             f"layers 0 + {last}' or 'mean of layers {low}-{last}'; or '{MODEL_DEFAULT}'."
         )
@@ -107,7 +106,7 @@ def _what_is_wrong(pooling: str, layers: tuple[int, ...], last: int) -> str | No
     """The reason why there is no such layer & pooling, to follow its title; None if there is one."""
     if -1 in layers:  # no layer is named
         return ""
-    if pooling not in POOLING_NAMES:
+    if pooling not in POOLINGS:
         return f", since there is no pooling '{pooling}'"
     if not layers:
         return ", since a range of layers starts with the lower one"

@@ -12,7 +12,8 @@ import numpy as np
 from explorer.data.graded.probes import Pack
 from explorer.data.kinds import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
-from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.learned import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
-_OF_LAST = re.compile(rf"({'|'.join(POOLING_NAMES)}) of the last layer(?: → normalised)?")
+_OF_LAST = re.compile(rf"({'|'.join(POOLINGS)}) of the last layer(?: → normalised)?")
 
 
 @dataclass(frozen=True)

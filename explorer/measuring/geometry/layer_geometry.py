@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import POOLING_NAMES, Reading
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
 from explorer.measuring.geometry.close_grades import close_from
 from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
@@ -161,7 +162,7 @@ def layer_of(reading: Reading, pooling: str) -> int | None:
     return layers[0] if len(layers) == 1 and reading.pooling == pooling else None
 
 
-def check_pooling(pooling: str, allowed: Sequence[str] = POOLING_NAMES) -> None:
+def check_pooling(pooling: str, allowed: Iterable[str] = POOLINGS) -> None:
     """Refuse a pooling that is not among those allowed."""
     if pooling not in allowed:
         raise BadChoice(f"There is no pooling '{pooling}' here. Choose one of {', '.join(allowed)}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import POOLING_NAMES
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.sentences.sentence_vectors import every_layer
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def pair_layers(encoder: Encoder, first: str, second: str, max_length: int | Non
     """Encode two sentences, once each."""
     read = encoder.tokens([first, second], max_length)
     layers = encoder.model.config.num_hidden_layers + 1
-    found = np.empty((layers, len(POOLING_NAMES), 2, encoder.width))
-    picks = [every_layer(encoder, pooling) for pooling in POOLING_NAMES]
+    found = np.empty((layers, len(POOLINGS), 2, encoder.width))
+    picks = [every_layer(encoder, pooling) for pooling in POOLINGS]
     for views in encoder.views_of(read.ids, [needed for wanted in picks for needed in wanted.needs]):
         for column, wanted in enumerate(picks):
             found[:, column, views.positions] = wanted.of(views).double().cpu().numpy()
     one, other = found[:, :, 0], found[:, :, 1]  # (layer, pooling, width)
     return PairLayers(
-        poolings=POOLING_NAMES,
+        poolings=tuple(POOLINGS),
         cosines=_cosines(one, other),
         contributions=contributions(one, other),
         cut=tuple(encoder.tokens([text], max_length).truncated > 0 for text in (first, second)),

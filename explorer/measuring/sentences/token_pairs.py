@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.sentences import sentence_vectors
 from explorer.measuring.sentences.cosine_matrix import similarities
@@ -80,31 +80,15 @@ def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
     other sentence. Under max, dimension d belongs to the token with the largest value, which adds v_d u_d; ties
     share it.
     """
-    if pooling == "max":
-        shares = [_largest(side) for side in (one, other)]
-    elif pooling in _WEIGHTS:
-        shares = [np.repeat(_WEIGHTS[pooling](len(side))[:, None], side.shape[1], axis=1) for side in (one, other)]
-    else:
+    shares = POOLINGS[pooling].shares
+    if shares is None:
         return None
-    parts = [share * side for share, side in zip(shares, (one, other), strict=True)]
+    parts = [shares(side) * side for side in (one, other)]
     v, u = (part.sum(0) for part in parts)
     lengths = float(np.sqrt((v @ v) * (u @ u)))
     if lengths == 0:
         return None
     return Shares(parts[0] @ u / lengths, parts[1] @ v / lengths)
-
-
-_WEIGHTS: dict[str, Callable[[int], Floats]] = {
-    "mean": lambda count: np.full(count, 1 / count),
-    "sqrt mean": lambda count: np.full(count, count**-0.5),
-    "weighted mean": lambda count: np.arange(1.0, count + 1) / (count * (count + 1) / 2),
-}
-
-
-def _largest(states: Floats) -> Floats:
-    """Each token's share of every dimension (token, width): 1 for the largest value, equal shares for ties."""
-    largest = states == states.max(0)
-    return np.asarray(largest / largest.sum(0))
 
 
 def _token_cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:

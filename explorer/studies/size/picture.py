@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.reading_titles import title_of
-from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
+from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_for
@@ -108,7 +109,7 @@ def checked(wanted: Wanted, encoder: Encoder, where: Stack) -> Wanted:
     last, width = _depth(encoder), encoder.width
     layers = wanted.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
-    known = (MODEL_DEFAULT, *POOLING_NAMES)
+    known = (MODEL_DEFAULT, *POOLINGS)
     poolings = wanted.poolings or (MODEL_DEFAULT, *encoder.poolings)
     _check("pooling", poolings, known, ", ".join(known))
     stored = wanted.stored or tuple(STORAGES)

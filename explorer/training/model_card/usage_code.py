@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from explorer.encoding.read.pooling import POOLINGS
+
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
 
 FOLDER = "path/to/this/folder"
 _SENTENCES = 'sentences = ["The kettle boils.", "The water is hot."]'
-# (sentence, token, width) as (sentence, width); the mask is (sentence, token, 1)
-_POOLED = {
-    "cls": "states[:, 0]",
-    "mean": "(states * mask).sum(1) / mask.sum(1)",
-    "max": 'states.masked_fill(mask == 0, float("-inf")).amax(1)',
-    "last": "states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",  # the export pads on the right
-    "weighted mean": "(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
-    "sqrt mean": "(states * mask).sum(1) / mask.sum(1).sqrt()",
-}
 
 
 def sentence_transformers(head: Head | None = None) -> str:
@@ -111,9 +104,9 @@ def _own(head: Head) -> list[str]:
 
 def _pooling(poolings: tuple[str, ...]) -> list[str] | None:
     """From the last layer's states to vectors."""
-    if any(name not in _POOLED for name in poolings):
+    if any(name not in POOLINGS for name in poolings):
         return None
-    pooled = [_POOLED[name] for name in poolings]
+    pooled = [POOLINGS[name].code for name in poolings]
     joined = pooled[0] if len(pooled) == 1 else f"torch.cat([{', '.join(pooled)}], dim=-1)"
     lines = ['mask = rows["attention_mask"][:, :, None]'] if "mask" in joined else []
     return [*lines, f"vectors = {joined}"]

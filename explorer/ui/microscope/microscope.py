@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import pair_curves, token_grid
-from explorer.encoding.read.readings import POOLING_NAMES
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.sentences import token_tables
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
@@ -96,7 +96,7 @@ def _by_layer(pairs: Pairs) -> None:
     renamed_options.accept("pair_pooling", RENAMED)
     chosen: str = segments.chosen(
         "Pooling",
-        [AS_CHOSEN, *POOLING_NAMES],
+        [AS_CHOSEN, *POOLINGS],
         default=AS_CHOSEN,
         key="pair_pooling",
     )

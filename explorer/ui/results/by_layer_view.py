@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from explorer.drawing.scores.task_lines import Lines, scores_by_layer
-from explorer.encoding.read.readings import POOLING_NAMES
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.scored_task import ScoredTask
@@ -22,7 +22,7 @@ SCORES = ("nDCG@10", "model default", "difference")
 def show(chosen: Chosen) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
     labels = task_labels.labels(chosen.tasks)
-    known = [name for name in POOLING_NAMES if any(lines_of(chosen, task, name) for task in chosen.tasks)]
+    known = [name for name in POOLINGS if any(lines_of(chosen, task, name) for task in chosen.tasks)]
     if not known:
         return
     st.subheader("Scores by layer")

@@ -10,7 +10,8 @@ from explorer.data import uploads
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
 from explorer.data.sources import NAMED_SETS
-from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.knobs import wholes_in
@@ -23,7 +24,7 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import segments, upload_boxes
 
 PAIRS = "the evaluation set"
-ON, TEXT, POOLINGS, DIMENSIONS = "score sizes on", "text of projections", "poolings to cut", "dimensions"
+ON, TEXT, CUT_POOLINGS, DIMENSIONS = "score sizes on", "text of projections", "poolings to cut", "dimensions"
 STORED, WAY, OTHERS = "formats", "cut dimensions by", "other sizes"
 WAYS = {PCA: "PCA", FIRST: "the first ones (Matryoshka)"}
 
@@ -75,9 +76,9 @@ def asked(choice: Choice) -> Asked:
 def _sizes() -> tuple[Wanted, tuple[str, ...]]:
     poolings = st.multiselect(
         "Poolings",
-        [MODEL_DEFAULT, *POOLING_NAMES],
+        [MODEL_DEFAULT, *POOLINGS],
         default=[MODEL_DEFAULT, "mean"],
-        key=POOLINGS,
+        key=CUT_POOLINGS,
         persist_state="session",
         select_all=False,
         help="The encoder is cut after every layer, under each of these; the model default is that of all layers.",

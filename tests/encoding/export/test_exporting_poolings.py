@@ -10,9 +10,10 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from torch import Tensor
 
 from explorer.encoding.export.exporting import export
-from explorer.encoding.load.declared import POOLINGS, default_cell
+from explorer.encoding.load.declared import default_cell
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading, Row, parse
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -23,7 +24,7 @@ from tests.tiny_models import LAYERS, SENTENCES, WIDTH, save_tiny
 
 DECODERS = ("gpt2", "llama", "qwen2")
 SIDES = ("left", "right")
-MODES = {name: mode for mode, _, name in POOLINGS}
+MODES = {name: pooling.library for name, pooling in POOLINGS.items()}
 ASKED = [
     Reading(Row(layers), pooling)
     for layers in ((LAYERS,), (1,), (0, LAYERS), tuple(range(LAYERS + 1)))

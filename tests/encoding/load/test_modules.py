@@ -253,7 +253,7 @@ def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
 def test_an_unknown_pooling_is_refused(dense, mode):
     settings(dense / "1_Pooling", pooling_mode=mode)
     with pytest.raises(
-        UnsupportedModel, match=r"asks for the pooling .* Strata supports cls, max, mean, mean_sqrt_len_tok"
+        UnsupportedModel, match=r"asks for the pooling .* Strata supports cls, mean, max, lasttoken, weightedm"
     ):
         modules.head(dense)
 

@@ -6,7 +6,8 @@ import torch
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, POOLING_NAMES, Reading, Row
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from tests.device import DEVICE
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
@@ -69,9 +70,9 @@ def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
 
 
 def test_layers_and_poolings_outside_of_the_grid_are_those_of_the_averaged_states(encoder):
-    asked = [Reading(Row(layers), pooling) for layers in ((1,), (0, 1), (0, 1, 2)) for pooling in POOLING_NAMES]
+    asked = [Reading(Row(layers), pooling) for layers in ((1,), (0, 1), (0, 1, 2)) for pooling in POOLINGS]
     outside = encoder.outside(asked)
-    assert {reading.pooling for reading in outside} == set(POOLING_NAMES)
+    assert {reading.pooling for reading in outside} == set(POOLINGS)
     for views in encoder.views(SENTENCES, also=asked):
         assert set(views.also) == set(outside)
         for at, place in enumerate(views.positions):

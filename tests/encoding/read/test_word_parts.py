@@ -11,7 +11,8 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import every_layer
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
-from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, POOLING_NAMES, REFERENCES, parse
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, parse
 from explorer.encoding.read.word_parts import CLOSE, Ends, added, ends_of, word_parts
 from explorer.encoding.read.words.path import POINTS
 from explorer.encoding.read.words.sentence_words import Words, replacement, words_of
@@ -43,7 +44,7 @@ def bert(tmp_path_factory):
 
 def test_the_parts_add_up_in_every_family_under_every_pooling(family):
     last = family.rows[-1].layers[-1]
-    for reading in (OWN, *(parse(f"{pooling} of layer {last}", last) for pooling in POOLING_NAMES)):
+    for reading in (OWN, *(parse(f"{pooling} of layer {last}", last) for pooling in POOLINGS)):
         found = split(family, SENTENCE, reading)
         assert found.words == tuple(SENTENCE.split())
         assert found.missed <= CLOSE, reading.title

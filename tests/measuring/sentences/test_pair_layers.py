@@ -60,7 +60,7 @@ def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
     assert pair.contributions.sum(0) == pytest.approx(pair.cosines[-1])
     for column, pooling in enumerate(pair.poolings):
         one, other = (
-            [POOLINGS[pooling](layer, states.mask)[0].double().tolist() for layer in states.hidden]
+            [POOLINGS[pooling].pool(layer, states.mask)[0].double().tolist() for layer in states.hidden]
             for states in (tiny_encoder.states([text]) for text in (first, second))
         )
         assert pair.contributions[:, column] == pytest.approx(slow_contributions(one, other), abs=1e-5)

@@ -13,7 +13,7 @@ from explorer.ui.size import export_form, measured_sizes, picture_view, size_for
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
-CHOSEN = {size_form.DIMENSIONS: "32, 8", size_form.POOLINGS: ["mean"], size_form.STORED: ["float32", "int8"]}
+CHOSEN = {size_form.DIMENSIONS: "32, 8", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32", "int8"]}
 
 
 @pytest.fixture(autouse=True)

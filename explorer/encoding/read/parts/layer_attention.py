@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.encoding.locate import weights
-from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.pooling import FUNCTIONS
 
 ACTIVATIONS = ("rrelu", "none")
 # softmax of q·k / N; q·k by the sum of its row, as equation 1 with two indices; or its diagonal by those, with one
@@ -86,7 +86,7 @@ class LayerAttention:
         return cls(**{**tensors, **settings})
 
     def _pooled(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None, pooling: str) -> Tensor:
-        pool = POOLINGS[pooling]
+        pool = FUNCTIONS[pooling]
         return torch.stack([pool(states, mask) for states in hidden[self.first_layer :]], dim=1)  # (sentence, layer, …)
 
     def _mapped(self, weight: Tensor, vectors: Tensor) -> Tensor:
@@ -113,8 +113,8 @@ def _settings() -> list[str]:
 def opened(place: Path, stated: object) -> LayerAttention | None:
     """The attention with these settings, and the maps in a folder."""
     choices = {
-        "asks": tuple(POOLINGS),
-        "answers": tuple(POOLINGS),
+        "asks": tuple(FUNCTIONS),
+        "answers": tuple(FUNCTIONS),
         "activation": ACTIVATIONS,
         "normaliser": NORMALISERS,
     }
