@@ -86,7 +86,8 @@ class Table:
     number: str
     caption: str
     rows: tuple[Row, ...]
-    metric: str | None = None  # if the columns are tasks
+    # "Spearman", "Pearson" or "accuracy", each × 100, or "unnamed" by the paper; None if the columns are measures
+    metric: str | None = None
     task: str | None = None  # if the columns are measures
     kind: str = "scores"  # or "counts"
     aggregation: str | None = None

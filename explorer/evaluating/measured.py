@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS
 from explorer.progress import Progress
 
 Setting = str | int | float | bool | None
 COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
+
+
+def name_of(metric: str, aggregate: str) -> str:
+    """The name of a measure of scored pairs: "spearman", "spearman wmean"."""
+    return metric.lower() if aggregate == "all" else f"{metric.lower()} {aggregate}"
+
+
+# metric and aggregation over sub-corpora, by the name of the measure
+OF_PAIRS = {name_of(metric, aggregate): (metric, aggregate) for aggregate in AGGREGATES for metric in METRICS}
 
 
 @dataclass(frozen=True, eq=False)

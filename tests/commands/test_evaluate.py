@@ -258,7 +258,7 @@ def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys)
 def test_the_names_of_choices_are_those_of_the_tasks():
     assert tuple(transfer.PROBES) == evaluate_command.PROBES
     assert evaluate_command.INDEXES == batch_search.INDEXES
-    assert list(evaluate_command.TEXTS.values()) == [sts.RAW, sts.SENTEVAL]
+    assert evaluate_command.TEXTS == (sts.RAW, sts.SENTEVAL)
 
 
 def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):

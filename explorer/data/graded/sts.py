@@ -26,7 +26,7 @@ from explorer.errors import DataError, SetNotFound
 from explorer.places import given_path
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
-RAW, SENTEVAL = "raw", "SentEval's"  # text as published, or tokenised and lower-cased as SentEval scores it
+RAW, SENTEVAL = "raw", "senteval"  # text as published, or tokenised and lower-cased as SentEval scores it
 
 
 @dataclass(frozen=True)

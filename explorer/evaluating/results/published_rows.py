@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.data import published_figures
+from explorer.data.graded import sts
 from explorer.data.published_figures import AGGREGATED, Row, Score, Table
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.measured import name_of
+from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_table import Cell, Model
 from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.tasks import transfer
 
-# the measure of results that a metric of a paper is, by its first word
+# the measure of results that a metric of a paper is
 _METRICS = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
 _OF_SEARCH = "MRR@10"
 # GLUE's own measures, for a table that does not name its metrics
@@ -36,7 +40,7 @@ class PublishedRow:
         if not self.metric:
             return _OF_GLUE.get(task, _OF_OTHER_GLUE)
         averaged = self.aggregation not in ("", "all") and task in AGGREGATED
-        return f"{self.metric} {self.aggregation}" if averaged else self.metric
+        return name_of(self.metric, self.aggregation) if averaged else self.metric
 
     def difference(self, row: Model, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
         """The measured score less the published one, under the paper's measure; None if one of them is missing."""
@@ -64,7 +68,7 @@ def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
         base=row.base or "no transformer",
         pooling=row.pooling or "",
         aggregation=row.aggregation or table.aggregation or "",
-        metric=_METRICS.get(table.metric.partition(" ")[0], "") if table.metric else _OF_SEARCH,
+        metric=_METRICS.get(table.metric, "") if table.metric else _OF_SEARCH,
         scores=_of_tasks(table, row.scores, {plain(name): name for name in names}),
     )
 
@@ -72,17 +76,18 @@ def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
 def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[ScoredTask], title: str) -> list[str]:
     """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
     names = {name for row in rows for name in row.scores}
-    shown = [task.digest for task in tasks if task.name in names]
-    settings = [run[digest].setting for run in measured.runs for digest in shown if digest in run]
-    texts = {setting["text"] for setting in settings if "text" in setting}
-    probes = {setting["probe"] for setting in settings if "probe" in setting}
+    settings = [task.settings for task in tasks if task.name in names and measured.has(task)]
+    texts = {str(setting["text"]) for setting in settings if "text" in setting}
+    probes = {str(setting["probe"]) for setting in settings if "probe" in setting}
     bases = " or ".join(dict.fromkeys(row.base for row in rows))
     poolings = " or ".join(dict.fromkeys(row.pooling for row in rows if row.pooling)) or "not stated"
     differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
-    if texts - {"SentEval's"}:
-        differs.append(f"text: SentEval's, here {', '.join(sorted(map(str, texts)))}")
-    if probes - {"SentEval's MLP"}:
-        differs.append(f"classifier: SentEval's MLP, here {', '.join(sorted(map(str, probes)))}")
+    for what, here, theirs, titles in (
+        ("text", texts, sts.SENTEVAL, task_labels.TEXTS),
+        ("classifier", probes, transfer.SENTEVAL, task_labels.PROBES),
+    ):
+        if here - {theirs}:
+            differs.append(f"{what}: {titles[theirs]}, here {', '.join(sorted(titles.get(one, one) for one in here))}")
     if not all(row.metric for row in rows):
         differs.append("metric: not named in the paper, here GLUE's (accuracy; Matthews' correlation for CoLA)")
     return differs

@@ -10,8 +10,8 @@ import numpy as np
 from explorer.data.graded import sts as published
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
-from explorer.evaluating.measured import Items, Measured
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.evaluating.measured import OF_PAIRS, Items, Measured
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure
 from explorer.progress import Work
 
@@ -46,19 +46,14 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW
     default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
     every = (*scores.grid, *scores.also)
     readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
-    ways = [(metric, way) for way in (AGGREGATES if scores.has_parts else AGGREGATES[:1]) for metric in METRICS]
-    table = [[[scores.score(reading, *way)] for way in ways] for reading in readings.values()]
+    ways = {name: (metric, way) for name, (metric, way) in OF_PAIRS.items() if scores.has_parts or way == "all"}
+    table = [[[scores.score(reading, *way)] for way in ways.values()] for reading in readings.values()]
     return Measured(
         "test",
         tuple(readings),
-        tuple(name_of(*way) for way in ways),
+        tuple(ways),
         np.array(table, dtype=np.float64),
         setting={"text": text, "max_length": scores.max_length, "precision": scores.precision},
         items=Items(scores.cosines_of(default), scores.gold, scores.parts, pairs.digest),
         seconds=scores.seconds,
     )
-
-
-def name_of(metric: str, aggregate: str) -> str:
-    """The name of a measure: "spearman", "spearman wmean"."""
-    return metric.lower() if aggregate == "all" else f"{metric.lower()} {aggregate}"

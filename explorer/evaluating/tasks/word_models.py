@@ -22,7 +22,7 @@ from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import SetNotFound
-from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.measured import OF_PAIRS, Items, Measured, Setting
 from explorer.evaluating.tasks.word_vectors import WordVectors, read_word_vectors
 from explorer.measuring.scores.layer_scores import agreement
 from explorer.progress import Work
@@ -39,8 +39,6 @@ SPLIT = (
 # of the baseline of SemEval-2017's STS task; with it the published correlations come out to 0.1
 IN_BAG = "lower-cased; words and punctuation marks"
 _IN_BAG = re.compile(r"\w+|[^\w\s]")
-MEASURES = {"spearman": ("Spearman", "all"), "pearson": ("Pearson", "all")}
-OF_PARTS = {"spearman mean": ("Spearman", "mean"), "spearman wmean": ("Spearman", "wmean")}
 
 
 def forms_of(text: str) -> set[str]:
@@ -155,7 +153,12 @@ def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
     started = time.perf_counter()
     cosines = model.cosines(pairs.first, pairs.second)
     gold = np.array(pairs.gold, dtype=np.float64)
-    measures = MEASURES | (OF_PARTS if len(set(pairs.parts)) > 1 else {})
+    has_parts = len(set(pairs.parts)) > 1
+    measures = {
+        name: (metric, way)
+        for name, (metric, way) in OF_PAIRS.items()
+        if way == "all" or (has_parts and metric == "Spearman")
+    }
     table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
     return Measured(

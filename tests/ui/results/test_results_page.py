@@ -212,7 +212,7 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
 @pytest.mark.parametrize("key", evaluation_settings.KEYS)
 def test_every_setting_changes_the_options(key):
     usual = Written("raw", "logistic", "1", "flat", evaluation_settings.USUAL, None, False, None, None)
-    others = ("SentEval's", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
+    others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
     other = dict(zip(evaluation_settings.KEYS, others, strict=True))
     place = list(evaluation_settings.KEYS).index(key)
     values = list(vars(usual).values())
