@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.encoding.read.reading_titles import layers_of, layers_title, title_of
+from explorer.encoding.read.reading_titles import layer_numbers, layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 # keys of POOLINGS, repeated here so that this module does not import torch
@@ -37,7 +37,7 @@ class Row:
     @property
     def label(self) -> str:
         """The label on an axis: `6`, `0+6`, `4-6`."""
-        return self.title.partition(" ")[2].replace(" ", "")
+        return layer_numbers(self.layers, "+")
 
     @property
     def title(self) -> str:
