@@ -268,8 +268,8 @@ def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argpa
         return table_formats.written(form, header, cells)
     labels = task_labels.labels(tasks)
     choices = [
-        f"{labels[one.task.digest]}, {one.model.name}, {said}\n"
+        f"{labels[one.task.digest]}, {one.model.name}, {layer_choice.told(one.measured.intervals)}\n"
         for one in results
-        if (said := layer_choice.told(one.measured.setting))
+        if one.measured.intervals
     ]
     return table_formats.as_text(header, cells) + "".join(choices)
