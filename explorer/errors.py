@@ -117,6 +117,10 @@ class CannotSplit(DataError):
 class SetNotFound(DataError):
     """No such STS set, or it is not available offline."""
 
+    def __init__(self, message: object = "", split: tuple[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.split = split  # set and split, if they are published but not on this disk
+
 
 class RunError(StrataError):
     """A training run cannot start or continue."""

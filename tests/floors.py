@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,33 @@ TENSORS = (
     "explorer.methods",
     "explorer.training",
 )
+
+# how a text that is made for people is read back: cut at words or at a mark between words, or compared
+CUTS = {"partition", "rpartition", "split", "rsplit", "removesuffix", "removeprefix", "startswith", "endswith"}
+WORDS = re.compile(r"[^\W\d_]| \\?\(|[·→±,;:]")  # in a pattern with a space
+ERRORS = {"error", "gone", "trouble"}  # what caught errors are called
+SENTENCES, TITLES = {"doing", "message", "sentence", "stage", "told"}, {"label", "title"}  # attributes
+READ_BACK = {  # the files that may, and what they read
+    # notations that people type, or that addresses have, each written and read in one file
+    "explorer/data/graded/sts.py": "a split: `STS-B dev`",
+    "explorer/data/uploads.py": "an uploaded file: `mine.txt (1a2b3c4d)`",
+    "explorer/encoding/read/reading_titles.py": "a layer & pooling: `mean of layers 0 + 6`",
+    # cells of tables, whoever wrote them, which are numbers or not
+    "explorer/data/tables/formula_guard.py": "`-0.5 ± 0.1`",
+    "explorer/evaluating/results/table_formats.py": "`77.23 ± 0.43`",
+    # errors of other libraries, which say it in words only
+    "explorer/encoding/export/atomic_folder.py": "`(os error 28)` of safetensors and tokenizers",
+    "explorer/encoding/locate/hub.py": "`cancelled` of xet",
+    "explorer/errors.py": "`out of memory` of torch",
+    # to be mended: each becomes a value, and then leaves this list
+    "explorer/commands/train.py": "the stage of a step",
+    "explorer/measuring/comparing/step_scores.py": "the stage of a step",
+    "explorer/studies/embedding/embedding.py": "the stage of a step",
+    "explorer/training/record/recorder.py": "the stage of a step",
+    "explorer/ui/runs/run_status_text.py": "the stage of a step",
+    "explorer/data/graded/user_sets.py": "the name of an uploaded set",
+    "explorer/measuring/comparing/comparison_verdict.py": "the layer & pooling that was trained",
+}
 
 LONGEST = 300  # lines of a file
 LONGEST_PAGE = 80  # a page puts parts together that stand in its room
@@ -258,4 +286,73 @@ def circles(sources: tuple[Source, ...], name: Callable[[str], str | None]) -> I
         yield Breach(source.path, one.line, "circle", f"{' → '.join(ring)}; sideways is allowed one way only")
 
 
-RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (direction, apart, homes, quick_start, shape)
+def wording(source: Source) -> Iterator[Breach]:
+    """No text made for people is parsed or compared: what it says is a value, of which the text is made."""
+    if source.path not in READ_BACK:
+        yield from read_back(source)
+
+
+def read_back(source: Source) -> Iterator[Breach]:
+    """Every place where a text made for people is read back."""
+    for node in ast.walk(ast.parse(source.text)):
+        how = _cut(node) if isinstance(node, ast.Call) else _compared(node) if isinstance(node, ast.Compare) else ""
+        if how:
+            what = f"{how}; keep the value that the text is made of, and make the text where it is shown"
+            yield Breach(source.path, node.lineno, "wording", what)
+
+
+def _cut(node: ast.Call) -> str:
+    """How a call takes a text apart: at words, at a mark between words, or what an error says; "" if it does not."""
+    if not isinstance(node.func, ast.Attribute) or not node.args:
+        return ""
+    name, text, literals = node.func.attr, node.func.value, _literals(node.args[0])
+    if _name(text) == "re":
+        # neither a class of characters nor an escape such as \\s is a word
+        plain = [re.sub(r"\[(?:\\.|[^\]])*\]|\\[A-Za-z]|\(\?[a-z]+", "", literal) for literal in literals]
+        return f"parses {literals[0]!r}" if any(" " in one and WORDS.search(one) for one in plain) else ""
+    if name == "replace" and any(" " in one and re.search(r"[^\W\d_]", one) for one in literals):
+        return f"replaces {literals[0]!r}"
+    if name in CUTS and (any(" " in one for one in literals) or (_is_error(text) and any(map(str.strip, literals)))):
+        return f"cuts at {literals[0]!r}"
+    return ""
+
+
+def _compared(node: ast.Compare) -> str:
+    """How a comparison depends on a text; "" if it does not."""
+    sides = [node.left, *node.comparators]
+    membership = any(isinstance(one, ast.In | ast.NotIn) for one in node.ops)
+    if any(map(_is_error, sides)):
+        return "compares what an error says"
+    if membership and any(" " in one and one.strip() for one in _literals(node.left)):
+        return f"looks for {_literals(node.left)[0]!r} in a text"
+    for side in sides:
+        if isinstance(side, ast.Attribute) and side.attr in SENTENCES | TITLES:
+            others = [part for one in sides if one is not side for part in getattr(one, "elts", [one])]
+            if any(map(_literals, others)) or (side.attr in SENTENCES and any(map(_is_constant, others))):
+                return f"compares .{side.attr}"
+    return ""
+
+
+def _is_error(node: ast.expr) -> bool:
+    """Whether it is `str(error)` or `error.args[0]`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return node.value.attr == "args" and _name(node.value.value) in ERRORS
+    return isinstance(node, ast.Call) and _name(node.func) == "str" and bool({*map(_name, node.args)} & ERRORS)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether it is a constant of a module, READING or encoded.ENCODING; not one of an enumeration."""
+    of = _name(node.value) if isinstance(node, ast.Attribute) else ""
+    return _name(node).isupper() and of == of.lower()
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _literals(node: ast.expr) -> list[str]:
+    """The texts that are written in an expression, such as the parts of an f-string."""
+    return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+
+
+RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (direction, apart, homes, quick_start, shape, wording)

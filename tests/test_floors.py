@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.floors import FLOORS, LONGEST, LONGEST_PAGE, MOST_FILES, RULES, arrows, breaches
+from tests.floors import (
+    FLOORS,
+    LONGEST,
+    LONGEST_PAGE,
+    MOST_FILES,
+    PROGRAM,
+    READ_BACK,
+    RULES,
+    arrows,
+    breaches,
+    read_back,
+)
+from tests.imports import read_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 DOC = '"""What this file is."""\n'
@@ -82,6 +94,25 @@ PLANTED = [
     ("shape", "explorer/drawing/long.py", "\n" * LONGEST, f"{LONGEST} are allowed"),
     ("shape", "explorer/data/helpers.py", "", "is named helpers"),
     ("shape", "explorer/data/core/text.py", "", "is named core"),
+    ("wording", "explorer/data/set.py", "name.partition(' (')[0]", "cuts at ' ('"),
+    ("wording", "explorer/ui/row.py", "name.rsplit(' · ', 1)", "cuts at ' · '"),
+    ("wording", "pages/plans.py", "label.removesuffix(f', seed {seed}')", "cuts at ', seed '"),
+    ("wording", "explorer/drawing/lines.py", "title.startswith(('mean of layer ', 'x'))", "cuts at 'mean of layer '"),
+    ("wording", "explorer/training/room.py", "told.replace(' already', '')", "replaces ' already'"),
+    ("wording", "explorer/data/set.py", "re.compile(rf' · ([0-9a-f]{{8}})(?: · {piece})?$')", "parses ' · "),
+    ("wording", "explorer/data/set.py", r"re.search(r' \([a-z]+\)$', name)", "parses ' "),
+    ("wording", "explorer/ui/box.py", "if str(error) not in missing:\n    pass", "compares what an error says"),
+    ("wording", "explorer/ui/box.py", "if error.args[0] == lost:\n    pass", "compares what an error says"),
+    ("wording", "explorer/ui/box.py", "str(error).startswith('No')", "cuts at 'No'"),
+    ("wording", "explorer/training/record.py", "if step.progress.stage == 'resuming':\n    pass", "compares .stage"),
+    (
+        "wording",
+        "explorer/training/record.py",
+        "if step.stage in (FIRST, encoded.READING):\n    pass",
+        "compares .stage",
+    ),
+    ("wording", "explorer/ui/run.py", "if card.title != 'Dev set':\n    pass", "compares .title"),
+    ("wording", "explorer/ui/run.py", "if ' of the ' in name:\n    pass", "looks for ' of the ' in a text"),
     ("circle", "explorer/data/text.py", "import explorer.data.text2\n", "text2"),
     ("circle", "explorer/ui/access/look.py", "from explorer.ui.widgets import form\n", "explorer.ui.widgets"),
     ("circle", "explorer/measuring/look.py", "from explorer.drawing import figures", "→"),
@@ -150,6 +181,33 @@ def test_methods_may_be_as_many_as_there_are(house: Path) -> None:
 def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
     more = {part: found for part, found in arrows(ROOT).items() if found > MOST_ARROWS.get(part, 0)}
     assert more == {}, "is there a room in which both could stand?"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "name.partition('@')",
+        "text.split('\\n')",
+        "' '.join(text.split())",
+        "str(error).partition('\\n')[0][:200]",
+        "str(error).strip().splitlines()",
+        "file.endswith(('.csv', '.tsv'))",
+        "re.compile(r'[ \\t]*(?:\\r\\n?|\\n)[ \\t]*')",
+        "name.replace(' ', '_')",
+        "step.stage != before.stage",
+        "step.stage is Stage.READING",
+        "step.stage == Stage.READING",
+        "row.title == MODEL_DEFAULT",
+    ],
+)
+def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Path, line: str) -> None:
+    build(house, {"explorer/data/up.py": f"found = {line}\n"})
+    assert breaches(house) == []
+
+
+def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
+    found = {source.path for source in read_sources(ROOT, *PROGRAM) if any(read_back(source))}
+    assert found == set(READ_BACK)
 
 
 def test_every_rule_has_a_planted_breach() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.training.loop.processes import World
 
 # repeated, since `transfer` and `batch_search` are not loaded before the command is chosen
-TEXTS = {"raw": "raw", "senteval": "SentEval's"}
+TEXTS = ("raw", "senteval")
 PROBES = ("logistic", "senteval")
 INDEXES = ("flat", "ivf")
 
@@ -125,7 +125,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         os.environ[sts.VARIABLE] = str(options.data)
     tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
     chosen = Options(
-        text=TEXTS[options.text],
+        text=options.text,
         probe=PROBES[0] if options.probe == fine_tuned_tasks.PROBE else options.probe,
         seeds=seeds_in(options.seeds),
         index=options.index,
@@ -268,8 +268,8 @@ def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argpa
         return table_formats.written(form, header, cells)
     labels = task_labels.labels(tasks)
     choices = [
-        f"{labels[one.task.digest]}, {one.model.name}, {said}\n"
+        f"{labels[one.task.digest]}, {one.model.name}, {layer_choice.told(one.measured.intervals)}\n"
         for one in results
-        if (said := layer_choice.told(one.measured.setting))
+        if one.measured.intervals
     ]
     return table_formats.as_text(header, cells) + "".join(choices)

@@ -61,8 +61,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     if options.table == LIST:
         for one in paper_table.tables():
             how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
-            number = one.number if " " in one.number else f"Table {one.number}"
-            print(f"{one.name:24}{one.paper}, {number}: {one.about}{how}")
+            print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
     say_unreadable()
     found = reproduction.reproduction(paper_table.find(options.table), _scale(options))

@@ -1,8 +1,8 @@
 """What each method scored with one budget: the same base, and the same number of updates and of rows per update.
 
 `measured/one_budget.yaml` is the plan, and `measured/one_budget.json` the table that `python -m explorer plan --json`
-prints of it, without the names of the runs. The label of a row begins with the name of its method; what follows the
-comma is what differs, such as the pooling.
+prints of it, without the names of the runs. In place of its label a row has its method, and the setting that differs
+between the rows of a method, such as the pooling.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Measured:
 
 def of(method: str) -> tuple[Measured, ...]:
     """The rows of a method; none if it was not measured."""
-    return tuple(_measured(row) for row in _rows() if _named(row)[0] == method)
+    return tuple(_measured(row) for row in _rows() if row["method"] == method)
 
 
 def advice(method: str, when: str) -> str:
@@ -62,12 +62,6 @@ def _rows() -> list[dict[str, Any]]:
     return found
 
 
-def _named(row: dict[str, Any]) -> tuple[str, str]:
-    """The method of a row, and what differs from its other rows."""
-    method, _, setting = row["row"].partition(", ")
-    return method, setting
-
-
 def _measured(row: dict[str, Any]) -> Measured:
     before, (mean, std), (gap, low, high) = row["before"], row["test"], row["difference"]
-    return Measured(_named(row)[1], before and before[0], mean, std, (gap, low, high))
+    return Measured(row["setting"], before and before[0], mean, std, (gap, low, high))

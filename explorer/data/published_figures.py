@@ -58,6 +58,7 @@ class Row:
     group: str | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     reported_by: str | None = None  # the source of a number that the paper did not measure itself
+    reimplemented: bool = False  # by the authors of the paper, who ran another paper's method
     aggregation: str | None = None  # if it is not that of the table
 
     @property
@@ -86,7 +87,8 @@ class Table:
     number: str
     caption: str
     rows: tuple[Row, ...]
-    metric: str | None = None  # if the columns are tasks
+    # "Spearman", "Pearson" or "accuracy", each × 100, or "unnamed" by the paper; None if the columns are measures
+    metric: str | None = None
     task: str | None = None  # if the columns are measures
     kind: str = "scores"  # or "counts"
     aggregation: str | None = None

@@ -39,12 +39,12 @@ def piece(pairs: GradedPairs, name: str) -> GradedPairs:
 
 def halves(pairs: GradedPairs) -> tuple[GradedPairs, ...]:
     """The dev half and the test half."""
-    return _split(pairs, _HALF, [f"{pairs.name}, {half}" for half in HALVES])
+    return _split(pairs, pairs.name, _HALF, HALVES)
 
 
 def parts(dev: GradedPairs, name: str) -> tuple[GradedPairs, ...]:
     """The train part (three quarters of a dev half) and the dev part (the rest)."""
-    return _split(dev, _PART, [f"{name}, {part}" for part in PARTS])
+    return _split(dev, name, _PART, PARTS)
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,14 @@ class _Side:
         return sum((2 * self.has[cell] + count) * count / (self.share * totals[cell]) for cell, count in cells.items())
 
 
-def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) -> tuple[GradedPairs, ...]:
-    """Assign families, largest first, to the split with the largest deficit in their bands and sub-corpora."""
+def _split(pairs: GradedPairs, name: str, shares: Sequence[float], pieces: Sequence[str]) -> tuple[GradedPairs, ...]:
+    """Assign families, largest first, to the split with the largest deficit in their bands and sub-corpora.
+
+    The splits are these pieces of what is called `name`, which is the file if `pairs` are its dev half.
+    """
     if len(pairs) < MINIMUM:
         raise CannotSplit(
-            f"{pairs.name} has {len(pairs)} pairs; a split into {_told(names)} needs at least {MINIMUM}. "
+            f"{pairs.name} has {len(pairs)} pairs; a split into {' and '.join(pieces)} needs at least {MINIMUM}. "
             "Add pairs, or choose separate dev and test sets."
         )
     found = families(pairs)
@@ -130,8 +133,10 @@ def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) ->
         side = min(turned, key=lambda one: one.cost(of_family, totals))
         side.rows += family
         side.has += of_family
-    made = tuple(_taken(pairs, sorted(side.rows), name) for side, name in zip(sides, names, strict=True))
-    _check(pairs, found, made, shares)
+    made = tuple(
+        _taken(pairs, sorted(side.rows), f"{name}, {which}") for side, which in zip(sides, pieces, strict=True)
+    )
+    _check(pairs, found, made, shares, pieces)
     return made
 
 
@@ -164,12 +169,18 @@ def _taken(pairs: GradedPairs, rows: list[int], name: str) -> GradedPairs:
     return GradedPairs(name, first, second, tuple(pairs.gold[row] for row in rows), parts, tags)
 
 
-def _check(pairs: GradedPairs, found: list[Family], made: tuple[GradedPairs, ...], shares: Sequence[float]) -> None:
+def _check(
+    pairs: GradedPairs,
+    found: list[Family],
+    made: tuple[GradedPairs, ...],
+    shares: Sequence[float],
+    pieces: Sequence[str],
+) -> None:
     """Refuse unusable splits."""
     if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(made, shares, strict=True)):
         largest = max(map(len, found))
         raise CannotSplit(
-            f"{pairs.name} cannot be split into {_told([one.name for one in made])}: {largest} of its {len(pairs)} "
+            f"{pairs.name} cannot be split into {' and '.join(pieces)}: {largest} of its {len(pairs)} "
             "pairs are linked by shared sentences, and a sentence must not be in two splits. Add pairs of other "
             "sentences, or choose separate dev and test sets."
         )
@@ -179,8 +190,3 @@ def _check(pairs: GradedPairs, found: list[Family], made: tuple[GradedPairs, ...
                 f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, so a "
                 "correlation is undefined. Add pairs with other scores, or choose separate dev and test sets."
             )
-
-
-def _told(names: Sequence[str]) -> str:
-    """`dev half and test half`: the names without the file's."""
-    return " and ".join(name.rpartition(", ")[2] for name in names)

@@ -25,6 +25,27 @@ class Items:
     digest: str = ""  # of the items: models are compared only on the same ones
 
 
+@dataclass(frozen=True)
+class QueryChoice:
+    """The layer & pooling that half of the queries choose, and scores × 100 on the other half."""
+
+    title: str
+    score: float
+    default_score: float  # of the model default
+    difference: float
+    low: float  # of the difference, 95 % CI
+    high: float
+
+
+@dataclass(frozen=True)
+class QueryIntervals:
+    """The 95 % CI of the model default on a retrieval set, and the choice if every layer & pooling was scored."""
+
+    low: float
+    high: float
+    choice: QueryChoice | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Measured:
     """The scores × 100 of one model on one task, and costs in their units; NaN where there is none."""
@@ -37,6 +58,7 @@ class Measured:
     setting: Mapping[str, Setting] = field(default_factory=dict)  # what else decides the scores
     items: Items | None = None
     seconds: float = 0.0
+    intervals: QueryIntervals | None = None  # of a retrieval set
 
     def score(self, title: str = MODEL_DEFAULT, measure: str | None = None) -> float:
         """The mean over seeds of a measure, by default the main one; NaN for what was not measured."""

@@ -164,9 +164,9 @@ def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, 
     path.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in list(rows.items())[:40])]))
     assert evaluate(desk, "--task", str(path)) == 0
     (found,) = result_files.read_all(desk / "results").results
-    setting = found.measured.setting
-    assert setting[layer_choice.CHOSEN] in found.measured.titles
-    assert f"questions.csv, one, {layer_choice.told(setting)}" in capsys.readouterr().out
+    intervals = found.measured.intervals
+    assert intervals.choice.title in found.measured.titles
+    assert f"questions.csv, one, {layer_choice.told(intervals)}" in capsys.readouterr().out
     assert evaluate(desk, "--task", str(path), "--csv") == 0
     assert "Chosen on half" not in capsys.readouterr().out
 
@@ -258,7 +258,7 @@ def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys)
 def test_the_names_of_choices_are_those_of_the_tasks():
     assert tuple(transfer.PROBES) == evaluate_command.PROBES
     assert evaluate_command.INDEXES == batch_search.INDEXES
-    assert list(evaluate_command.TEXTS.values()) == [sts.RAW, sts.SENTEVAL]
+    assert evaluate_command.TEXTS == (sts.RAW, sts.SENTEVAL)
 
 
 def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):

@@ -18,10 +18,10 @@ def rows():
 
 def test_every_row_is_of_its_plan_and_named_after_its_method(rows):
     plan = plan_file.read(measured_methods.TABLE.with_suffix(".yaml"))
-    assert [row["row"] for row in rows] == [variant.label for variant in plan.variants]
-    for variant in plan.variants:
-        assert variant.label.partition(", ")[0] == variant.method
-        assert variant.method in methods.names()
+    labels = [", ".join(filter(None, (row["method"], row["setting"]))) for row in rows]
+    assert labels == [variant.label for variant in plan.variants]
+    assert [row["method"] for row in rows] == [variant.method for variant in plan.variants]
+    assert {row["method"] for row in rows} <= {*methods.names()}
 
 
 def test_every_run_of_the_table_is_finished(rows):
@@ -33,7 +33,7 @@ def test_the_documentation_has_each_row_with_the_same_scores(rows):
     table = text.partition("## Every method, 200 updates of 16 rows")[2].partition("\n## ")[0]
     found = {line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("|")}
     for row in rows:
-        method, setting = row["row"].partition(", ")[::2]
+        method, setting = row["method"], row["setting"]
         line = found[f"`{method}`, {setting}" if setting else f"`{method}`"]
         (mean, std), (gap, low, high) = row["test"], row["difference"]
         assert f"| {mean:.2f} |" in line if std is None else f"| {mean:.2f} ± {std:.2f} |" in line
@@ -41,11 +41,11 @@ def test_the_documentation_has_each_row_with_the_same_scores(rows):
 
 
 def test_a_method_is_told_with_its_scores_before_and_after(rows):
-    own = [row for row in rows if row["row"].startswith("simcse, ")]
+    own = [row for row in rows if row["method"] == "simcse"]
     told = measured_methods.advice("simcse", "Often.")
     assert told.startswith("When to use: Often. Measured: ")
     for row in own:
-        setting, (mean, std) = row["row"].partition(", ")[2], row["test"]
+        setting, (mean, std) = row["setting"], row["test"]
         spread = "" if std is None else f" ± {std:.2f}"
         assert f"{setting} {row['before'][0]:.2f} → {mean:.2f}{spread}" in told
     assert measured_methods.advice("classify", "Seldom.") == "When to use: Seldom."

@@ -62,10 +62,20 @@ def test_nothing_is_published_on_a_users_file():
 
 def test_what_differs_names_both_sides():
     rows = [row for row in rows_for(["MR"]) if row.source == "SG-BERT, Table 4"]
-    (model,) = models([result("mine", "MR", 80)])
-    told = " ".join(what_differs(rows, model, [task("MR")], "mean of layer 6"))
-    for word in ("BERT-base", "mine", "mean of layer 6", "logistic", "SentEval's MLP"):
-        assert word in told
+    mr = task("MR", probe=transfer.LOGISTIC)
+    (model,) = models([result("mine", "MR", 80, of=mr)])
+    told = " ".join(what_differs(rows, model, [mr], "mean of layer 6"))
+    for words in ("BERT-base", "mine", "mean of layer 6", "classifier: SentEval's MLP, here logistic regression"):
+        assert words in told
+
+
+@pytest.mark.parametrize(("kind", "name", "setting"), [("transfer", "MR", "probe"), ("sts", "STS12", "text")])
+def test_what_is_as_in_the_papers_is_no_difference(kind, name, setting):
+    same, other = task(name, kind=kind, **{setting: "senteval"}), task(name, kind=kind, **{setting: "another"})
+    models_of = [models([result("mine", name, 80, of=one)])[0] for one in (same, other)]
+    rows = rows_for([name])
+    differs = [len(what_differs(rows, model, [same, other], "model default")) for model in models_of]
+    assert differs[1] == differs[0] + 1
 
 
 def test_figures_without_a_named_metric_are_under_glues_measures():

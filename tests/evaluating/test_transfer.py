@@ -119,7 +119,7 @@ def test_senteval_scores_the_model_default_unless_titles_are_given(tiny_encoder)
 
 def test_the_setting_says_what_else_decides_the_scores(tiny_encoder) -> None:
     plain = finish(transfer(tiny_encoder, WHOLE, titles=DEFAULT, max_length=8)).setting
-    assert plain["probe"] == "logistic regression"
+    assert plain["probe"] == "logistic"
     assert (plain["C"], plain["folds"], plain["standardised"]) == ("0.001, 0.01, 0.1, 1", "nested 10", True)
     assert (plain["max_length"], plain["precision"]) == (8, "float32")
     mlp = finish(transfer(tiny_encoder, TESTED, probe="senteval")).setting

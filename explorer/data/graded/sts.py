@@ -26,7 +26,7 @@ from explorer.errors import DataError, SetNotFound
 from explorer.places import given_path
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
-RAW, SENTEVAL = "raw", "SentEval's"  # text as published, or tokenised and lower-cased as SentEval scores it
+RAW, SENTEVAL = "raw", "senteval"  # text as published, or tokenised and lower-cased as SentEval scores it
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ def load(
     else:
         table = hub_table(chosen.hub_id, part.on_hub, online=online) if part.on_hub else None
     if table is None:
-        raise SetNotFound(_where_to_get(chosen, part, file, online=online))
+        # SentEval's text is not what is fetched under the name of the split
+        missing = (chosen.name, part.name) if text == RAW else None
+        raise SetNotFound(_where_to_get(chosen, part, file, online=online), missing)
     return _whole(chosen, part, table)
 
 

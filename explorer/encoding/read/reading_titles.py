@@ -18,9 +18,13 @@ def title_of(pooling: str, layers: tuple[int, ...]) -> str:
 
 
 def layers_title(layers: tuple[int, ...]) -> str:
-    """`layer 6`, `layers 0 + 6`, `layers 4-6`: three layers or more follow one another."""
-    numbers = f"{layers[0]}-{layers[-1]}" if len(layers) > 2 else " + ".join(map(str, layers))
-    return f"layer{'s' * (len(layers) > 1)} {numbers}"
+    """`layer 6`, `layers 0 + 6`, `layers 4-6`."""
+    return f"layer{'s' * (len(layers) > 1)} {layer_numbers(layers)}"
+
+
+def layer_numbers(layers: tuple[int, ...], plus: str = " + ") -> str:
+    """`6`, `0 + 6`, `4-6`: three layers or more follow one another."""
+    return f"{layers[0]}-{layers[-1]}" if len(layers) > 2 else plus.join(map(str, layers))
 
 
 def titled(name: str, last: int) -> str:

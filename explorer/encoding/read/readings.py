@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import layers_of, layers_title, title_of
+from explorer.encoding.read.reading_titles import layer_numbers, layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 GRID_POOLINGS = tuple(name for name, pooling in POOLINGS.items() if pooling.in_grid)
@@ -36,7 +36,7 @@ class Row:
     @property
     def label(self) -> str:
         """The label on an axis: `6`, `0+6`, `4-6`."""
-        return self.title.partition(" ")[2].replace(" ", "")
+        return layer_numbers(self.layers, "+")
 
     @property
     def title(self) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.data import published_figures
+from explorer.data.graded import sts
 from explorer.data.published_figures import AGGREGATED, Row, Score, Table
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_table import Cell, Model
 from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.tasks import transfer
 from explorer.measuring.scores.metrics import METRICS
 from explorer.measuring.scores.verdict_text import ACCURACY
 
@@ -70,25 +73,25 @@ def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
 
 
 def _measure(metric: str) -> str:
-    """The measure of results that a metric of a paper is, by its first word; "" if there is none."""
-    first = metric.partition(" ")[0]
-    return METRICS[first].key if first in METRICS else first if first == ACCURACY else ""
+    """The measure of results that a metric of a paper is; "" if there is none."""
+    return METRICS[metric].key if metric in METRICS else metric if metric == ACCURACY else ""
 
 
 def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[ScoredTask], title: str) -> list[str]:
     """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
     names = {name for row in rows for name in row.scores}
-    shown = [task.digest for task in tasks if task.name in names]
-    settings = [run[digest].setting for run in measured.runs for digest in shown if digest in run]
-    texts = {setting["text"] for setting in settings if "text" in setting}
-    probes = {setting["probe"] for setting in settings if "probe" in setting}
+    settings = [task.settings for task in tasks if task.name in names and measured.has(task)]
+    texts = {str(setting["text"]) for setting in settings if "text" in setting}
+    probes = {str(setting["probe"]) for setting in settings if "probe" in setting}
     bases = " or ".join(dict.fromkeys(row.base for row in rows))
     poolings = " or ".join(dict.fromkeys(row.pooling for row in rows if row.pooling)) or "not stated"
     differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
-    if texts - {"SentEval's"}:
-        differs.append(f"text: SentEval's, here {', '.join(sorted(map(str, texts)))}")
-    if probes - {"SentEval's MLP"}:
-        differs.append(f"classifier: SentEval's MLP, here {', '.join(sorted(map(str, probes)))}")
+    for what, here, theirs, titles in (
+        ("text", texts, sts.SENTEVAL, task_labels.TEXTS),
+        ("classifier", probes, transfer.SENTEVAL, task_labels.PROBES),
+    ):
+        if here - {theirs}:
+            differs.append(f"{what}: {titles[theirs]}, here {', '.join(sorted(titles.get(one, one) for one in here))}")
     if not all(row.metric for row in rows):
         differs.append("metric: not named in the paper, here GLUE's (accuracy; Matthews' correlation for CoLA)")
     return differs

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from explorer import places, typed_json
 from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.measured import COSTS, Items, Measured, Setting
+from explorer.evaluating.measured import COSTS, Items, Measured, QueryIntervals, Setting
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import results_folder, write_whole
 
@@ -104,6 +104,7 @@ class _Content:
     setting: Mapping[str, Setting] = field(default_factory=dict)
     items: _Items | None = None
     seconds: float = 0.0
+    intervals: QueryIntervals | None = None
 
 
 def revision_of(digest: str, revision: str | None) -> str:
@@ -215,6 +216,7 @@ def _read(path: Path) -> Result | None:
         content.setting,
         _items(content.items),
         content.seconds,
+        content.intervals,
     )
     return Result(content.model, content.task, measured)
 
@@ -266,6 +268,7 @@ def _content(result: Result) -> dict[str, Any]:
             "digest": items.digest,
         },
         "seconds": measured.seconds,
+        "intervals": measured.intervals and asdict(measured.intervals),
     }
 
 

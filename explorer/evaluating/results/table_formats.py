@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from explorer import markdown
 from explorer.data.tables.formula_guard import csv_text
@@ -84,6 +85,7 @@ def _content(result: Result) -> dict[str, object]:
     of = result.task
     task = {"task": of.name, "folder": of.folder, "kind": of.kind, "data": of.data}
     rest = {"split": measured.split, "seeds": measured.seeds, "setting": {**of.settings, **measured.setting}}
+    rest |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
     return {**about, **task, **rest, "seconds": round(measured.seconds, 3), "scores": scores}
 
 

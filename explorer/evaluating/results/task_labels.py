@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from explorer.data.graded import sts
 from explorer.evaluating.measured import Setting
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, ScoredTask
+from explorer.evaluating.tasks import transfer
 
 _KINDS = {FINE_TUNING: "fine-tuned", RUN_TEST: "as scored by runs"}
-_PROBES = {"logistic": "logistic regression", "senteval": "SentEval's MLP"}
+PROBES = {transfer.LOGISTIC: "logistic regression", transfer.SENTEVAL: "SentEval's MLP"}
+TEXTS = {sts.RAW: "raw", sts.SENTEVAL: "SentEval's"}
 _WORDS: Mapping[str, Callable[[str], str]] = {  # of settings whose value says what it is
-    "text": lambda text: f"{text} text",
-    "probe": lambda probe: _PROBES.get(probe, probe),
+    "text": lambda text: f"{TEXTS.get(text, text)} text",
+    "probe": lambda probe: PROBES.get(probe, probe),
     "index": lambda index: f"{index.upper()} index",
     "precision": str,
     "device": str,

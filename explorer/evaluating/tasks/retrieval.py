@@ -71,10 +71,10 @@ def retrieval(
             "document prompt": prompts.document,
             "index": FLAT,
             **of_encoder(encoder, limit),
-            **intervals(kept, of_query[:, 0], task.queries, every={*titles_of(encoder)} <= {*kept}),
         },
         items=Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
         seconds=time.perf_counter() - started,
+        intervals=intervals(kept, of_query[:, 0], task.queries, every={*titles_of(encoder)} <= {*kept}),
     )
 
 

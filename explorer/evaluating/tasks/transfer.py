@@ -183,6 +183,6 @@ def _setting(
     }
     if probe == LOGISTIC:
         strengths = ", ".join(f"{strength:g}" for strength in logistic.STRENGTHS)
-        return {"probe": "logistic regression", "C": strengths, "standardised": True, **about}
+        return {"probe": probe, "C": strengths, "standardised": True, **about}
     decays = ", ".join(f"{decay:g}" for decay in senteval.DECAYS)
-    return {"probe": "SentEval's MLP", "l2": decays, "standardised": False, **asdict(Network()), **about}
+    return {"probe": probe, "l2": decays, "standardised": False, **asdict(Network()), **about}

@@ -53,8 +53,14 @@ class Scored:
     """A model under a layer & pooling, and its score × 100, NaN if missing."""
 
     model: str
-    reading: str
+    title: str  # of the layer & pooling: `model default`
+    declared: str  # what the model default is: `mean of the last layer → normalised`; "" of any other
     score: float
+
+    @property
+    def reading(self) -> str:
+        """The layer & pooling in full: `model default (mean of the last layer → normalised)`."""
+        return f"{self.title} ({self.declared})" if self.declared else self.title
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,7 @@ class ComparisonVerdict:
 
     def sentence(self) -> Sentence:
         """The verdict in words."""
-        names = [f"{one.model} ({one.reading.partition(' (')[0]})" for one in (self.before, self.after)]
+        names = [f"{one.model} ({one.title})" for one in (self.before, self.after)]
         if self.tuning:
             names = [f"base {self.before.model}", f"tuned {names[1]}"]
         scores, gap = (self.before.score, self.after.score), self.difference
@@ -125,11 +131,11 @@ def default_reading(scores: LayerScores) -> Reading:
     return OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
 
 
-def described(reading: Reading, scores: LayerScores) -> str:
-    """A layer & pooling as shown with a score: `model default (mean of the last layer → normalised)`."""
+def _declared(reading: Reading, scores: LayerScores) -> str:
+    """What the model default is, or that it is not declared; "" of any other layer & pooling."""
     if reading == OWN:
-        return f"{reading.title} ({scores.own_title})"
-    return f"{reading.title} ({NOT_DECLARED})" if reading == default_reading(scores) else reading.title
+        return scores.own_title or ""
+    return NOT_DECLARED if reading == default_reading(scores) else ""
 
 
 def as_used(comparison: Comparison) -> Comparison:
@@ -156,7 +162,7 @@ def judge(
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
     readings = comparison.one_reading, comparison.other_reading
     sides = [
-        Scored(one.name, described(reading, scores), scores.score(reading, *ways))
+        Scored(one.name, reading.title, _declared(reading, scores), scores.score(reading, *ways))
         for one, reading, scores in zip(found, readings, (comparison.one, comparison.other), strict=True)
     ]
     one, several = comparison.one.items_named
@@ -172,7 +178,7 @@ def judge(
     same = (
         None
         if cell is None or scores.lacks([cell])
-        else Scored(found[base].name, cell.title, scores.score(cell, *ways))
+        else Scored(found[base].name, cell.title, "", scores.score(cell, *ways))
     )
     return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same, change)
 

@@ -96,6 +96,12 @@ def name_of(metric: str, aggregate: str) -> str:
     return key if aggregate == "all" else f"{key} {aggregate}"
 
 
+def way_of(name: str) -> tuple[str, str] | None:
+    """The metric and the aggregation of a measure of results; None if it is not one of scored pairs."""
+    ways = {name_of(metric, way): (metric, way) for way in AGGREGATES for metric in METRICS if metric != MEAN}
+    return ways.get(name)
+
+
 def named(written: str) -> str:
     """The metric with a name, in any case."""
     known = {name.lower(): name for name in METRICS if name != MEAN}

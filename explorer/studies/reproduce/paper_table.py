@@ -74,8 +74,9 @@ class PaperTable:
 
     name: str  # as the command takes it: "sg-bert-5"
     paper: str  # as in the published figures: "SG-BERT"
-    number: str  # "5"; "Figure 4" for a figure
+    number: str
     about: str  # one line
+    figure: bool = False  # else it is a table
     data: str = ""  # the paper's training text, as Strata names it; "" if the user has to give it
     text: str = ""  # the same in words
     seeds: int = 1  # of the paper
@@ -87,6 +88,11 @@ class PaperTable:
     losses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # on other text, by model and column
     other_text: str = ""  # that text in words
     elsewhere: str = ""  # the command or page that shows it, if its rows are not trained here
+
+    @property
+    def title(self) -> str:
+        """`Table 5`, `Figure 4`."""
+        return f"{'Figure' if self.figure else 'Table'} {self.number}"
 
     def published(self) -> Table:
         """The paper's table; a figure has rows of a table, and the same ones less what they lose on other text."""
@@ -128,7 +134,7 @@ class PaperTable:
             for one in self.published().rows
             if (one.model, one.base, one.pooling) == (row.model, row.base, row.pooling)
         ]
-        return len(same) > 1 and not (row.reported_by or "").startswith("re-implementation")
+        return len(same) > 1 and not row.reimplemented
 
 
 @cache
@@ -162,7 +168,7 @@ def _stated(paper: str) -> dict[str, Any]:
 
 def _table(paper: dict[str, Any], stated: dict[str, Any]) -> PaperTable:
     given = {**({} if "elsewhere" in stated else paper["training"]), **stated}
-    suite, number = given.pop("suite", None), given["number"]
+    suite, kind = given.pop("suite", None), "figure-" if given.get("figure") else ""
     tasks = suites.tasks_of(suite) if suite else tuple(given.pop("tasks", ()))
-    name = f"{paper['prefix']}-{number.lower().replace(' ', '-')}"
+    name = f"{paper['prefix']}-{kind}{given['number']}"
     return PaperTable(name, paper["paper"], tasks=tasks, **given)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from explorer.data.kinds import digest_of
 from explorer.data.published_figures import Row
-from explorer.encoding.locate import model_names
+from explorer.encoding.locate import layout, model_names
+from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
+from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.cells import columns, loaded
@@ -196,11 +198,11 @@ def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> t
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
         return Model(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
     if isinstance(line.how, Untrained):
-        by_task = _by_task(scored(model_names.find(line.base)), tasks)
-        titles = next((one.titles for one in by_task.values()), ())
-        layers = [title for title in titles if title.startswith(f"{line.how.pooling} of layer ")]
-        # a pooling of its last layer, or the model default
-        return Model(line.label, (by_task,)), layers[-1] if layers else MODEL_DEFAULT
+        base = model_names.find(line.base)
+        by_task = _by_task(scored(base), tasks)
+        if line.how.pooling not in ALL_POOLINGS:
+            return Model(line.label, (by_task,)), MODEL_DEFAULT
+        return Model(line.label, (by_task,)), title_of(line.how.pooling, (layout.last_layer(base.folder),))
     return None, MODEL_DEFAULT
 
 

@@ -26,9 +26,9 @@ from explorer.training.recipe import Recipe
 FEWEST = 6  # missed queries or triplets from which on an improvement of all of them is significant
 SHARE = 0.05  # of them that are missed
 HIGH = 90.0  # Spearman × 100
-FOUND = "The base already finds {:.1f} % of your {:,} test pairs: for each first sentence, its partner ranks first."
-ORDERED = "The base already has {:.1f} % of your {:,} test triplets in the right order."
-CORRELATED = "The base already has a Spearman of {:.1f} on your {:,} test pairs."
+FOUND = "The base{already} finds {:.1f} % of your {:,} test pairs: for each first sentence, its partner ranks first."
+ORDERED = "The base{already} has {:.1f} % of your {:,} test triplets in the right order."
+CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs."
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
@@ -51,8 +51,8 @@ class RoomToGain:
     @property
     def told(self) -> str:
         """The score in a sentence, and whether there is little to gain."""
-        told = self.sentence.format(self.score, self.items)
-        return f"{told} {LITTLE}" if self.is_little else told.replace(" already", "", 1)
+        told = self.sentence.format(self.score, self.items, already=" already" * self.is_little)
+        return f"{told} {LITTLE}" if self.is_little else told
 
 
 def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:

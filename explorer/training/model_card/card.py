@@ -52,7 +52,7 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
     tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", facts.method]
     test, dev = facts.verdict.test, facts.verdict.dev
     results = [
-        _result(use.partition(" ")[0], facts.sets[use], found.exported, facts.measures.get(use, SPEARMAN))
+        _result("dev" if use == "dev" else "test", facts.sets[use], found.exported, facts.measures.get(use, SPEARMAN))
         for use, found in facts.verdict.by_use.items()
         if facts.sets.get(use) and found.exported is not None
     ]

@@ -102,19 +102,22 @@ def published(name: str) -> tuple[str, ...]:
 
 def set_not_found(error: SetNotFound, *titles: str) -> None:
     """A card for each published split that is not on this disk; the error, if it is about anything else."""
-    missing = {title: why for title in titles if (why := _why_missing(title))}
-    if str(error) not in missing.values():
+    missing = {split: title for title in titles if (split := _missing_split(title))}
+    if error.split not in missing:
         messages.trouble(error)
-    for title in missing:
+    for title in missing.values():
         offer_set(title)
 
 
-def _why_missing(title: str) -> str:
+def _missing_split(title: str) -> tuple[str, str] | None:
+    """The published split with this title, if it is not on this disk."""
     try:
         cached_text.graded_pairs(title)
-    except StrataError as error:
-        return str(error) if isinstance(error, SetNotFound) else ""
-    return ""
+    except SetNotFound as error:
+        return error.split
+    except StrataError:
+        pass
+    return None
 
 
 def offer_set(title: str) -> None:

@@ -11,7 +11,6 @@ from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.scored_task import ScoredTask
-from explorer.evaluating.tasks import layer_choice
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import picture_format, segments
 
@@ -52,15 +51,15 @@ def _choices(chosen: Chosen, labels: Mapping[str, str]) -> None:
         {
             "task": labels[task.digest],
             "model": row.name,
-            CHOSEN: setting[layer_choice.CHOSEN],
-            "nDCG@10": setting[layer_choice.ITS_SCORE],
-            "model default": setting[layer_choice.DEFAULT_SCORE],
-            "difference": setting[layer_choice.DIFFERENCE],
-            "95 % CI": setting[layer_choice.DIFFERENCE_INTERVAL],
+            CHOSEN: choice.title,
+            "nDCG@10": choice.score,
+            "model default": choice.default_score,
+            "difference": choice.difference,
+            "95 % CI": f"{choice.low:+.2f} to {choice.high:+.2f}",
         }
         for task in chosen.tasks
         for row in chosen.rows
-        if (measured := row.first(task)) and layer_choice.CHOSEN in (setting := measured.setting)
+        if (measured := row.first(task)) and measured.intervals and (choice := measured.intervals.choice)
     ]
     if not rows:
         return

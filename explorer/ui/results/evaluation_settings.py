@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.data.graded import sts
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.suites import ALL
 from explorer.evaluating.tasks import transfer
@@ -18,7 +19,6 @@ SEEDS, LENGTH, AGAIN = "seeds of the classifier", "maximum length of texts", "me
 TEXT, PROBE, INDEX, TITLES = "text of STS sets", "classifier", "search index", "layers & poolings to score"
 QUERY, DOCUMENT = "prompt of queries", "prompt of documents"
 KEYS = (TEXT, PROBE, SEEDS, INDEX, TITLES, LENGTH, AGAIN, QUERY, DOCUMENT)  # in the order of `Written`
-PROBE_NAMES = {transfer.LOGISTIC: "logistic regression", transfer.SENTEVAL: "SentEval's MLP"}
 INDEX_NAMES = {FLAT: "flat (exact)", IVF: "IVF (inverted file)"}
 USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
 TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "all"}
@@ -60,17 +60,18 @@ def draw() -> None:
     with st.expander("Settings", icon=":material/tune:"):
         _radio(
             "Text of STS sets",
-            (sts.RAW, sts.SENTEVAL),
+            tuple(task_labels.TEXTS),
             TEXT,
             "raw: the text as published. SentEval's: split into words and lower-cased, as in SentEval's files "
             "(`STS12/test_senteval.tsv`).",
+            task_labels.TEXTS,
         )
         _radio(
             "Classifier of transfer tasks",
             tuple(transfer.PROBES),
             PROBE,
             "Trained on fixed vectors. SentEval's MLP is that of papers and takes minutes for each layer & pooling.",
-            PROBE_NAMES,
+            task_labels.PROBES,
         )
         st.text_input(
             "Seeds of the classifier",

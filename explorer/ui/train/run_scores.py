@@ -59,9 +59,9 @@ def classes(status: Status) -> None:
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
-    use = use.capitalize()
+    of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
     size = f", {told_size(count, measure)}" if count else ""
-    st.markdown(f"**{_set_named(use)}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: told.format(measure, good) for which, told in HELP.items()}
     cards = st.columns(3, gap="small")
@@ -75,12 +75,6 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
-
-
-def _set_named(use: str) -> str:
-    """`dev set`, `test set`, `test set 2`."""
-    kind, *number = use.split(" ")
-    return " ".join([kind, "set", *number])
 
 
 def _not_yet(status: Status) -> str:

@@ -194,3 +194,16 @@ def test_a_set_of_the_hub_is_counted_like_one_of_the_folder(monkeypatch: pytest.
     assert asked == [("mteb/sts16-sts", ("test",))]
     assert len(pairs) == 1186
     assert set(pairs.parts) == {""}
+
+
+def test_an_error_says_as_a_value_which_split_is_missing(monkeypatch):
+    monkeypatch.delenv(sts.VARIABLE, raising=False)
+
+    def missing(*given, **settings):
+        with pytest.raises(SetNotFound) as found:
+            sts.load(*given, **settings)
+        return found.value.split
+
+    assert missing("sts-16", "test") == ("STS16", "test")
+    assert missing("STS12", "test", text=sts.SENTEVAL) is None, "the hub does not have this text"
+    assert missing("STS16", "half") is missing("nonsense") is None

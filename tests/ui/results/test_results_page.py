@@ -125,13 +125,15 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
         ("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True
     )
     searched = result("good", "Questions", 50.0, layers=(40.0, 45.0), measure="nDCG@10")
-    result_files.write(replace(searched, measured=replace(searched.measured, setting=stated)))
+    result_files.write(replace(searched, measured=replace(searched.measured, intervals=stated)))
     app.query_params["suite"] = "others"
     opened(app)
     tables = [one.value for one in app.dataframe if by_layer_view.CHOSEN in one.value.columns]
     ((row,),) = (one.to_dict("records") for one in tables)
     assert (row["task"], row["model"]) == ("Questions", "good")
-    assert set(stated.values()) - {stated[layer_choice.INTERVAL]} <= set(row.values())
+    choice = stated.choice
+    assert {choice.title, choice.score, choice.default_score, choice.difference} <= set(row.values())
+    assert row["95 % CI"] == f"{choice.low:+.2f} to {choice.high:+.2f}"
 
 
 def test_it_can_be_downloaded(app, saved):
@@ -212,7 +214,7 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
 @pytest.mark.parametrize("key", evaluation_settings.KEYS)
 def test_every_setting_changes_the_options(key):
     usual = Written("raw", "logistic", "1", "flat", evaluation_settings.USUAL, None, False, None, None)
-    others = ("SentEval's", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
+    others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
     other = dict(zip(evaluation_settings.KEYS, others, strict=True))
     place = list(evaluation_settings.KEYS).index(key)
     values = list(vars(usual).values())
