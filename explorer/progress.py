@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from enum import StrEnum, auto
 from typing import TypeVar
 
 from explorer import fair_share, in_words
@@ -11,14 +12,75 @@ from explorer import fair_share, in_words
 Result = TypeVar("Result")
 
 
+class Phase(StrEnum):
+    """A stage that code or a stored file depends on; `WORDS` has what a person reads."""
+
+    ASKING_HUB = auto()
+    BUILDING = auto()
+    DOWNLOADING = auto()  # about a file
+    ENCODING_TEXTS = auto()
+    ENCODING_TOKENS = auto()
+    EVALUATING_BASE = auto()
+    EVALUATING_BEST = auto()
+    EVALUATING_DEV = auto()
+    EVALUATING_HELD_OUT = auto()
+    EVALUATING_TEST_ROWS = auto()
+    FITTING = auto()
+    INDEXING = auto()
+    LOADING = auto()  # about a model
+    MEASURING_STEP = auto()
+    MINING = auto()
+    READING_TEXT = auto()
+    RESUMING = auto()
+    SAVING = auto()
+    SEARCHING = auto()
+    STARTING = auto()
+    TRAINING = auto()
+
+    def text(self, about: str = "") -> str:
+        """The phase in words, with the name of what it is about."""
+        return WORDS[self].format(about)
+
+
+WORDS = {
+    Phase.ASKING_HUB: "asking huggingface.co",
+    Phase.BUILDING: "building the method",
+    Phase.DOWNLOADING: "downloading {}",
+    Phase.ENCODING_TEXTS: "encoding texts",
+    Phase.ENCODING_TOKENS: "encoding tokens",
+    Phase.EVALUATING_BASE: "evaluating the base",
+    Phase.EVALUATING_BEST: "evaluating the best checkpoint",
+    Phase.EVALUATING_DEV: "evaluating on the dev set",
+    Phase.EVALUATING_HELD_OUT: "evaluating on held-out rows",
+    Phase.EVALUATING_TEST_ROWS: "evaluating on the test rows",
+    Phase.FITTING: "fitting",
+    Phase.INDEXING: "building the index",
+    Phase.LOADING: "loading {}",
+    Phase.MEASURING_STEP: "measuring one step",
+    Phase.MINING: "mining hard negatives",
+    Phase.READING_TEXT: "reading the text",
+    Phase.RESUMING: "resuming",
+    Phase.SAVING: "saving the model",
+    Phase.SEARCHING: "searching",
+    Phase.STARTING: "starting",
+    Phase.TRAINING: "training",
+}
+
+
 @dataclass(frozen=True)
 class Progress:
-    """A stage by name, and how much of it is done; a total of 0 means unknown."""
+    """A stage, and how much of it is done; a total of 0 means unknown."""
 
-    stage: str
+    stage: Phase | str  # a phase, or words that are only shown
     done: int
     total: int
     unit: str = ""  # "bytes" are shown as KB, MB or GB
+    about: str = ""  # of a phase: a name, such as that of the model that is loaded
+
+    @property
+    def text(self) -> str:
+        """The stage in words."""
+        return self.stage.text(self.about) if isinstance(self.stage, Phase) else self.stage
 
     @property
     def amount(self) -> str:

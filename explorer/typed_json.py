@@ -12,6 +12,7 @@ import reprlib
 import types
 import typing
 from collections.abc import Mapping
+from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
@@ -146,6 +147,8 @@ def _fitted(hint: Any, value: object, whole: bool = False) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         found = read(hint, value)
         return _UNFIT if found is None or (whole and misfit(hint, value)) else found  # type: ignore[arg-type]
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return next((one for one in hint if one.value == value), _UNFIT)
     if origin is tuple:
         items = [_fitted(inside[0], item, whole) for item in value] if isinstance(value, list) else [_UNFIT]
         return _UNFIT if any(item is _UNFIT for item in items) else tuple(items)

@@ -115,7 +115,7 @@ class Trial:
             return "the plan is finished"
         last = runs.every()[:1]
         status = last[0].status() if last else None
-        return "no run yet" if status is None else f"{status.state}, {status.doing or 'waiting'}"
+        return "no run yet" if status is None else f"{status.state}, {status.phase or 'waiting'}"
 
     def _steps(self) -> int:
         return sum(run.status().step for run in runs.every())

@@ -137,7 +137,7 @@ def _explained(
 
         def tell(progress: Progress) -> None:
             of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""
-            line.tell(replace(progress, stage=f"{of}{progress.stage}"))
+            line.tell(replace(progress, stage=f"{of}{progress.text}"))
 
         try:
             for pair in pairs:

@@ -16,10 +16,10 @@ from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
 from explorer.places import given_path
+from explorer.progress import Phase, Progress
 
 if TYPE_CHECKING:
     from explorer.commands.parts.stop_signals import Signals
-    from explorer.progress import Progress
     from explorer.training.recipe import Recipe
     from explorer.training.record.runs import Run
 
@@ -169,7 +169,7 @@ def _told(run: Run, line: Line, signals: Signals) -> Callable[[Progress], None]:
 
     def tell(progress: Progress) -> None:
         nonlocal began
-        if not began and progress.stage == "training":
+        if not began and progress.stage is Phase.TRAINING:
             began = True
             if _first():
                 line.say(str(run.folder))

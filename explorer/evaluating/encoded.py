@@ -18,14 +18,13 @@ from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, pa
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.sentences.sentence_vectors import pick
 from explorer.places import cache_folder
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]  # (text, width)
 
-ENCODING = "encoding texts"  # the stage that takes the time
 AT_A_TIME = 8192  # texts that are tokenised between two progress reports
 SPARE = 2**26  # bytes of the disk that stay free
 FLOAT = np.dtype(np.float32).itemsize
@@ -94,7 +93,7 @@ def encoded(
         for wanted, block in zip(picks, blocks, strict=True):
             block[views.positions] = wanted.of(views).float().cpu().numpy()
         done += len(views.positions)
-        yield Progress(ENCODING, done, len(ids))
+        yield Progress(Phase.ENCODING_TEXTS, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
     return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
 

@@ -139,7 +139,7 @@ def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
     try:
         while True:
             progress = next(work)
-            yield replace(progress, stage=f"{name}: {progress.stage}")
+            yield replace(progress, stage=f"{name}: {progress.text}")
     except StopIteration as end:
         found: Outcome = end.value
         return found

@@ -143,7 +143,7 @@ def _trained(run: Run, online: bool, task: str) -> Work[None]:
     work = running.train(run, online)
     try:
         for progress in work:
-            yield Progress(f"{task}: {progress.stage}", progress.done, progress.total, progress.unit)
+            yield Progress(f"{task}: {progress.text}", progress.done, progress.total, progress.unit)
     finally:
         work.close()  # saves the state
     if not run.folder.is_dir() or run.status().state != FINISHED:

@@ -35,7 +35,7 @@ from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.measuring.sentences import word_store
 from explorer.measuring.sentences.word_pair import word_pair
 from explorer.places import examples_folder
-from explorer.progress import Progress, finish
+from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
 from explorer.training import running
 from explorer.training.demonstration import of_a_pooler, recipe
@@ -68,7 +68,7 @@ class _LowRank(Training):
         self.factors = adapter.factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
         adapter.apply(tuned, base, self.factors)
         learner.kept = {name: weight.detach().clone() for weight, name in learner.names.items()}
-        found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
+        found = yield from self._telling(learner.look(self.prepared.dev), Phase.EVALUATING_DEV)
         learner.best_dev = found.score
         yield from super()._conclude(learner)
 
@@ -160,7 +160,7 @@ def _loaded(found: Found) -> Encoder:
 
 
 def _tell(progress: Progress) -> None:
-    sys.stderr.write(f"\r{progress.stage} {progress.done:,} of {progress.total:,}".ljust(78))
+    sys.stderr.write(f"\r{progress.text} {progress.done:,} of {progress.total:,}".ljust(78))
 
 
 if __name__ == "__main__":

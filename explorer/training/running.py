@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import LOG, RECIPE
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.memory import give_back, kept_while_training
@@ -113,7 +113,7 @@ def _trained(
         if wish == KEEP:
             _record_the_rest(recorder, training)
             training.save()
-        yield Progress("saving the model", 0, 0)
+        yield Progress(Phase.SAVING, 0, 0)
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
     except GeneratorExit:  # the server stops, or a signal came
@@ -233,11 +233,11 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     results, verdict = tuple(training.results), training.verdict
     if stopped:
         recorder.log("stopped; the best checkpoint is saved" if learner else "stopped before the first update")
-        recorder.put(state=statuses.STOPPED, doing="", results=results, verdict=verdict)
+        recorder.put(state=statuses.STOPPED, phase=None, about="", results=results, verdict=verdict)
         run.unask()
         return
     recorder.log("finished")
-    recorder.put(state=statuses.FINISHED, doing="", results=results, verdict=verdict)
+    recorder.put(state=statuses.FINISHED, phase=None, about="", results=results, verdict=verdict)
     states.forget(run.state)
 
 

@@ -80,7 +80,7 @@ def test_texts_are_cut_at_the_limit(tiny_encoder) -> None:
 def test_progress_ends_with_all_distinct_texts(tiny_encoder) -> None:
     told = []
     finish(encoded(tiny_encoder, TEXTS), told.append)
-    assert (told[-1].stage, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
+    assert (told[-1].text, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
 
 
 def test_no_text_gives_no_vectors(tiny_encoder) -> None:

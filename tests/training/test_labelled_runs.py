@@ -14,6 +14,7 @@ from explorer.data import corpora
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.measuring.scores.class_scores import class_scores
 from explorer.metric_lines import Evaluation
+from explorer.progress import Phase
 from explorer.training.loop.learner import Learner
 from explorer.training.record.status import INTERRUPTED
 from explorer.training.saved_model import CLASSIFIER
@@ -115,7 +116,7 @@ def test_the_chosen_measure_is_the_one_on_record(place, files, by, monkeypatch):
     assert [line.held_out for line in run.metrics() if isinstance(line, Evaluation)] == [score for score, _ in seen]
 
 
-@pytest.mark.parametrize("stage", ["training", "evaluating on held-out rows", "evaluating on the test rows"])
+@pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_HELD_OUT, Phase.EVALUATING_TEST_ROWS])
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, files, stage):
     settings = {"data": (files[True],), "seeds": (1, 2), "settings": SETTINGS | {"steps": 4}}
     stages = []

@@ -40,10 +40,10 @@ class Line:
         """Show the progress, at most ten times a second."""
         now = time.monotonic()
         if self._terminal and now - self.shown > 0.1:
-            say(f"\r\033[K{progress.stage} {progress.amount}", end="")
+            say(f"\r\033[K{progress.text} {progress.amount}", end="")
             self.shown = now
         elif self._logged is not None and not self._terminal and now - self._last >= self._logged:
-            say(f"{progress.stage} {progress.amount}")
+            say(f"{progress.text} {progress.amount}")
             self._last = now
 
     def say(self, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from explorer.encoding.locate import hub, lookup
 from explorer.errors import NotAModelFolder
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 Answer = TypeVar("Answer")
 
@@ -21,7 +21,7 @@ def fetch(name: str, revision: str | None = None) -> Work[None]:
 
     Close the generator to stop: the current file is discarded, earlier ones are kept.
     """
-    asking = Progress("asking huggingface.co", 0, 0)
+    asking = Progress(Phase.ASKING_HUB, 0, 0)
     yield asking
     sizes = yield from _meanwhile(lambda: hub.files(name, revision), lambda: asking)
     for file, size in sizes.items():
@@ -41,7 +41,7 @@ def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[N
     bar = _Bar()
 
     def told() -> Progress:
-        return Progress(f"downloading {file}", min(bar.done, size), size, "bytes")
+        return Progress(Phase.DOWNLOADING, min(bar.done, size), size, "bytes", file)
 
     yield told()
     try:

@@ -168,7 +168,7 @@ def _told(work: Work[Classes], title: str, done: int, total: int) -> Work[Classe
             found: Classes = end.value
             return found
         fits = progress.total
-        yield Progress(f"{progress.stage}: {title}", fits * done + progress.done, fits * total)
+        yield Progress(f"{progress.text}: {title}", fits * done + progress.done, fits * total)
 
 
 def _setting(

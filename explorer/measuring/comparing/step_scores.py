@@ -18,9 +18,8 @@ from explorer.measuring.scores import score_store
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key
-from explorer.measuring.scores.pair_cosines import READING
 from explorer.measuring.scores.score_tables import score_rows
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +80,14 @@ def score_steps(
 
 def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
     """The progress of one model as a part of all: each encodes the same tokens."""
-    stage = f"encoding tokens with {models} models" if models > 1 else READING
+    stage = f"{Phase.ENCODING_TOKENS.text()} with {models} models" if models > 1 else Phase.ENCODING_TOKENS
     while True:
         try:
             progress = next(work)
         except StopIteration as end:
             scores: LayerScores = end.value
             return scores
-        if progress.stage == READING:
+        if progress.stage is Phase.ENCODING_TOKENS:
             yield Progress(stage, before * progress.total + progress.done, models * progress.total)
         elif not before:  # else the last progress is still right
             yield progress

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.index_setting import FLAT, IVF, IndexSetting, faiss_library
 from explorer.measuring.scores.correlation import SAME_VECTOR
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -46,14 +46,14 @@ def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetti
     if setting.kind not in INDEXES:
         raise BadChoice(f"This search has no index '{setting.kind}'. Choose one of {', '.join(INDEXES)}.")
     faiss = faiss_library()
-    yield Progress("building the index", 0, 0)
+    yield Progress(Phase.INDEXING, 0, 0)
     index = _built(documents, setting)
     k = min(k, len(documents))
     index.search(queries[:1], k)  # the first search starts FAISS's threads
     seconds = 0.0
     found = []
     for start in range(0, len(queries), AT_ONCE):
-        yield Progress("searching", start, len(queries))
+        yield Progress(Phase.SEARCHING, start, len(queries))
         some = queries[start : start + AT_ONCE]
         started = time.perf_counter()
         _, places = index.search(some, k)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Reading
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # limits the memory of a chunk's vectors under every layer & pooling
 VECTORS_BYTES = 128 * 2**20
-READING = "encoding tokens"  # the stage that takes nearly all the time
 
 Cosines = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -70,7 +69,9 @@ def pair_cosines(
     for chunk in chunks(first, second, lengths, most):
         of_chunk = [ids[place] for place in chunk.sentences]
         # a separate function, so that a chunk's vectors are freed before the next
-        found = yield from _chunk_cosines(encoder, chunk, of_chunk, Progress(READING, done, total), tuple(whole.also))
+        found = yield from _chunk_cosines(
+            encoder, chunk, of_chunk, Progress(Phase.ENCODING_TOKENS, done, total), tuple(whole.also)
+        )
         whole.grid[:, :, chunk.pairs] = found.grid
         if whole.own is not None:
             whole.own[chunk.pairs] = found.own

@@ -25,7 +25,7 @@ from explorer.evaluating import encoded
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import finite_vectors
 from explorer.places import PART
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.corpus import Corpus, Shard, Text
@@ -222,7 +222,7 @@ def vectors_of(
         except StopIteration as end:
             found: encoded.Encoded = end.value
             break
-        yield told(progress.done / progress.total if progress.stage == encoded.ENCODING else 0)
+        yield told(progress.done / progress.total if progress.stage is Phase.ENCODING_TEXTS else 0)
     vectors = tuple(found.of(title) for title in titles)
     for title, values in zip(titles, vectors, strict=True):
         reading = encoded.reading_of(plan.encoder, title)

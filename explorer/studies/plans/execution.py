@@ -203,7 +203,7 @@ def _told(work: Work[Run | None], stage: str) -> Work[Run | None]:
     try:
         while True:
             progress = next(work)
-            yield Progress(f"{stage}: {progress.stage}", progress.done, progress.total, progress.unit)
+            yield Progress(f"{stage}: {progress.text}", progress.done, progress.total, progress.unit)
     except StopIteration as end:
         run: Run | None = end.value
         return run

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from explorer.errors import RunError
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
@@ -31,7 +31,7 @@ def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
             try:
                 while started.poll() is None:
                     status = run.status()
-                    yield Progress(status.doing or "starting", status.step, status.total)
+                    yield Progress(status.phase or Phase.STARTING, status.step, status.total, about=status.about)
                     time.sleep(LOOKS)
             finally:
                 if started.poll() is None:

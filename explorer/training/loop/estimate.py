@@ -21,7 +21,7 @@ from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
-from explorer.progress import Progress, Work, finish
+from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.memory import give_back
 from explorer.training.loop.preparing import prepare
@@ -288,7 +288,7 @@ def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
 def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     world = World(recipe.precision, recipe.device)
     prepared = yield from prepare(recipe, world.device.type, online)
-    yield Progress("measuring one step", 0, 0)
+    yield Progress(Phase.MEASURING_STEP, 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
     return estimate(learner, _existing(runs_folder()), len(recipe.seeds), list(prepared.judged.values()))

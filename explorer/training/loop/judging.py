@@ -14,7 +14,7 @@ from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.meaning_judges import of_packs
 from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 
 PACKS = "packs"  # what the probe packs are kept under, next to the evaluation sets
 KEPT = 8
@@ -39,9 +39,9 @@ def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[F
     """What each item gets under each of some heads; the runs of a plan have the base and the sets in common."""
     asked = _asked(encoder, judge, heads)
     if asked in _KNOWN:
-        yield Progress("evaluating the base", len(judge.texts), len(judge.texts))
+        yield Progress(Phase.EVALUATING_BASE, len(judge.texts), len(judge.texts))
         return _KNOWN[asked]
-    sides = yield from under_heads(encoder, judge.texts, heads, "evaluating the base")
+    sides = yield from under_heads(encoder, judge.texts, heads, Phase.EVALUATING_BASE)
     found = [judge.items(side) for side in sides]
     if asked:
         _KNOWN[asked] = found
@@ -60,7 +60,9 @@ def _asked(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> tuple[objec
     return (encoder.digest, encoder.device, encoder.max_length, *of_judge, named)
 
 
-def under_heads(encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], stage: str) -> Work[list[Tensor]]:
+def under_heads(
+    encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], stage: Phase | str
+) -> Work[list[Tensor]]:
     """The vectors (text, width) of texts under each of some heads, in float32."""
     found: list[Tensor | None] = [None] * len(heads)
     done = 0

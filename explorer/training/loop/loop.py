@@ -24,7 +24,7 @@ from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.class_scores import ClassScores, class_scores
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import BaseItems, Verdict
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import Estimate, check_reading, estimate
 from explorer.training.loop.learner import Learner, Update
@@ -81,16 +81,16 @@ class Training:
         if state is not None:
             yield from self._recall(state)
         for seed in self.recipe.seeds[len(self.results) :]:
-            yield self._step(Progress("building the method", 0, 0), seed)
+            yield self._step(Progress(Phase.BUILDING, 0, 0), seed)
             learner = self.learner = Learner(self.prepared, seed, self.world)
             if state is not None and state.notes["seed"] == seed:
                 resume_state.restore(learner, state)
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
-                yield self._step(Progress("starting", 0, 0), told=f"seed {seed}")
+                yield self._step(Progress(Phase.STARTING, 0, 0), told=f"seed {seed}")
                 if learner.left_out:
-                    yield self._step(Progress("starting", 0, 0), told=learner.left_out)
-                yield from self._telling(learner.fit(), "fitting")
+                    yield self._step(Progress(Phase.STARTING, 0, 0), told=learner.left_out)
+                yield from self._telling(learner.fit(), Phase.FITTING)
             if not self.base:
                 yield from self._before(learner)
             yield from self._one_seed(learner)
@@ -178,10 +178,10 @@ class Training:
         """Estimate the run and score the base."""
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
-            yield self._step(Progress("measuring one step", 0, 0))
+            yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
             judges = tuple(self.prepared.measured.values())
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
-            yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
+            yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
         for name, judge in self.prepared.measured.items():
             work = judging.base_items(self.prepared.encoder, learner.method, judge)
@@ -189,7 +189,7 @@ class Training:
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}
         told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
-        done = Progress("evaluating the base", 1, 1)
+        done = Progress(Phase.EVALUATING_BASE, 1, 1)
         yield self._step(done, told=f"base scores, model default: {told or 'none'}")
 
     def _one_seed(self, learner: Learner) -> Iterator[Step]:
@@ -207,8 +207,8 @@ class Training:
     def _look_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.look_due:
             return
-        found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
-        held_out = yield from self._telling(learner.held_out_score(), "evaluating on held-out rows")
+        found = yield from self._telling(learner.look(self.prepared.dev), Phase.EVALUATING_DEV)
+        held_out = yield from self._telling(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
         best = learner.note(criterion, found.score)
         self._stopped_early = bool(self.world.said(int(learner.enough)))  # rounding may differ between processes
@@ -224,12 +224,12 @@ class Training:
         found, learned, packs = {}, NOTHING, self.prepared.packs
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
-            items = yield from self._telling(work, "evaluating the best checkpoint")
+            items = yield from self._telling(work, Phase.EVALUATING_BEST)
             if name != judging.PACKS:
                 found[name] = verdicts.outcome(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = judging.learned(self.base[name].declared, items)
-        classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
+        classes, predicted = yield from self._telling(self._classified(learner), Phase.EVALUATING_TEST_ROWS)
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
@@ -271,19 +271,19 @@ class Training:
             yield self._resumed(self.learner, "resumed after the last seed")
 
     def _resumed(self, learner: Learner, told: str) -> Step:
-        return self._step(Progress("resuming", 0, 0), told=told, looked_at=learner.looked_at)
+        return self._step(Progress(Phase.RESUMING, 0, 0), told=told, looked_at=learner.looked_at)
 
-    def _telling(self, work: Work[Any], stage: str = "") -> Generator[Step, None, Any]:
-        """Yield a step for each progress report of some work."""
+    def _telling(self, work: Work[Any], phase: Phase | None = None) -> Generator[Step, None, Any]:
+        """Yield a step for each progress report of some work, which is of this phase or says its own."""
         while True:
             try:
                 progress = next(work)
             except StopIteration as end:
                 return end.value
-            yield self._step(Progress(stage, progress.done, progress.total) if stage else progress)
+            yield self._step(Progress(phase, progress.done, progress.total) if phase else progress)
 
     def _training(self, learner: Learner, **news: Any) -> Step:
-        return self._step(Progress("training", learner.step, learner.total), **news)
+        return self._step(Progress(Phase.TRAINING, learner.step, learner.total), **news)
 
     def _step(self, progress: Progress, seed: int | None = None, **news: Any) -> Step:
         learner = self.learner

@@ -14,10 +14,9 @@ from explorer.measuring.neighbours.batch_search import batch_search
 from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.methods._mining import Mining
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.judging import under_heads
 
-STAGE = "mining hard negatives"
 AT_ONCE = 1024  # rows whose candidates are compared at once
 
 
@@ -55,7 +54,7 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
     queries = tuple(dict.fromkeys(anchors))
     prompts = encoder.role_prompts.pooled_ones()
     prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
-    (found,) = yield from under_heads(encoder, prompted, (encoder.default_head,), STAGE)
+    (found,) = yield from under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
     vectors = unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
     results = yield from batch_search(known, asked, mining.last, IndexSetting())
@@ -88,7 +87,7 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
             )
         chosen.append(own)
         if row % AT_ONCE == 0:
-            yield Progress(STAGE, row, len(corpus))
+            yield Progress(Phase.MINING, row, len(corpus))
     nearer = float(np.mean(cosines)) if cosines else 0.0
     return Mined(tuple(zip(*chosen, strict=True)), len(cosines), drawn, nearer, float(right.mean()))
 

@@ -26,7 +26,7 @@ from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.meaning_judges import ProbeJudge
 from explorer.measuring.scores.verdict import by_use
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import PACKS
 from explorer.training.loop.mining import mined
@@ -159,7 +159,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
 
     Missing files are downloaded from the hub only if `online` is true.
     """
-    yield Progress("reading the text", 0, 0)
+    yield Progress(Phase.READING_TEXT, 0, 0)
     mining = recipe.kind.mining(recipe.method_values())
     texts = read_texts(recipe, online)
     others: dict[str, Found] = {}
@@ -235,7 +235,7 @@ def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, Ev
 
 
 def _found(model: str, online: bool) -> Work[Found]:
-    yield Progress(f"loading {model}", 0, 0)
+    yield Progress(Phase.LOADING, 0, 0, about=model)
     return (yield from model_names.fetch(model)) if online else model_names.find(model)
 
 

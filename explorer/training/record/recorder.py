@@ -17,6 +17,7 @@ from explorer import metric_lines, typed_json
 from explorer.errors import NotWritable, RunGone
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
+from explorer.progress import Phase
 from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, predictions_file, probe_file
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
@@ -38,7 +39,9 @@ class Recorder:
         _delete_half_written(run.folder)
         before, self._folder = run.status(), _identity(run.folder)
         self._seconds_before, self._started = before.seconds, time.monotonic()
-        self.status = replace(before, state=statuses.RUNNING, doing="starting", since=None, error="", details="")
+        self.status = replace(
+            before, state=statuses.RUNNING, phase=Phase.STARTING, about="", since=None, error="", details=""
+        )
         self._written = 0.0
         self._best: float | None = None  # the selection score of the best checkpoint of any seed
         self.put()
@@ -70,9 +73,9 @@ class Recorder:
     def record(self, step: Step) -> None:
         """Record what is new at a step."""
         self.check_there()
-        if step.progress.stage == "resuming":
+        if step.progress.stage is Phase.RESUMING:
             self.trim(step.number, step.step, step.looked_at)
-        if step.progress.stage == "starting":  # discard the lines of an interrupted try of this seed
+        if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.updates:
             self._append(METRICS, "".join(metric_lines.as_text(_training_step(step, one)) for one in step.updates))
@@ -89,9 +92,9 @@ class Recorder:
             self.log("seed done: " + ", ".join(f"{name} {_told(value)}" for name, value in scores.items()))
             if step.result.classes is not None:
                 self.log(f"test rows: {step.result.classes.told}")
-        changed = step.progress.stage != self.status.doing
-        if changed and step.progress.stage != "training":
-            self.log(step.progress.stage)
+        changed = (step.progress.stage, step.progress.about) != (self.status.phase, self.status.about)
+        if changed and step.progress.stage is not Phase.TRAINING:
+            self.log(step.progress.text)
         if changed or step.checkup or step.result or time.monotonic() - self._written > BEAT:
             self._tell(step, changed)
 
@@ -141,10 +144,10 @@ class Recorder:
             self.status = replace(self.status, best=found.score, best_step=step.step)
 
     def _tell(self, step: Step, changed: bool) -> None:
-        training = step.progress.stage == "training"
-        taken_over = changed and training and self.status.since is None
+        taken_over = changed and step.progress.stage is Phase.TRAINING and self.status.since is None
         self.put(
-            doing=step.progress.stage,
+            phase=Phase(step.progress.stage),
+            about=step.progress.about,
             done=step.progress.done,
             of=step.progress.total,
             step=step.step,

@@ -256,4 +256,4 @@ def restarted(run: Run) -> None:
     if status.state == statuses.FINISHED:
         raise BadChoice(f"'{run.name}' is finished. To train its model further, start a run with {run.model} as base.")
     run.unask()
-    statuses.write(run.folder, replace(status, state=statuses.WAITING, doing="", error="", details=""))
+    statuses.write(run.folder, replace(status, state=statuses.WAITING, phase=None, about="", error="", details=""))

@@ -15,6 +15,7 @@ from explorer import run_folder, typed_json
 from explorer.errors import RunGone
 from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
+from explorer.progress import Phase
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import folder_lock
 from explorer.training.record.run_facts import RunFacts
@@ -32,7 +33,8 @@ class Status:
     """The status of a run."""
 
     state: str = WAITING
-    doing: str = ""  # the phase, in words
+    phase: Phase | None = None  # what it does now, and the name of what that is about
+    about: str = ""
     done: int = 0  # of that phase
     of: int = 0
     step: int = 0

@@ -41,7 +41,7 @@ def _follow(key: str) -> None:
     if job is None or not job.live:
         st.rerun()
     progress = job.progress  # read once: the job's thread replaces it
-    told = f"{plain(job.title)}: {plain(progress.stage)}"
+    told = f"{plain(job.title)}: {plain(progress.text)}"
     if progress.total:
         told += f", {progress.amount}"
     left = job.seconds_left

@@ -112,7 +112,7 @@ class Job:
             self._end(FAILED)
 
     def _advance(self, progress: Progress) -> None:
-        if progress.stage != self.progress.stage:
+        if (progress.stage, progress.about) != (self.progress.stage, self.progress.about):
             self._stage_started = time.monotonic()
         self.progress = progress
 

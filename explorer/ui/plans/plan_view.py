@@ -129,7 +129,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     told = [f"{found.done} of {found.total} trainings done"]
     if job is not None and job.state == jobs.RUNNING:
         progress = job.progress
-        told.append(progress.stage + (f", {progress.amount}" if progress.amount else ""))
+        told.append(progress.text + (f", {progress.amount}" if progress.amount else ""))
     left = seconds_left(found, len(status.left_out))
     if left is not None and found.done < found.total:
         told.append(f"about {in_words.duration(left)} of training left")

@@ -130,7 +130,7 @@ def train(run: Run) -> Work[Run | None]:
             job.ends_within(PATIENCE)
             status = run.status()
             if status.state in (statuses.WAITING, statuses.INTERRUPTED):
-                statuses.write(run.folder, replace(status, state=statuses.STOPPED, doing=""))
+                statuses.write(run.folder, replace(status, state=statuses.STOPPED, phase=None, about=""))
 
 
 def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer import in_words
+from explorer.progress import Phase
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 
@@ -18,10 +19,11 @@ def place(status: Status) -> str:
     if status.state == statuses.WAITING:
         return "waiting for its turn"
     amount = f", {status.done:,} of {status.of:,}" if status.of else ""
+    phase = status.phase or Phase.STARTING
     if status.since is None:
-        return f"{status.doing}{amount}"
+        return f"{phase.text(status.about)}{amount}"
     step = f"step {status.step:,} of {status.total:,}"
-    return step if status.doing == "training" else f"{step}, {status.doing}"
+    return step if phase is Phase.TRAINING else f"{step}, {phase.text(status.about)}"
 
 
 def pace(status: Status) -> str:

@@ -38,11 +38,11 @@ def test_a_download_tells_each_file_and_how_far_it_is_inside_a_large_one(heavy, 
         told: list[Progress] = []
         found = finish(model_names.fetch("org/tiny"), told.append)
     names = sorted(path.name for path in heavy.iterdir())
-    assert list(dict.fromkeys(each.stage for each in told)) == [
+    assert list(dict.fromkeys(each.text for each in told)) == [
         "asking huggingface.co",
         *(f"downloading {name}" for name in names),
     ]
-    inside = [each for each in told if each.stage == "downloading model.safetensors"]
+    inside = [each for each in told if each.text == "downloading model.safetensors"]
     assert {each.total for each in inside} == {HEAVY}
     done = [each.done for each in inside]
     assert done == sorted(done)
@@ -72,7 +72,7 @@ def test_a_stop_inside_a_file_ends_the_download(heavy, connect):
         work = model_names.fetch("org/tiny")
         while not (told := next(work)).done:
             assert told.done == 0
-        assert told.stage == "downloading model.safetensors"
+        assert told.text == "downloading model.safetensors"
         assert told.done < HEAVY / 2, "most of it is still to come"
         work.close()
         for thread in threading.enumerate():
@@ -89,7 +89,7 @@ def test_a_download_that_was_stopped_goes_on_with_the_file_it_was_stopped_in(hea
     with fake_hub.serving({"org/tiny": heavy}) as address:
         cache = connect(address)
         work = model_names.fetch("org/tiny")
-        while next(work).stage != "downloading model.safetensors":
+        while next(work).text != "downloading model.safetensors":
             pass
         work.close()
         config = next(cache.glob("*/snapshots/*/config.json"))
@@ -108,7 +108,7 @@ def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
 
     monkeypatch.setattr(hub, "files", silent)
     work = fetching.fetch("org/tiny")
-    assert [next(work).stage for _ in range(3)] == ["asking huggingface.co"] * 3
+    assert [next(work).text for _ in range(3)] == ["asking huggingface.co"] * 3
     work.close()
     assert not answered.is_set(), "the stop did not wait for the hub"
     answer.set()

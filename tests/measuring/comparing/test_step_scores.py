@@ -44,7 +44,7 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     assert len(loaded) == len(set(loaded)) == 2
     assert np.array_equal(scores[0].cosines, scores[2].cosines, equal_nan=True)
     assert not np.array_equal(scores[0].cosines, scores[1].cosines, equal_nan=True)
-    reading = [one for one in told if one.stage.startswith("encoding tokens")]
+    reading = [one for one in told if one.text.startswith("encoding tokens")]
     assert {(one.stage, one.total) for one in reading} == {("encoding tokens with 2 models", reading[-1].total)}
     done = [one.done for one in reading]
     assert done == sorted(done)

@@ -11,7 +11,7 @@ import torch
 from explorer.data.sources import scored_pairs
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.measuring.scores.judge import PairJudge
-from explorer.progress import Progress, finish
+from explorer.progress import Phase, Progress, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop import resume_state
 from explorer.training.loop.estimate import Estimate, estimate, try_out
@@ -183,7 +183,7 @@ def test_a_recipe_is_tried_without_leaving_a_trace(place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(folder))
     stages = []
     told = finish(try_out(recipe(place, seeds=(1, 2))), lambda progress: stages.append(progress.stage))
-    assert stages[-1] == "measuring one step"
+    assert stages[-1] == Phase.MEASURING_STEP
     assert told.seconds > told.step_seconds * 6 * 2, "evaluations take time too"
     assert not folder.parent.exists()
     with pytest.raises(BadChoice, match="Did you mean 'steps'"):

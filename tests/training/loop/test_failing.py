@@ -8,6 +8,7 @@ import torch
 from explorer import run_folder
 from explorer.errors import Diverged, RunError, RunTooLarge
 from explorer.methods._self_guided import SelfGuided
+from explorer.progress import Phase
 from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
@@ -60,7 +61,7 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
 @pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 8), (13, 2, 2)])
 def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, monkeypatch, more, seed, step):
     run, stages = begun(place), whole[1]
-    break_off(run, stages.index("evaluating the best checkpoint") + more)  # when the first seed is done, or later
+    break_off(run, stages.index(Phase.EVALUATING_BEST) + more)  # when the first seed is done, or later
     state = states.load(run.state).notes
     assert (state["seed"], state["step"]) == (seed, step)
     with monkeypatch.context() as patch:

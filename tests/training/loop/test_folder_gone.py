@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from explorer.errors import RunGone
+from explorer.progress import Phase
 from explorer.training.record.runs import Run
 from explorer.training.record.status import INTERRUPTED
 from tests.trainings import new, train
@@ -23,7 +24,7 @@ def replaced(run: Run) -> None:
     run.folder.mkdir()
 
 
-@pytest.mark.parametrize("stage", ["training", "evaluating on the dev set", "saving the model"])
+@pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_DEV, Phase.SAVING])
 @pytest.mark.parametrize("happens", [delete, move, replaced])
 def test_a_run_whose_folder_is_gone_stops_and_says_so(place, happens, stage):
     run, told = new(place, "simcse", settings={"steps": 40}), []

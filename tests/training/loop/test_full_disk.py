@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from explorer.errors import NotWritable
+from explorer.progress import Phase
 from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
@@ -77,7 +78,7 @@ def assert_same_after_resuming(run: Run, untouched: Run) -> None:
 
 
 @pytest.mark.parametrize("but", [0, 64_000], ids=["to the last byte", "but for small files"])
-@pytest.mark.parametrize("moment", [("training", 5), ("saving the model", 0)], ids=lambda moment: moment[0])
+@pytest.mark.parametrize("moment", [(Phase.TRAINING, 5), (Phase.SAVING, 0)], ids=lambda moment: moment[0])
 def test_a_run_stops_when_its_disk_is_full_and_goes_on_when_there_is_room(place, untouched, disk, but, moment):
     run = runs.new(untouched.recipe(), "full", disk / "runs")
     fillers = []

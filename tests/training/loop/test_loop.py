@@ -54,7 +54,7 @@ def learner(place, **settings) -> Learner:
 
 def test_a_run_that_is_finished_says_so_and_has_all_its_files(run):
     status = run.status()
-    assert (status.state, status.doing, status.error, status.step, status.total) == (FINISHED, "", "", STEPS, STEPS)
+    assert (status.state, status.phase, status.error, status.step, status.total) == (FINISHED, None, "", STEPS, STEPS)
     kinds = {path.name for path in run.folder.iterdir() if not path.name.startswith(".")}
     assert kinds == {"recipe.yaml", "status.json", "metrics.jsonl", "train.log", "probe", "model", "README.md"}
     assert (run.folder / "README.md").read_text() == (run.model / "README.md").read_text()

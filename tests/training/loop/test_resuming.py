@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from explorer.errors import CannotResume
+from explorer.progress import Phase
 from explorer.run_folder import RECIPE
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
@@ -17,25 +18,25 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("small_projection")]
 
 def places(stages: list[str]) -> dict[str, int]:
     """One telling of each kind, by name: how many there are up to it."""
-    last = len(stages) - 1 - stages[::-1].index("evaluating on the dev set")
-    base = [number for number, stage in enumerate(stages, start=1) if stage == "evaluating the base"]
+    last = len(stages) - 1 - stages[::-1].index(Phase.EVALUATING_DEV)
+    base = [number for number, stage in enumerate(stages, start=1) if stage == Phase.EVALUATING_BASE]
     return {
-        "the text is read": stages.index("reading the text") + 1,
-        "a step is tried": stages.index("measuring one step") + 1,
+        "the text is read": stages.index(Phase.READING_TEXT) + 1,
+        "a step is tried": stages.index(Phase.MEASURING_STEP) + 1,
         "the base is scored on the first set": base[0],
         "the base is scored on the second set": base[1],
-        "nothing is learned yet": stages.index("training") + 1,
-        "the first seed is scored": stages.index("evaluating the best checkpoint") + 1,
-        "the first seed is done": stages.index("evaluating the best checkpoint") + 3,
-        "the second seed is built": len(stages) - stages[::-1].index("building the method"),
+        "nothing is learned yet": stages.index(Phase.TRAINING) + 1,
+        "the first seed is scored": stages.index(Phase.EVALUATING_BEST) + 1,
+        "the first seed is done": stages.index(Phase.EVALUATING_BEST) + 3,
+        "the second seed is built": len(stages) - stages[::-1].index(Phase.BUILDING),
         "the last look is taken": last + 1,
         "the last seed is done": len(stages) - 1,
         "the model is to be written": len(stages),
     }
 
 
-STAGES = ("reading the text", "measuring one step", *["evaluating the base"] * 2, "training")
-LATER = ("evaluating the best checkpoint", "building the method", "evaluating on the dev set")
+STAGES = (Phase.READING_TEXT, Phase.MEASURING_STEP, *[Phase.EVALUATING_BASE] * 2, Phase.TRAINING)
+LATER = (Phase.EVALUATING_BEST, Phase.BUILDING, Phase.EVALUATING_DEV)
 NAMES = list(places([*STAGES, *LATER]))
 
 
