@@ -204,7 +204,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
         device=str(training.world.device),
         reading=training.reading,
         seen=prepared.seen,
-        default=prepared.encoder.default_head.describe(),
+        default=prepared.encoder.default_head.facts(),
         pairs={name: len(judge) for name, judge in training.judged()},
         measures={name: judge.measure for name, judge in training.judged()},
         held_out=len(prepared.held_out) if prepared.held_out else 0,

@@ -6,7 +6,8 @@ import numpy as np
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, parse, rows
+from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
+from explorer.encoding.read.readings import LAST, OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.geometry.cloud import Geometry
@@ -21,6 +22,7 @@ NASTY = (
     "x" * 5000,
     "half a pair \ud83e of surrogates",
 )
+CLS = HeadFacts((PooledLayers("cls", (LAST,)),))
 
 
 def pairs(count: int = 60) -> GradedPairs:

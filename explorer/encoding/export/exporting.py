@@ -24,7 +24,7 @@ from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
-from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.readings import layers_of
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:

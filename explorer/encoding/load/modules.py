@@ -14,7 +14,7 @@ from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read import layer_reading, parts
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
-from explorer.encoding.read.reading_titles import FIRST_LAST, title_of
+from explorer.encoding.read.readings import FIRST_LAST, title_of
 from explorer.errors import UnsupportedModel
 
 

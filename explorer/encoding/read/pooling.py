@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.readings import layers_of
 
 Pooling = Callable[[Tensor, Tensor | None], Tensor]
 

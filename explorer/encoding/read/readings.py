@@ -9,9 +9,9 @@ are named: any pooling, of one layer, of two, or of a range of layers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from explorer.encoding.read.reading_titles import layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 # keys of POOLINGS, repeated here so that this module does not import torch
@@ -26,6 +26,13 @@ REFERENCES = (PAD, MASK, MEAN)
 WORD_TOKENS = 64  # most of a sentence whose pairs of words are weighed, if no maximum length is set: a minute's work
 # its former name in addresses and commands
 _ONCE = "own reading"
+# the mean over tokens of layers 1 and L, averaged; another definition of this name uses layer 0
+FIRST_LAST = "first-last mean"
+LAST = -1  # the last layer, where no number is named
+# the same with layer 0, and the last two layers: their numbers depend on the encoder
+FIRST_LAST_FROM_0 = f"{FIRST_LAST}, from layer 0"
+LAST_TWO = "mean of the last two layers"
+_TITLE = re.compile(r"(.+) of layers? ([0-9]{1,4})(?: \+ ([0-9]{1,4})|-([0-9]{1,4}))?")
 
 
 @dataclass(frozen=True)
@@ -92,20 +99,25 @@ def parse(title: str, last: int) -> Reading:
     if title in (MODEL_DEFAULT, _ONCE):
         return OWN
     pooling, layers = layers_of(title)
-    wrong = _what_is_wrong(pooling, layers, last)
-    if wrong is not None:
-        low = max(0, last - 2)
+    found = reading_of(pooling, layers, last)
+    if found is None:
+        low, wrong = max(0, last - 2), _what_is_wrong(pooling, layers, last)
         raise BadChoice(
             f"There is no layer & pooling '{title}' here{wrong}. Give a pooling ({', '.join(POOLING_NAMES)}) and a "
             f"layer from 0 to {last}, two layers, or a range of layers, such as 'mean of layer {last}', 'mean of "
             f"layers 0 + {last}' or 'mean of layers {low}-{last}'; or '{MODEL_DEFAULT}'."
         )
-    return Reading(Row(tuple(sorted(layers))), pooling)
+    return found
+
+
+def reading_of(pooling: str, layers: tuple[int, ...], last: int) -> Reading | None:
+    """A pooling of these layers, in an encoder whose last layer is `last`; None if there is no such layer & pooling."""
+    return Reading(Row(tuple(sorted(layers))), pooling) if _what_is_wrong(pooling, layers, last) is None else None
 
 
 def _what_is_wrong(pooling: str, layers: tuple[int, ...], last: int) -> str | None:
     """The reason why there is no such layer & pooling, to follow its title; None if there is one."""
-    if -1 in layers:  # no layer is named
+    if LAST in layers:  # no layer is named
         return ""
     if pooling not in POOLING_NAMES:
         return f", since there is no pooling '{pooling}'"
@@ -114,3 +126,33 @@ def _what_is_wrong(pooling: str, layers: tuple[int, ...], last: int) -> str | No
     if len(set(layers)) < len(layers):
         return ", since both layers are the same"
     return f", since the last layer is {last}" if max(layers) > last else None
+
+
+def title_of(pooling: str, layers: tuple[int, ...]) -> str:
+    """The title of a pooling of one layer, or of several that are averaged."""
+    return f"{pooling} of {layers_title(layers)}"
+
+
+def layers_title(layers: tuple[int, ...]) -> str:
+    """`layer 6`, `layers 0 + 6`, `layers 4-6`: three layers or more follow one another."""
+    numbers = f"{layers[0]}-{layers[-1]}" if len(layers) > 2 else " + ".join(map(str, layers))
+    return f"layer{'s' * (len(layers) > 1)} {numbers}"
+
+
+def titled(name: str, last: int) -> str:
+    """The title of a pooling that is named without the number of the last layer; other names as they are."""
+    pairs = {FIRST_LAST_FROM_0: (0, last), LAST_TWO: (last - 1, last)}
+    return title_of("mean", pairs[name]) if name in pairs else name
+
+
+def layers_of(title: str) -> tuple[str, tuple[int, ...]]:
+    """The pooling in a title, and its layers, none for a reversed range; `LAST` where no layer is named."""
+    if title == FIRST_LAST:
+        return "mean", (1, LAST)
+    named = _TITLE.fullmatch(title)
+    if not named:
+        return title, (LAST,)
+    pooling, first, second, end = named.groups()
+    if end:
+        return pooling, tuple(range(int(first), int(end) + 1))
+    return pooling, tuple(int(layer) for layer in (first, second) if layer)

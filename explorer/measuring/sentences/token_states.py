@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.reading_titles import layers_of
-from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.readings import OWN, Reading, Row, layers_of
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from explorer import run_folder, typed_json
+from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.tune.cutting import remains
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.dev_check import Checkup
@@ -97,15 +98,12 @@ class Training:
             yield from self._conclude(learner)
 
     @property
-    def reading(self) -> str:
-        """The layer & pooling that is trained, in words: `cls of the last layer`.
-
-        Of a part of the base, it is what the base calls it: `mean of layer 3`.
-        """
+    def reading(self) -> HeadFacts | None:
+        """The layer & pooling that is trained; of a part of the base, as the base counts its layers."""
         if self.learner is None:
-            return ""
+            return None
         method = self.learner.method
-        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).describe()
+        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).facts()
 
     @property
     def adapters(self) -> str:

@@ -125,7 +125,7 @@ def _use(facts: CardFacts) -> str:
 
 def _results(facts: CardFacts) -> str:
     """The verdict, then the scores on each set; sets and columns without a score are left out."""
-    header = ("", "base, model default", f"base, {facts.trained}", "this model", "difference (95 % CI)",
+    header = ("", "base, model default", f"base, {facts.trained.words}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(facts.seeds)} seeds")  # fmt: skip
     rows = []
     for use, found in facts.verdict.by_use.items():
@@ -141,7 +141,7 @@ def _results(facts: CardFacts) -> str:
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nThe model was not evaluated."
-    text = " ".join(_measured(facts.measures)) + f" The base's model default is: {plain(facts.default)}."
+    text = " ".join(_measured(facts.measures)) + f" The base's model default is: {plain(facts.default.words)}."
     if facts.model.dev is not None:
         by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
         by = by if facts.model.classes is None else "validation rows"

@@ -14,6 +14,7 @@ from explorer.training.loop.seed_scores import SeedScores
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
+    from explorer.encoding.read.head_facts import HeadFacts
     from explorer.methods import Paper
 
 
@@ -39,8 +40,8 @@ class CardFacts:
     verdict: Verdict
     set_sizes: Mapping[str, int]  # the number of pairs or queries of each evaluation set
     measures: Mapping[str, str]  # the name of the score on each evaluation set
-    default: str  # the base's model default, in words
-    trained: str  # the layer & pooling that was trained, in words
+    default: HeadFacts  # the base's model default
+    trained: HeadFacts  # the layer & pooling that was trained
     seen: str  # a warning if test sentences are in the training text
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are

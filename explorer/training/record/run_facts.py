@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.scores.verdict import by_use
 from explorer.measuring.scores.verdict_text import SPEARMAN
 
@@ -24,9 +25,9 @@ class RunFacts:
     rows: int | None = None
     precision: str | None = None
     device: str | None = None
-    reading: str | None = None  # the layer & pooling that is trained, in words
+    reading: HeadFacts | None = None  # the layer & pooling that is trained
     seen: str | None = None  # a warning if test sentences are in the training text
-    default: str | None = None  # the base's model default, in words
+    default: HeadFacts | None = None  # the base's model default
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev`, `test`, `test 2`
     measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint

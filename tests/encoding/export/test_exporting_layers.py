@@ -19,7 +19,7 @@ from explorer.encoding.read.parts.flow_map import FlowMap
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.readings import FIRST_LAST
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
 from explorer.training.model_card import usage_code

@@ -11,7 +11,7 @@ from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import pool_cls
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.readings import FIRST_LAST
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Listening, ProbeWeights, listening

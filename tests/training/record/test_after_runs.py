@@ -29,7 +29,7 @@ def test_a_run_without_steps_is_finished_scored_and_a_model(place, name):
     assert [line.step for line in run.metrics()] == [0]
     head = loading.load(find(str(run.model)), precision="float32", device="cpu").head
     assert head is not None
-    assert head.describe() == status.facts.reading
+    assert head.facts() == status.facts.reading
     first, second, gold = texts_of(place.test)
     sides = by_strata(run.model, tuple(first)), by_strata(run.model, tuple(second))
     assert result.test == pytest.approx(spearman(*sides, gold), abs=0.01)
