@@ -76,7 +76,7 @@ def test_card_and_run_say_what_was_cut(place, whole):
     kept, every = cutting.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
     told = f"the first 1 of 2 layers ({kept:,} of {every:,} weights)"
     status = run.status()
-    assert status.facts.cut == told
+    assert status.facts.cut.words == told
     assert status.facts.reading.words == "mean of layer 1"
     cell = status.facts.reading.cell(2)
     assert (cell.row.layers, cell.pooling) == ((1,), "mean"), "Compare finds the base's cell"

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from explorer import run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.encoding.tune.cutting import remains
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
@@ -27,8 +26,9 @@ from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import BaseItems, Verdict
 from explorer.progress import Progress, Work
 from explorer.training.loop import judging, resume_state
-from explorer.training.loop.estimate import Estimate, check_reading, estimate
+from explorer.training.loop.estimate import check_reading, estimate
 from explorer.training.loop.learner import Learner, Update
+from explorer.training.loop.measured_facts import Adapters, Cut, Estimate
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
 from explorer.training.loop.resume_state import State
@@ -106,14 +106,14 @@ class Training:
         return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).facts()
 
     @property
-    def adapters(self) -> str:
-        """The adapters that are trained, in words; "" if all weights are."""
-        return self.learner.method.exported.describe() if self.learner else ""
+    def adapters(self) -> Adapters | None:
+        """The adapters that are trained; None if all weights are."""
+        return Adapters.of(self.learner.method.exported) if self.learner else None
 
     @property
-    def cut(self) -> str:
-        """What remains of the base's layers and weights, in words; "" if all do."""
-        return remains(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else ""
+    def cut(self) -> Cut | None:
+        """What remains of the base's layers and weights; None if all do."""
+        return Cut.of(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else None
 
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
@@ -179,7 +179,7 @@ class Training:
             yield self._step(Progress("measuring one step", 0, 0))
             judges = tuple(self.prepared.measured.values())
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
-            yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
+            yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
             work = judging.base_items(self.prepared.encoder, learner.method, judge)

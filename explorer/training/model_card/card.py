@@ -91,7 +91,7 @@ def _what(facts: CardFacts) -> str:
         else plain(sources.shown(facts.base))
     )
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
-    cut = f", cut to {plain(facts.cut)}" if facts.cut else ""
+    cut = f", cut to {plain(facts.cut.words)}" if facts.cut else ""
     return (
         f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(facts.method)}**: "
         f"{plain(facts.title)}\n\n"
@@ -190,15 +190,17 @@ def _difference(found: Outcome) -> str:
 
 def _training(facts: CardFacts) -> str:
     model = facts.model
+    seen = plain(facts.seen.words) if facts.seen else None
+    adapters = f"{plain(facts.adapters.words)}; added to the weights of the base" if facts.adapters else None
     rows = {
         "Trained on": f"{plain(' + '.join(map(sources.shown, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the training text": facts.data_digest,
-        "Overlap with the test sets" if facts.more_tests else "Overlap with the test set": plain(facts.seen) or None,
+        "Overlap with the test sets" if facts.more_tests else "Overlap with the test set": seen,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
         "Seed of these weights": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
-        "Trained weights": f"{plain(facts.adapters)}; added to the weights of the base" if facts.adapters else None,
+        "Trained weights": adapters,
         "Remark": plain(model.remark) or None,
         "Time": None if facts.seconds is None else in_words.duration(facts.seconds),
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
     from explorer.encoding.read.head_facts import HeadFacts
     from explorer.methods import Paper
+    from explorer.training.loop.measured_facts import Adapters, Cut, TextOverlap
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class CardFacts:
     measures: Mapping[str, str]  # the name of the score on each evaluation set
     default: HeadFacts  # the base's model default
     trained: HeadFacts  # the layer & pooling that was trained
-    seen: str  # a warning if test sentences are in the training text
+    seen: TextOverlap | None  # how many test sentences are in the training text
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None
@@ -56,8 +57,8 @@ class CardFacts:
     command: str
     more_tests: tuple[str, ...] = ()
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
-    adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
-    cut: str = ""  # what remains of the base's layers and weights if some were removed, in words
+    adapters: Adapters | None = None  # that hold what was trained; None for all weights
+    cut: Cut | None = None  # what remains of the base if layers were removed
 
     @property
     def sets(self) -> dict[str, str]:
