@@ -274,4 +274,4 @@ def _tell_estimate(recipe: Recipe, online: bool) -> None:
 
     with Line() as line:
         estimate = finish(try_out(recipe, online), line.tell)
-    print(estimate.told)
+    print(estimate.words)

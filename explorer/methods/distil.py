@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from explorer import losses
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.head_facts import LAST_NORM
 from explorer.encoding.tune import cutting
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
@@ -140,7 +141,7 @@ class Distil(Pooled):
     def start(self) -> Head:
         """The base under the same pooling of the last layer that remains, as an encoder that is cut there has it."""
         poolings = tuple(f"{pooling} of layer {self.base.layers}" for pooling in self.pooled.poolings)
-        return replace(self.pooled, poolings=poolings, remark="after the last norm" if self._normed else "")
+        return replace(self.pooled, poolings=poolings, remark=LAST_NORM if self._normed else "")
 
     def _declared(self) -> Head:
         whole = self.taught

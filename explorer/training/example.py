@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
+from explorer.encoding.tune.lora import ALL_LINEAR
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings, shelf_key
@@ -41,6 +42,7 @@ from explorer.training import running
 from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Step, Training
+from explorer.training.loop.measured_facts import LORA, Adapters
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run
 
@@ -55,12 +57,12 @@ class _LowRank(Training):
     factors: Factors
 
     @property
-    def adapters(self) -> str:
-        """What is left of the change, in words."""
+    def adapters(self) -> Adapters | None:
+        """What is left of the change."""
         if self.recipe.schedule().lora:
             return super().adapters
         kept = sum(factor.numel() for pair in self.factors.values() for factor in pair) if self.results else 0
-        return f"all weights; their change is cut to LoRA (rank {RANK}, all linear): {kept:,} weights" if kept else ""
+        return Adapters(LORA, RANK, ALL_LINEAR, kept) if kept else None
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         learner.take_best()
@@ -128,8 +130,8 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
         code.unlink()  # a copy of Strata's own, which every export writes anew
     told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
-    told["facts"].pop("memory", None)
-    told["facts"]["adapters"] = training.adapters
+    assert training.adapters is not None, "both are kept as adapters"
+    told["facts"]["adapters"] = asdict(training.adapters)
     told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 

@@ -204,20 +204,19 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
         device=str(training.world.device),
         reading=training.reading,
         seen=prepared.seen,
-        default=prepared.encoder.default_head.describe(),
+        default=prepared.encoder.default_head.facts(),
         pairs={name: len(judge) for name, judge in training.judged()},
         measures={name: judge.measure for name, judge in training.judged()},
         held_out=len(prepared.held_out) if prepared.held_out else 0,
         packs_held_out=prepared.packs is not None,
-        adapters=training.adapters or None,
-        cut=training.cut or None,
-        estimate=training.estimate.told if training.estimate else before.estimate,  # a resumed run has one already
-        memory=training.estimate.memory if training.estimate else before.memory,
+        adapters=training.adapters,
+        cut=training.cut,
+        estimate=training.estimate or before.estimate,  # a resumed run has one already
     )
     verdict = training.verdict
     base = verdict.dev and verdict.dev.declared_base
     recorder.put(base=base, verdict=verdict, facts=facts)
-    for report in filter(None, (prepared.seen, *prepared.reports)):
+    for report in (*([prepared.seen.words] if prepared.seen else []), *prepared.reports):
         recorder.log(report)
 
 

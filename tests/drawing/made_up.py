@@ -6,6 +6,8 @@ import numpy as np
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
+from explorer.encoding.read.reading_titles import LAST
 from explorer.encoding.read.readings import OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
@@ -21,6 +23,7 @@ NASTY = (
     "x" * 5000,
     "half a pair \ud83e of surrogates",
 )
+CLS = HeadFacts((PooledLayers("cls", (LAST,)),))
 
 
 def pairs(count: int = 60) -> GradedPairs:

@@ -74,7 +74,7 @@ def test_the_convolutions_are_those_worked_out_by_hand():
     assert local.tolist() == [[[1, 3, 6], [2, 6, 6], [3, 5, 6]]]
     assert ones()([TOKENS * 5, TOKENS], None)[0].tolist() == pytest.approx([2, 4.666667, 6], abs=1e-6)
     assert ones().width(1) == 3
-    assert ones().describe() == "mean of a convolution over tokens (kernels 1, 3, 5)"
+    assert Head((), layers=ones()).describe() == "mean of a convolution over tokens (kernels 1, 3, 5)"
 
 
 @pytest.mark.parametrize("padding", [1, 2, 5])

@@ -7,7 +7,6 @@ from safetensors.torch import load_file
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune import cutting
 from explorer.errors import BadChoice
-from explorer.measuring.comparing.comparison_verdict import trained_cell
 from explorer.progress import finish
 from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner
@@ -77,9 +76,9 @@ def test_card_and_run_say_what_was_cut(place, whole):
     kept, every = cutting.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
     told = f"the first 1 of 2 layers ({kept:,} of {every:,} weights)"
     status = run.status()
-    assert status.facts.cut == told
-    assert status.facts.reading == "mean of layer 1"
-    cell = trained_cell(status.facts.reading, 2)
+    assert status.facts.cut.words == told
+    assert status.facts.reading.words == "mean of layer 1"
+    cell = status.facts.reading.cell(2)
     assert (cell.row.layers, cell.pooling) == ((1,), "mean"), "Compare finds the base's cell"
     card = (run.folder / "README.md").read_text()
     assert f", cut to {told}, fine-tuned with Strata by the method" in card

@@ -11,8 +11,9 @@ from explorer.encoding.export.exporting import export
 from explorer.encoding.tune.lora import ALL_LINEAR
 from explorer.progress import finish
 from explorer.training.loop import estimate as estimates
-from explorer.training.loop.estimate import Estimate, estimate
+from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner
+from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.record.status import INTERRUPTED
@@ -76,7 +77,7 @@ def test_card_and_run_say_what_was_trained(place, whole):
     run, _ = whole
     beside = sum(weight.numel() for name, weight in base_of(place).items() if not name.startswith("pooler."))
     told = f"{TOLD}{beside:,} that do not change"
-    assert run.status().facts.adapters == told
+    assert run.status().facts.adapters.words == told
     card = (run.folder / "README.md").read_text()
     assert f"| Trained weights | {told}; added to the weights of the base |" in card
     assert "| lora\\_rank | **2** | 0 |" in card
@@ -118,9 +119,9 @@ def test_gradients_moments_and_the_best_weights_are_those_of_the_adapters(place)
 
 def test_the_estimate_tells_how_many_weights_are_trained():
     known = Estimate(1, 89, 0, 0, 0)
-    assert "weights" not in known.told
-    told = replace(known, trained=147_456, weights=22_713_216).told
-    assert told == known.told + "; 147,456 weights are trained (the encoder has 22,713,216)"
+    assert "weights" not in known.words
+    told = replace(known, trained=147_456, weights=22_713_216).words
+    assert told == known.words + "; 147,456 weights are trained (the encoder has 22,713,216)"
 
 
 def test_the_estimate_tells_apart_the_weights_of_the_encoder_and_those_of_the_method_s_head(place):
@@ -130,7 +131,7 @@ def test_the_estimate_tells_apart_the_weights_of_the_encoder_and_those_of_the_me
     assert found.trained == found.weights + found.added
     assert (
         f"({found.weights:,} of the encoder's {found.weights:,}, and {found.added:,} in the method's head)"
-        in found.told
+        in found.words
     )
     copies = estimate(learner_of(place, "ct-in-batch", lora_rank=0), place.folder)
     assert copies.added == 1, "the scale; the other copy is an encoder too"

@@ -76,7 +76,7 @@ def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> N
     for model, task in product(models, tuned):
         with Line() as line:
             found = finish(try_out(fine_tuning.recipe_of(model, task, options), options.online), line.tell)
-        print(f"{model}, {fine_tuning.label(task)[0]}: {found.told}")
+        print(f"{model}, {fine_tuning.label(task)[0]}: {found.words}")
 
 
 def _is_classification(task: str) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from explorer.encoding.load.declared import SIMCSE_HEAD, is_named_so
 from explorer.encoding.locate import layout, weights
 from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.head_facts import SIMCSE
 
 
 def head(transformer: Path) -> Head | None:
@@ -25,5 +26,5 @@ def head(transformer: Path) -> Head | None:
             weights.check_names(path, SIMCSE_HEAD, ("weight", "bias"), found)
             weights.check_finite(path, SIMCSE_HEAD, found)
             dense = Dense(found["weight"], found["bias"], "Tanh")
-            return Head(("cls",), (dense,), remark="as in supervised SimCSE")
+            return Head(("cls",), (dense,), remark=SIMCSE)
     return None

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from explorer.encoding.read.head_facts import HeadFacts, PartFacts, PooledLayers
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY, StatePooling, Step
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import POOLINGS, pooled
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.reading_titles import layers_of
 
 __all__ = ["Dense", "Head"]  # a dense layer is the part that most heads have
 
@@ -26,7 +27,7 @@ class Head:
 
     Poolings are of the last layer unless they name others; the output of `layers`, from all layers, comes after them.
     `prompt` is put before every sentence, under every layer & pooling, unless it is a query or a document with a prompt
-    of its own in `roles`. `remark` adds a note to the description.
+    of its own in `roles`. `remark` is a key of `head_facts.REMARKS`.
     """
 
     poolings: tuple[str, ...]
@@ -84,22 +85,23 @@ class Head:
     @property
     def stage_names(self) -> tuple[str, ...]:
         """What `stages` are called, in the same order."""
-        last = " + ".join(name for name in self.poolings if name in POOLINGS)
-        parts = (
-            f"{last} of the last layer" if last else "",
-            "mean of layers 1 and last" if FIRST_LAST in self.poolings else "",
-            *(name for name in self.poolings if name not in POOLINGS and name != FIRST_LAST),
-            self.layers.describe() if self.layers else "",
-        )
-        pooling = " + ".join(part for part in parts if part)
-        return pooling, *(step.describe() for step in self.dense), *["normalised"] * self.normalize
+        return self.facts().stages
+
+    def facts(self) -> HeadFacts:
+        """What it does, without its weights."""
+        poolings = tuple(PooledLayers(*layers_of(name)) for name in self.poolings)
+        maps, layers = tuple(map(_facts, self.dense)), _facts(self.layers) if self.layers else None
+        return HeadFacts(poolings, layers, maps, self.normalize, self.remark, self.prompt)
 
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
-        prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
-        return ", ".join(part for part in (" → ".join(self.stage_names), self.remark, prompt) if part)
+        return self.facts().words
 
     def to(self, device: str) -> Head:
         """A copy on a device."""
         layers = self.layers and self.layers.to(device)
         return replace(self, dense=tuple(step.to(device) for step in self.dense), layers=layers)
+
+
+def _facts(part: Step | StatePooling) -> PartFacts:
+    return PartFacts(type(part).__name__, part.settings())

@@ -6,6 +6,7 @@ import re
 
 # the mean over tokens of layers 1 and L, averaged; another definition of this name uses layer 0
 FIRST_LAST = "first-last mean"
+LAST = -1  # the last layer, where no number is named
 # the same with layer 0, and the last two layers: their numbers depend on the encoder
 FIRST_LAST_FROM_0 = f"{FIRST_LAST}, from layer 0"
 LAST_TWO = "mean of the last two layers"
@@ -34,12 +35,12 @@ def titled(name: str, last: int) -> str:
 
 
 def layers_of(title: str) -> tuple[str, tuple[int, ...]]:
-    """The pooling in a title, and its layers, none for a reversed range; -1 is the last, where no layer is named."""
+    """The pooling in a title, and its layers, none for a reversed range; `LAST` where no layer is named."""
     if title == FIRST_LAST:
-        return "mean", (1, -1)
+        return "mean", (1, LAST)
     named = _TITLE.fullmatch(title)
     if not named:
-        return title, (-1,)
+        return title, (LAST,)
     pooling, first, second, end = named.groups()
     if end:
         return pooling, tuple(range(int(first), int(end) + 1))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import layer_numbers, layers_of, layers_title, title_of
+from explorer.encoding.read.reading_titles import LAST, layer_numbers, layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 GRID_POOLINGS = tuple(name for name, pooling in POOLINGS.items() if pooling.in_grid)
@@ -91,20 +91,25 @@ def parse(title: str, last: int) -> Reading:
     if title in (MODEL_DEFAULT, _ONCE):
         return OWN
     pooling, layers = layers_of(title)
-    wrong = _what_is_wrong(pooling, layers, last)
-    if wrong is not None:
-        low = max(0, last - 2)
+    found = reading_of(pooling, layers, last)
+    if found is None:
+        low, wrong = max(0, last - 2), _what_is_wrong(pooling, layers, last)
         raise BadChoice(
             f"There is no layer & pooling '{title}' here{wrong}. Give a pooling ({', '.join(POOLINGS)}) and a "
             f"layer from 0 to {last}, two layers, or a range of layers, such as 'mean of layer {last}', 'mean of "
             f"layers 0 + {last}' or 'mean of layers {low}-{last}'; or '{MODEL_DEFAULT}'."
         )
-    return Reading(Row(tuple(sorted(layers))), pooling)
+    return found
+
+
+def reading_of(pooling: str, layers: tuple[int, ...], last: int) -> Reading | None:
+    """A pooling of these layers, in an encoder whose last layer is `last`; None if there is no such layer & pooling."""
+    return Reading(Row(tuple(sorted(layers))), pooling) if _what_is_wrong(pooling, layers, last) is None else None
 
 
 def _what_is_wrong(pooling: str, layers: tuple[int, ...], last: int) -> str | None:
     """The reason why there is no such layer & pooling, to follow its title; None if there is one."""
-    if -1 in layers:  # no layer is named
+    if LAST in layers:  # no layer is named
         return ""
     if pooling not in POOLINGS:
         return f", since there is no pooling '{pooling}'"

@@ -82,15 +82,6 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
     )
 
 
-def remains(whole: Encoder, part: Encoder) -> str:
-    """`the first 3 of 6 layers (17,241,984 of 22,565,376 weights)`; "" if nothing was cut."""
-    if part.model.config.num_hidden_layers == whole.model.config.num_hidden_layers:
-        return ""
-    layers = f"{part.model.config.num_hidden_layers} of {whole.model.config.num_hidden_layers} layers"
-    kept, all_of_them = (sum(weight.numel() for weight in one.model.parameters()) for one in (part, whole))
-    return f"the first {layers} ({kept:,} of {all_of_them:,} weights)"
-
-
 def as_cut(encoder: Encoder, where: Stack) -> Encoder:
     """The whole encoder, returning for each layer the states of an encoder that is cut there, from one pass."""
     if where.norm is None:

@@ -43,10 +43,6 @@ class Lora:
     alpha: float
     targets: str
 
-    def describe(self) -> str:
-        """`LoRA (rank 8, alpha 16, targets attention)`."""
-        return f"LoRA (rank {self.rank}, alpha {self.alpha:g}, targets {self.targets})"
-
 
 def targeted(model: nn.Module, targets: str) -> tuple[str, ...]:
     """The names of the layers that get an adapter: query and value of each attention block, or every linear layer."""

@@ -96,12 +96,10 @@ class Tunable(nn.Module):
         """The weights that stay as they are beside adapters; none without adapters."""
         return tuple(lora.plain_weights(self.model).values()) if self.adapters else ()
 
-    def describe(self) -> str:
-        """What is trained, if it has adapters, and how many weights that are; else ""."""
-        if not self.adapters:
-            return ""
-        own = sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
-        return f"{self.adapters.describe()}: {own:,} weights, beside {self.size:,} that do not change"
+    @property
+    def trained(self) -> int:
+        """The number of weights that are trained: those of the adapters, if it has any."""
+        return sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
 
     @property
     def size(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,9 +11,8 @@ import numpy as np
 from explorer.data.graded.probes import Pack
 from explorer.data.kinds import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import OWN, Reading, Row, parse
-from explorer.errors import BadChoice
+from explorer.encoding.read.head_facts import HeadFacts
+from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.learned import (
     NOTHING,
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
-_OF_LAST = re.compile(rf"({'|'.join(POOLINGS)}) of the last layer(?: → normalised)?")
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Tuning:
     """Which of two models a run tuned from the other."""
 
     tuned: int  # 0 where it is A, 1 where it is B
-    trained: str  # the layer & pooling that was trained, in words; empty if unknown
+    trained: HeadFacts | None  # the layer & pooling that was trained; None if unknown
     optimistic: bool = False  # the training text holds sentences of the pairs
     probes: ProbeChanges = NOTHING  # as the run measured them; none of a checkpoint
 
@@ -108,9 +105,9 @@ class ComparisonVerdict:
         """The reason why the base has no score under the layer & pooling that was trained."""
         if self.tuning is None or self.same is not None:
             return ""
-        told = self.tuning.trained or "not recorded by the run"
-        return f"The layer & pooling that was trained ({told}) is not a cell of the grid, so the base has no score "
-        "under it."
+        told = self.tuning.trained.words if self.tuning.trained else "not recorded by the run"
+        what = f"The layer & pooling that was trained ({told}) is not a cell of the grid"
+        return f"{what}, so the base has no score under it."
 
     def as_json(self) -> dict[str, object]:
         """Everything, with missing numbers as None."""
@@ -174,24 +171,13 @@ def judge(
     if tuning is None:
         return ComparisonVerdict(sides[0], sides[1], difference, told, change=change)
     scores = (comparison.one, comparison.other)[base]
-    cell = trained_cell(tuning.trained, scores.last)
+    cell = tuning.trained.cell(scores.last) if tuning.trained else None
     same = (
         None
         if cell is None or scores.lacks([cell])
         else Scored(found[base].name, cell.title, "", scores.score(cell, *ways))
     )
     return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same, change)
-
-
-def trained_cell(words: str, last: int) -> Reading | None:
-    """The layer & pooling that a run's words name, such as `cls of the last layer`; None if maps follow the pooling."""
-    of_last = _OF_LAST.fullmatch(words)
-    if of_last:
-        return Reading(Row((last,)), of_last[1])
-    try:
-        return parse(words.removesuffix(" → normalised").replace("1 and last", f"1 + {last}"), last)
-    except BadChoice:
-        return None
 
 
 def _turned(gap: Interval) -> Interval:

@@ -15,7 +15,7 @@ from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 
 if TYPE_CHECKING:
-    from explorer.training.loop.estimate import Estimate
+    from explorer.training.loop.measured_facts import Estimate
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Row:
     @property
     def memory(self) -> int | None:
         """Bytes that a step on the longest rows needs, as measured before the training."""
-        found = [one.done.facts.memory for one in self.cells if one.done and one.done.facts.memory]
+        found = [one.done.facts.estimate.memory for one in self.cells if one.done and one.done.facts.estimate]
         return max(found, default=None)
 
     @property

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -23,6 +22,7 @@ from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop.learner import Learner, changing, kept_buffers
+from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.memory import give_back
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
@@ -31,39 +31,6 @@ from explorer.training.recipe import Recipe
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 _RESERVE = 1.1  # a tenth more than is needed has to be free
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a run needs, measured on the longest rows."""
-
-    step_seconds: float
-    seconds: float  # of all steps and evaluations
-    memory: int  # bytes: weights, gradients, the optimiser's two moments, and the activations of a step
-    free: int
-    disk: int
-    steps: int = 0  # of all seeds
-    kept: int = 0  # bytes on disk that stay when the run is finished
-    trained: int = 0  # weights that are trained, those of the method's own parts too
-    weights: int = 0  # of the encoder
-    added: int = 0  # of the trained weights, those in parts that the method adds
-
-    @property
-    def told(self) -> str:
-        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 412 MB on disk`.
-
-        Then the number of weights that are trained.
-        """
-        found = (
-            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
-            f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
-            f"{in_words.size(self.disk)} on disk"
-        )
-        of = f"the encoder has {self.weights:,}"
-        if self.added:
-            own = f"{self.trained - self.added:,} of the encoder's {self.weights:,}"
-            of = f"{own}, and {self.added:,} in the method's head"
-        return f"{found}; {self.trained:,} weights are trained ({of})" if self.trained else found
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from explorer import run_folder, typed_json
-from explorer.encoding.tune.cutting import remains
+from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
@@ -26,8 +26,9 @@ from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import BaseItems, Verdict
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, resume_state
-from explorer.training.loop.estimate import Estimate, check_reading, estimate
+from explorer.training.loop.estimate import check_reading, estimate
 from explorer.training.loop.learner import Learner, Update
+from explorer.training.loop.measured_facts import Adapters, Cut, Estimate
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
 from explorer.training.loop.resume_state import State
@@ -97,25 +98,22 @@ class Training:
             yield from self._conclude(learner)
 
     @property
-    def reading(self) -> str:
-        """The layer & pooling that is trained, in words: `cls of the last layer`.
-
-        Of a part of the base, it is what the base calls it: `mean of layer 3`.
-        """
+    def reading(self) -> HeadFacts | None:
+        """The layer & pooling that is trained; of a part of the base, as the base counts its layers."""
         if self.learner is None:
-            return ""
+            return None
         method = self.learner.method
-        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).describe()
+        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).facts()
 
     @property
-    def adapters(self) -> str:
-        """The adapters that are trained, in words; "" if all weights are."""
-        return self.learner.method.exported.describe() if self.learner else ""
+    def adapters(self) -> Adapters | None:
+        """The adapters that are trained; None if all weights are."""
+        return Adapters.of(self.learner.method.exported) if self.learner else None
 
     @property
-    def cut(self) -> str:
-        """What remains of the base's layers and weights, in words; "" if all do."""
-        return remains(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else ""
+    def cut(self) -> Cut | None:
+        """What remains of the base's layers and weights; None if all do."""
+        return Cut.of(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else None
 
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
@@ -181,7 +179,7 @@ class Training:
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
             judges = tuple(self.prepared.measured.values())
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
-            yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), told=f"estimate: {self.estimate.told}")
+            yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), told=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
             work = judging.base_items(self.prepared.encoder, learner.method, judge)

@@ -29,6 +29,7 @@ from explorer.measuring.scores.verdict import by_use
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import PACKS
+from explorer.training.loop.measured_facts import TextOverlap
 from explorer.training.loop.mining import mined
 from explorer.training.recipe import Recipe
 
@@ -126,16 +127,14 @@ class Prepared:
         return replace(self.corpus, columns=(*self.corpus.columns, *self.negatives)) if self.negatives else self.corpus
 
     @property
-    def seen(self) -> str:
-        """Warn in words if test sentences are in the training text; "" if none are."""
+    def seen(self) -> TextOverlap | None:
+        """How many test sentences are in the training text; None without a test set, or if nothing is learned."""
         if self.test is None or not self.recipe.kind.learns():
-            return ""
-        tested = {text for judge in (self.test, *self.more_tests) for text in judge.sentences}
-        count = len(tested & set().union(*self.corpus.texts))
-        if not count:
-            return ""
-        of = "All" if count == len(tested) else f"{count:,} of the {len(tested):,}"
-        return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
+            return None
+        text = set().union(*self.corpus.texts)
+        tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
+        every = set().union(*tests.values())
+        return TextOverlap(len(every & text), len(every), tuple(use for use in tests if tests[use] & text))
 
     def facts(self) -> dict[str, Any]:
         """Digests and versions, as recipe.yaml records them."""

@@ -91,7 +91,7 @@ def _what(facts: CardFacts) -> str:
         else plain(sources.shown(facts.base))
     )
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
-    cut = f", cut to {plain(facts.cut)}" if facts.cut else ""
+    cut = f", cut to {plain(facts.cut.words)}" if facts.cut else ""
     return (
         f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(facts.method)}**: "
         f"{plain(facts.title)}\n\n"
@@ -125,7 +125,7 @@ def _use(facts: CardFacts) -> str:
 
 def _results(facts: CardFacts) -> str:
     """The verdict, then the scores on each set; sets and columns without a score are left out."""
-    header = ("", "base, model default", f"base, {facts.trained}", "this model", "difference (95 % CI)",
+    header = ("", "base, model default", f"base, {facts.trained.words}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(facts.seeds)} seeds")  # fmt: skip
     rows = []
     for use, found in facts.verdict.by_use.items():
@@ -141,7 +141,7 @@ def _results(facts: CardFacts) -> str:
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nThe model was not evaluated."
-    text = " ".join(_measured(facts.measures)) + f" The base's model default is: {plain(facts.default)}."
+    text = " ".join(_measured(facts.measures)) + f" The base's model default is: {plain(facts.default.words)}."
     if facts.model.dev is not None:
         by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
         by = by if facts.model.classes is None else "validation rows"
@@ -190,15 +190,17 @@ def _difference(found: Outcome) -> str:
 
 def _training(facts: CardFacts) -> str:
     model = facts.model
+    seen = plain(facts.seen.words) if facts.seen else None
+    adapters = f"{plain(facts.adapters.words)}; added to the weights of the base" if facts.adapters else None
     rows = {
         "Trained on": f"{plain(' + '.join(map(sources.shown, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the training text": facts.data_digest,
-        "Overlap with the test sets" if facts.more_tests else "Overlap with the test set": plain(facts.seen) or None,
+        "Overlap with the test sets" if facts.more_tests else "Overlap with the test set": seen,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
         "Seed of these weights": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
-        "Trained weights": f"{plain(facts.adapters)}; added to the weights of the base" if facts.adapters else None,
+        "Trained weights": adapters,
         "Remark": plain(model.remark) or None,
         "Time": None if facts.seconds is None else in_words.duration(facts.seconds),
     }

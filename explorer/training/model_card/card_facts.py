@@ -14,7 +14,9 @@ from explorer.training.loop.seed_scores import SeedScores
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
+    from explorer.encoding.read.head_facts import HeadFacts
     from explorer.methods import Paper
+    from explorer.training.loop.measured_facts import Adapters, Cut, TextOverlap
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class CardFacts:
     verdict: Verdict
     set_sizes: Mapping[str, int]  # the number of pairs or queries of each evaluation set
     measures: Mapping[str, str]  # the name of the score on each evaluation set
-    default: str  # the base's model default, in words
-    trained: str  # the layer & pooling that was trained, in words
-    seen: str  # a warning if test sentences are in the training text
+    default: HeadFacts  # the base's model default
+    trained: HeadFacts  # the layer & pooling that was trained
+    seen: TextOverlap | None  # how many test sentences are in the training text
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None
@@ -55,8 +57,8 @@ class CardFacts:
     command: str
     more_tests: tuple[str, ...] = ()
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
-    adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
-    cut: str = ""  # what remains of the base's layers and weights if some were removed, in words
+    adapters: Adapters | None = None  # that hold what was trained; None for all weights
+    cut: Cut | None = None  # what remains of the base if layers were removed
 
     @property
     def sets(self) -> dict[str, str]:

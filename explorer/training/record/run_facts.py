@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.scores.verdict import by_use
 from explorer.measuring.scores.verdict_text import SPEARMAN
+from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, TextOverlap
 
 
 @dataclass(frozen=True)
@@ -24,17 +26,16 @@ class RunFacts:
     rows: int | None = None
     precision: str | None = None
     device: str | None = None
-    reading: str | None = None  # the layer & pooling that is trained, in words
-    seen: str | None = None  # a warning if test sentences are in the training text
-    default: str | None = None  # the base's model default, in words
+    reading: HeadFacts | None = None  # the layer & pooling that is trained
+    seen: TextOverlap | None = None  # how many test sentences are in the training text
+    default: HeadFacts | None = None  # the base's model default
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev`, `test`, `test 2`
     measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint
     packs_held_out: bool | None = None  # the probe packs neither choose it nor are trained on
-    estimate: str | None = None  # of time and memory, in words
-    adapters: str | None = None  # what is trained if it is not all weights, and how many weights that are, in words
-    cut: str | None = None  # what remains of the base's layers and weights if some were removed, in words
-    memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
+    estimate: Estimate | None = None  # of time and memory, as measured before the first step
+    adapters: Adapters | None = None  # that hold what is trained; None for all weights
+    cut: Cut | None = None  # what remains of the base if layers were removed
 
     def as_json(self) -> dict[str, Any]:
         """The facts that are known; no test set is a fact too."""

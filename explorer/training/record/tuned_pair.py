@@ -30,7 +30,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
         measured = ProbeChanges(verdict.packs, verdict.pairs) if verdict else NOTHING
-        return Tuning(place, status.facts.reading or "", seen, measured)
+        return Tuning(place, status.facts.reading, seen, measured)
     return None
 
 

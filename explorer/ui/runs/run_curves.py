@@ -35,7 +35,7 @@ def figures(run: Run, status: Status) -> None:
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     left, right = st.columns(2, gap="medium")
     with left:
-        reading = status.facts.reading or ""
+        reading = status.facts.reading.words if status.facts.reading else ""
         measure = status.facts.measure_of("dev")
         st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
         picture_format.draw(

@@ -24,7 +24,7 @@ from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 
 if TYPE_CHECKING:
-    from explorer.training.loop.estimate import Estimate
+    from explorer.training.loop.measured_facts import Estimate
     from explorer.training.recipe import Recipe
 
 

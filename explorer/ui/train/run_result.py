@@ -38,7 +38,7 @@ def card(run: Run, status: Status) -> None:
     run_scores.classes(status)
     _progress(status)
     if status.facts.seen:
-        st.warning(messages.plain(status.facts.seen), icon=":material/visibility:")
+        st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
     if len(status.results) > 1:
         _seeds(status)
     _model(run, status)

@@ -35,7 +35,7 @@ def show(status: Status) -> None:
     if verdict is None:
         st.caption(OLD)
         return
-    trained = status.facts.reading or "trained layer & pooling"
+    trained = status.facts.reading.words if status.facts.reading else "trained layer & pooling"
     for use, found in verdict.by_use.items():
         _row(use, found, trained, status)
 
@@ -65,7 +65,7 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: told.format(measure, good) for which, told in HELP.items()}
     cards = st.columns(3, gap="small")
-    default = status.facts.default or ""
+    default = status.facts.default.words if status.facts.default else ""
     before = ((BASE, found.declared_base, default, "base"),
               (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, which) in zip(cards, before, strict=False):

@@ -67,9 +67,9 @@ def _headline(run: Run, status: Status) -> None:
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
     if facts.cut:
-        told.append(f"trains {facts.cut}")
+        told.append(f"trains {facts.cut.words}")
     if facts.adapters:
-        told.append(facts.adapters)
+        told.append(facts.adapters.words)
     st.caption(messages.plain(" · ".join(told)))
 
 
@@ -86,7 +86,7 @@ def _under_way(run: Run, status: Status) -> None:
     if front is not None:
         st.caption(job_progress.WAITING.format(messages.plain(front.title)))
     if status.facts.estimate:
-        st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate}."))
+        st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
     if run.wish():
         st.caption("Stopping after this step …")
         return

@@ -69,4 +69,4 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
         job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
     )
     if found is not None:
-        st.info(messages.plain(ESTIMATE.format(found.told)), icon=":material/speed:")
+        st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")

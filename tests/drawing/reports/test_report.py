@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.reports.report import MOST, report
+from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
@@ -18,6 +19,7 @@ from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Sha
 from explorer.measuring.scores.score_tables import for_people
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 from tests.drawing import made_up
+from tests.drawing.made_up import CLS
 from tests.html_tables import tables, told
 
 
@@ -77,12 +79,12 @@ def test_a_model_whose_words_cannot_be_weighed_leaves_a_note(findings, page):
     assert tables(told) == tables(page)
 
 
-@pytest.mark.parametrize("words", ["cls of the last layer", "cls of the last layer → Dense 32 (tanh)"])
-def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(words):
+@pytest.mark.parametrize("trained", [CLS, replace(CLS, maps=(PartFacts("Dense", {"width": 32}),))])
+def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(trained):
     found = made_up.findings()
     comparison = found.verdict
     judged = judge(
-        found.found, found.pairs, found.comparison, found.differences.chosen, ("Spearman", "all"), Tuning(1, words)
+        found.found, found.pairs, found.comparison, found.differences.chosen, ("Spearman", "all"), Tuning(1, trained)
     )
     page = report(replace(found, of_models=judged)).decode()
     cards = page[page.index('<p class="verdict') : page.index('<p class="note">')]

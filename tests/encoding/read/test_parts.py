@@ -41,6 +41,7 @@ class Times(nn.Module):
 
     words: ClassVar[str] = "a multiple"
     module: ClassVar[str] = "times.Times"
+    title: ClassVar[str] = "times {factor}"
 
     def __init__(self, factor):
         super().__init__()
@@ -57,9 +58,9 @@ class Times(nn.Module):
         """The width given."""
         return given
 
-    def describe(self):
-        """`times 2`."""
-        return f"times {self.factor}"
+    def settings(self):
+        """The number."""
+        return {"factor": self.factor}
 
     def save(self, folder, *_, **__):
         """Save the number."""
@@ -96,6 +97,7 @@ class OneToken:
 
     words: ClassVar[str] = "one token"
     saved_as: ClassVar[str] = "one token"
+    title: ClassVar[str] = "token {place}"
 
     scale: Tensor
     place: int
@@ -106,10 +108,6 @@ class OneToken:
     def width(self, states):
         """The width of the states."""
         return states
-
-    def describe(self):
-        """`token 1`."""
-        return f"token {self.place}"
 
     def to(self, device):
         """A copy on a device."""
@@ -207,7 +205,7 @@ def test_every_file_of_the_folder_has_one_part():
         module = importlib.import_module(f"{parts.__name__}.{part.file}")
         kind = getattr(module, part.kind)
         assert (part.words, part.module) == (kind.words, getattr(kind, "module", ""))
-        assert part.saved_as == getattr(kind, "saved_as", "")
+        assert (part.saved_as, part.title) == (getattr(kind, "saved_as", ""), getattr(kind, "title", ""))
         assert bool(part.module) != bool(part.saved_as), "a step, or a pooling of states"
         assert callable(module.opened)
     for names in (parts.steps(), parts.state_poolings()):

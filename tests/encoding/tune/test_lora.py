@@ -12,6 +12,7 @@ from explorer.encoding.tune.lora import ALL_LINEAR, ATTENTION, TARGETS, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.methods._momentum import follow
+from explorer.training.loop.measured_facts import Adapters
 from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, save_tiny
 
@@ -149,9 +150,10 @@ def test_a_momentum_copy_follows_the_weights_that_the_encoder_computes_with(enco
 def test_what_is_trained_is_told_in_numbers(tmp_path):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
     every = sum(weight.numel() for weight in encoder.model.parameters())
-    told = adapted(encoder).describe()
+    tuned = adapted(encoder)
+    told = Adapters.of(tuned).words
     assert told == f"LoRA (rank 2, alpha 3, targets attention): 512 weights, beside {every:,} that do not change"
-    assert Tunable(encoder, POSITIONS).describe() == ""
+    assert Adapters.of(Tunable(encoder, POSITIONS)) is None
 
 
 def test_an_encoder_without_attention_names_what_is_allowed():

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.readings import OWN, parse
 from explorer.measuring.comparing.comparison_tables import cell_rows, most_changed
-from explorer.measuring.comparing.comparison_verdict import Tuning, as_used, judge, judged, trained_cell
+from explorer.measuring.comparing.comparison_verdict import Tuning, as_used, judge, judged
 from tests.drawing import made_up
+from tests.drawing.made_up import CLS
 
 WAYS = ("Spearman", "all")
 
@@ -30,7 +32,7 @@ def test_two_models_are_judged_as_they_are_read(findings):
 
 @pytest.mark.parametrize("tuned", [0, 1])
 def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findings, tuned):
-    tuning = Tuning(tuned, "cls of the last layer → normalised", optimistic=True)
+    tuning = Tuning(tuned, replace(CLS, normalised=True), optimistic=True)
     comparison = judged(findings.comparison, tuning)
     assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
     gap = comparison.chosen(*WAYS, resamples=50)
@@ -48,10 +50,11 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
 
 
 def test_a_trained_head_that_is_no_cell_leaves_its_number_out_and_says_so(findings):
-    tuning = Tuning(1, "cls of the last layer → Dense 32 (tanh)")
+    tuning = Tuning(1, replace(CLS, maps=(PartFacts("Dense", {"width": 32, "activation": "tanh"}),)))
     verdict = judge(findings.found, findings.pairs, findings.comparison, findings.differences.chosen, WAYS, tuning)
     assert verdict.as_json()["same_reading_base"] is None
-    assert "Dense 32" in verdict.why_not_same
+    assert "(cls of the last layer → Dense 32 (tanh))" in verdict.why_not_same
+    assert verdict.why_not_same.endswith("no score under it.")
 
 
 def test_the_model_default_is_what_is_declared_else_the_mean_of_the_last_layer(findings):
@@ -61,21 +64,14 @@ def test_the_model_default_is_what_is_declared_else_the_mean_of_the_last_layer(f
     assert as_used(used) is used
 
 
-@pytest.mark.parametrize(
-    ("words", "title"),
-    [
-        ("cls of the last layer", "cls of layer 6"),
-        ("mean of the last layer → normalised", "mean of layer 6"),
-        ("mean of layers 1 and last", "mean of layers 1 + 6"),
-        ("max of layer 3", "max of layer 3"),
-        ("cls of the last layer → Dense 384 (tanh)", None),
-        ("attention over layers", None),
-        ("", None),
-    ],
-)
-def test_the_words_of_a_run_name_a_cell_or_none(words, title):
-    cell = trained_cell(words, 6)
-    assert (cell.title if cell else None) == title
+def test_the_words_of_a_layer_and_pooling_do_not_change_the_verdict(findings, monkeypatch):
+    tuning, gap = Tuning(1, replace(CLS, normalised=True)), findings.differences.chosen
+    before = judge(findings.found, findings.pairs, findings.comparison, gap, WAYS, tuning)
+    monkeypatch.setattr(HeadFacts, "words", property(lambda head: "anything of nothing"))
+    monkeypatch.setattr(HeadFacts, "stages", ("anything",))
+    after = judge(findings.found, findings.pairs, findings.comparison, gap, WAYS, tuning)
+    assert before.same.score == after.same.score == findings.comparison.one.score(parse("cls of layer 2", 2))
+    assert after.as_json() == before.as_json()
 
 
 def test_the_cells_that_changed_most_are_the_ends_of_the_sorted_table(findings):

@@ -10,7 +10,7 @@ from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans import plan_estimate as estimates
 from explorer.studies.plans.plan import Budget
 from explorer.studies.plans.plan_estimate import estimate
-from explorer.training.loop.estimate import Estimate
+from explorer.training.loop.measured_facts import Estimate
 
 
 @pytest.fixture

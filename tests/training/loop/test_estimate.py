@@ -14,8 +14,9 @@ from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Phase, Progress, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop import resume_state
-from explorer.training.loop.estimate import Estimate, estimate, try_out
+from explorer.training.loop.estimate import estimate, try_out
 from explorer.training.loop.learner import Learner
+from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
@@ -144,9 +145,9 @@ def test_the_time_is_that_of_all_steps_of_all_seeds(place):
     told = estimate(learner(place, steps=7, accumulate=2), place.folder, seeds=3)
     assert told.seconds == pytest.approx(told.step_seconds * 7 * 3)
     assert told.step_seconds > 0
-    words = Estimate(0.214, 200, 1_200_000_000, 18_300_000_000, 400_000_000).told
+    words = Estimate(0.214, 200, 1_200_000_000, 18_300_000_000, 400_000_000).words
     assert words == "0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 400 MB on disk"
-    assert "about 89 s in all" in Estimate(1, 89, 0, 0, 0).told
+    assert "about 89 s in all" in Estimate(1, 89, 0, 0, 0).words
 
 
 def test_evaluations_take_the_time_of_their_sentences(place, monkeypatch):

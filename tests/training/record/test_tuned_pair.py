@@ -37,7 +37,7 @@ def test_the_tuned_one_is_found_on_either_side_and_by_any_name(place, run):
         assert run_of(tuned) == run
         assert tuning((base, tuned), "x").tuned == 1
         assert tuning((tuned, base), "x").tuned == 0
-    assert tuning((base, tuned), "x").trained == run.status().facts.reading != ""
+    assert tuning((base, tuned), "x").trained == run.status().facts.reading is not None
 
 
 def test_what_the_run_measured_on_the_probe_packs_is_of_its_best_checkpoint_alone(place, run):

@@ -12,6 +12,7 @@ from explorer.measuring.scores.class_scores import ClassScores
 from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
+from explorer.training.loop.measured_facts import Adapters, Cut
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import run_verdict
 from explorer.training.record import status as statuses
@@ -45,15 +46,15 @@ def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
 
 
 def test_a_run_of_adapters_tells_what_is_trained(app, place):
-    run = new(place)
-    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(adapters="LoRA of rank 8: 96"))
+    run, adapters = new(place), Adapters("LoRA", 8, "attention", 9600, 16.0, 22_000)
+    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(adapters=adapters))
     well(show(app, run))
-    assert any(told.endswith("LoRA of rank 8: 96") for told in words(app.caption))
+    assert any(told.endswith(f" · {adapters.words}") for told in words(app.caption))
 
 
 def test_a_run_of_a_cut_encoder_tells_what_remains(app, place):
     run, told = new(place), "the first 3 of 6 layers (17 of 22 weights)"
-    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(cut=told))
+    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(cut=Cut(3, 6, 17, 22)))
     well(show(app, run))
     assert any(line.endswith(f"· trains {told}") for line in words(app.caption))
 

@@ -1,10 +1,10 @@
 """The parts of heads, one file each; the folder is the list.
 
 A part is a step, which maps vectors, or a pooling of states, which makes them from the states of all layers. Its file
-has one class, with what it is called (`words`) and how it is saved, and a function `opened`, which loads it from a
-folder that anyone may have written: it checks every setting and size before it builds anything, and returns None or
-raises an error if one is wrong. A step that sentence-transformers lacks, and every pooling of states, is exported
-together with its source: the class and everything it uses, without Strata.
+has one class, with what it is called (`words`, and `title` with its settings) and how it is saved, and a function
+`opened`, which loads it from a folder that anyone may have written: it checks every setting and size before it builds
+anything, and returns None or raises an error if one is wrong. A step that sentence-transformers lacks, and every
+pooling of states, is exported together with its source: the class and everything it uses, without Strata.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Step(Protocol):
     def width(self, given: int) -> int:
         """The width of its vectors, for vectors of this width."""
 
-    def describe(self) -> str:
-        """Its words, with its settings."""
+    def settings(self) -> dict[str, Any]:
+        """Its settings, as JSON has them."""
 
     def to(self, device: str, /) -> Self:
         """A copy on a device."""
@@ -58,9 +58,6 @@ class StatePooling(Protocol):
 
     def width(self, states: int) -> int:
         """The width of its vectors, for states of this width."""
-
-    def describe(self) -> str:
-        """Its words, with its settings."""
 
     def to(self, device: str) -> Self:
         """A copy on a device."""
@@ -85,6 +82,7 @@ class Listed:
     words: str
     module: str = ""
     saved_as: str = ""
+    title: str = ""  # its words with {settings}; the words alone if a part states none
 
     def opened(self, *what: Any) -> Any:
         """Load the part from a folder, and for a pooling of states its settings; its file is imported."""
@@ -126,7 +124,7 @@ def _classes(file: Path) -> list[Listed]:
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef):
             texts = dict(filter(None, map(_text, node.body)))
-            own = {name: texts[name] for name in ("words", "module", "saved_as") if name in texts}
+            own = {name: texts[name] for name in ("words", "module", "saved_as", "title") if name in texts}
             found += [Listed(file.stem, node.name, **own)] if "words" in own else []
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -32,6 +32,7 @@ class Dense:
 
     words: ClassVar[str] = "dense layer"
     module: ClassVar[str] = "sentence_transformers.models.Dense"
+    title: ClassVar[str] = "Dense {width}[ ({activation})]"
 
     weight: Tensor
     bias: Tensor | None
@@ -45,10 +46,10 @@ class Dense:
         """The width out."""
         return len(self.weight)
 
-    def describe(self) -> str:
-        """`Dense 512 (tanh)`."""
-        activation = "" if self.activation == "Identity" else f" ({self.activation.lower()})"
-        return f"Dense {len(self.weight)}{activation}"
+    def settings(self) -> dict[str, Any]:
+        """The width out and the activation; None for the identity."""
+        activation = None if self.activation == "Identity" else self.activation.lower()
+        return {"width": len(self.weight), "activation": activation}
 
     def to(self, device: str) -> Dense:
         """A copy on a device."""

@@ -26,6 +26,7 @@ class FlowMap(nn.Module):
 
     words: ClassVar[str] = "flow"
     module: ClassVar[str] = "flow_map.FlowMap"
+    title: ClassVar[str] = "flow of {levels} levels"
 
     def __init__(self, flow: Flow) -> None:
         super().__init__()
@@ -42,9 +43,9 @@ class FlowMap(nn.Module):
         """The width given."""
         return given
 
-    def describe(self) -> str:
-        """`flow of 3 levels`."""
-        return f"flow of {self.flow.levels} levels"
+    def settings(self) -> dict[str, Any]:
+        """The sizes of the flow."""
+        return {name: getattr(self.flow, name) for name in ("width", "levels", "steps", "inner")}
 
     def to(self, *where: Any, **how: Any) -> FlowMap:
         """A copy on another device."""
@@ -52,8 +53,7 @@ class FlowMap(nn.Module):
 
     def save(self, folder: str, *_: object, **__: object) -> None:
         """Save sizes and weights in an existing folder."""
-        sizes = {name: getattr(self.flow, name) for name in ("width", "levels", "steps", "inner")}
-        write(folder, sizes, self.flow.state_dict())
+        write(folder, self.settings(), self.flow.state_dict())
 
     @classmethod
     def load(cls, folder: str) -> FlowMap:

@@ -35,6 +35,7 @@ class LayerAttention:
 
     words: ClassVar[str] = "attention over layers"
     saved_as: ClassVar[str] = "attention"
+    title: ClassVar[str] = "attention over layers from {first_layer} (query {asks}, value {answers})"
 
     query: Tensor
     key: Tensor
@@ -63,10 +64,6 @@ class LayerAttention:
     def width(self, states: int) -> int:
         """The width of the value map's output; that of the states does not matter."""
         return len(self.value)
-
-    def describe(self) -> str:
-        """`attention over layers from 0 (query cls, value mean)`."""
-        return f"attention over layers from {self.first_layer} (query {self.asks}, value {self.answers})"
 
     def to(self, device: str) -> LayerAttention:
         """A copy on a device."""

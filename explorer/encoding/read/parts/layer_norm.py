@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 from torch.nn import functional
@@ -31,9 +31,9 @@ class LayerNorm:
         """The width given."""
         return given
 
-    def describe(self) -> str:
-        """`layer norm`."""
-        return self.words
+    def settings(self) -> dict[str, Any]:
+        """Its width."""
+        return {"dimension": len(self.weight)}
 
     def to(self, device: str) -> LayerNorm:
         """A copy on a device."""
@@ -41,7 +41,7 @@ class LayerNorm:
 
     def save(self, folder: str) -> None:
         """Save the width and the weights in an existing folder."""
-        write(folder, {"dimension": len(self.weight)}, {"norm.weight": self.weight, "norm.bias": self.bias})
+        write(folder, self.settings(), {"norm.weight": self.weight, "norm.bias": self.bias})
 
 
 def opened(place: Path) -> LayerNorm:

@@ -30,6 +30,7 @@ class TokenConvolution:
 
     words: ClassVar[str] = "convolution over tokens"
     saved_as: ClassVar[str] = "convolution"
+    title: ClassVar[str] = "mean of a convolution over tokens (kernels {kernels}[; {relu}])"
 
     filters: tuple[Tensor, ...]
     biases: tuple[Tensor, ...]
@@ -54,11 +55,6 @@ class TokenConvolution:
     def width(self, states: int) -> int:
         """The number of filters."""
         return sum(map(len, self.biases))
-
-    def describe(self) -> str:
-        """`mean of a convolution over tokens (kernels 1, 3, 5; relu)`."""
-        kernels = ", ".join(map(str, self._kernels()))
-        return f"mean of a {self.words} (kernels {kernels}{'; relu' if self.relu else ''})"
 
     def to(self, device: str) -> TokenConvolution:
         """A copy on a device."""

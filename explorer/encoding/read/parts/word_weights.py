@@ -28,6 +28,7 @@ class WordWeights:
 
     words: ClassVar[str] = "weighted layers"
     saved_as: ClassVar[str] = "words"
+    title: ClassVar[str] = "words weighted over layers from {first_layer} (window {window})"
 
     first_layer: int = 4
     window: int = 2
@@ -66,10 +67,6 @@ class WordWeights:
     def width(self, states: int) -> int:
         """The width of the states."""
         return states
-
-    def describe(self) -> str:
-        """`words weighted over layers from 4 (window 2)`."""
-        return f"words weighted over layers from {self.first_layer} (window {self.window})"
 
     def to(self, device: str) -> WordWeights:
         """Itself: it has no tensors."""

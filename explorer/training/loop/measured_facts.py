@@ -1,0 +1,124 @@
+"""What loading and a trial step find out about a run, as values that it stores; their words are made where shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer import in_words
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.tune.tunable import Tunable
+
+LORA = "LoRA"  # the kind of adapters
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What remains of a base whose upper layers were removed: of its layers, and of its weights."""
+
+    layers: int
+    all_layers: int
+    weights: int
+    all_weights: int
+
+    @classmethod
+    def of(cls, whole: Encoder, part: Encoder) -> Cut | None:
+        """What is left of the whole encoder; None if nothing was removed."""
+        kept, layers = part.model.config.num_hidden_layers, whole.model.config.num_hidden_layers
+        return None if kept == layers else cls(kept, layers, _size(part), _size(whole))
+
+    @property
+    def words(self) -> str:
+        """`the first 3 of 6 layers (17,241,984 of 22,565,376 weights)`."""
+        return f"the first {self.layers} of {self.all_layers} layers ({self.weights:,} of {self.all_weights:,} weights)"
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """The adapters that hold what was trained, and how many weights they have.
+
+    `alpha` and `frozen`, the number of weights that do not change, are None if all weights were trained and their
+    change was cut to adapters afterwards.
+    """
+
+    kind: str
+    rank: int
+    targets: str
+    weights: int
+    alpha: float | None = None
+    frozen: int | None = None
+
+    @classmethod
+    def of(cls, exported: Tunable) -> Adapters | None:
+        """The adapters of an encoder; None if it has none."""
+        lora = exported.adapters
+        return None if lora is None else cls(LORA, lora.rank, lora.targets, exported.trained, lora.alpha, exported.size)
+
+    @property
+    def words(self) -> str:
+        """`LoRA (rank 8, alpha 16, targets attention): 512 weights, beside 22,565,376 that do not change`."""
+        weights = f"{self.weights:,} weights"
+        if self.alpha is None or self.frozen is None:
+            change = f"{self.kind} (rank {self.rank}, {self.targets})"
+            return f"all weights; their change is cut to {change}: {weights}"
+        adapters = f"{self.kind} (rank {self.rank}, alpha {self.alpha:g}, targets {self.targets})"
+        return f"{adapters}: {weights}, beside {self.frozen:,} that do not change"
+
+
+@dataclass(frozen=True)
+class TextOverlap:
+    """How many sentences of the test sets are in the training text, without their scores; true if any are."""
+
+    found: int
+    sentences: int  # of the test sets
+    uses: tuple[str, ...] = ()  # the test sets with such sentences: `test`, `test 2`
+
+    def __bool__(self) -> bool:
+        return self.found > 0
+
+    @property
+    def words(self) -> str:
+        """`12 of the 240 test sentences are in the training text (without their scores): this score is optimistic.`"""
+        if not self:
+            return ""
+        of = "All" if self.found == self.sentences else f"{self.found:,} of the {self.sentences:,}"
+        return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run needs, measured on the longest rows."""
+
+    step_seconds: float
+    seconds: float  # of all steps and evaluations
+    memory: int  # bytes: weights, gradients, the optimiser's two moments, and the activations of a step
+    free: int
+    disk: int
+    steps: int = 0  # of all seeds
+    kept: int = 0  # bytes on disk that stay when the run is finished
+    trained: int = 0  # weights that are trained, those of the method's own parts too
+    weights: int = 0  # of the encoder
+    added: int = 0  # of the trained weights, those in parts that the method adds
+
+    @property
+    def words(self) -> str:
+        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 412 MB on disk`.
+
+        Then the number of weights that are trained.
+        """
+        found = (
+            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
+            f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
+            f"{in_words.size(self.disk)} on disk"
+        )
+        of = f"the encoder has {self.weights:,}"
+        if self.added:
+            own = f"{self.trained - self.added:,} of the encoder's {self.weights:,}"
+            of = f"{own}, and {self.added:,} in the method's head"
+        return f"{found}; {self.trained:,} weights are trained ({of})" if self.trained else found
+
+
+def _size(encoder: Encoder) -> int:
+    return sum(weight.numel() for weight in encoder.model.parameters())
