@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import search_corpus, uploads
+from explorer.data import sample, search_corpus, sources
 from explorer.data.corpora import SAMPLE
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sts
 from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import PAIRS as PAIRS_KIND
@@ -25,7 +25,7 @@ from explorer.ui.search import query_form
 from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
 PAIRS = "the evaluation set"
-OF_SAMPLE = (SAMPLE, sets.SAMPLE, SEARCH)
+OF_SAMPLE = (SAMPLE, sample.PAIRS, SEARCH)
 RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
@@ -53,9 +53,9 @@ def source(line: DeltaGenerator) -> str:
         chosen: str = st.selectbox(
             "Search in",
             upload_boxes.offered(
-                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *user_sets.names(), *sts.menu()], SOURCE)
+                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *evaluation_sets.uploaded(), *sts.menu()], SOURCE)
             ),
-            format_func=uploads.label,
+            format_func=sources.label,
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,
@@ -94,12 +94,12 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
             given = availability.evaluated_on(choice.sts)
             return None if given is None else _of_set(given)
         if source in RETRIEVAL_SETS or is_folder(source) or evaluation_sets.kind_of(source) == PAIRS_KIND:
-            given = cached_text.evaluated_on(source)
+            given = cached_text.evaluated_on(sources.identity(source))
             if isinstance(given, RetrievalSet):
                 return _of_set(given)
         return Corpus(cached_text.searched(source))
     except SetNotFound as error:
-        availability.set_not_found(error, *availability.published(source))
+        availability.set_not_found(error, *availability.published(sources.identity(source)))
     except StrataError as error:
         messages.trouble(error)
     return None
