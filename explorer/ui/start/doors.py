@@ -146,7 +146,7 @@ def _train_on(uploaded: SetIdentity) -> None:
 def _is_scored(choice: Choice, uploaded: SetIdentity) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
-        pairs = user_sets.graded_pairs(uploaded)
+        pairs = cached_text.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
     except StrataError:
         return False  # the page says what is wrong with the model or the file

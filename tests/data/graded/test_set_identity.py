@@ -1,9 +1,12 @@
 """Test that the text of a set in addresses and recipes gives back its identity, whatever its file is called."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from explorer.data import sample, splitting
-from explorer.data.graded import sets, sts
+from explorer.data.graded import set_identity, sets, sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind, read, written
 
 NAMES = (
@@ -49,6 +52,12 @@ def test_an_uploaded_set_of_any_name_is_read_as_it_was_written(name, digest):
 def test_every_kind_of_set_has_one_text(text, given):
     assert read(text) == given
     assert written(given) == text
+
+
+def test_one_module_reads_and_writes_the_text():
+    calls = re.compile(r"set_identity\.(read|written)\b|set_identity import [^\n]*\b(read|written)\b")
+    package = Path(set_identity.__file__).parents[2]
+    assert [file.name for file in package.rglob("*.py") if calls.search(file.read_text("utf-8"))] == ["sources.py"]
 
 
 def test_other_spellings_are_the_same_set():

@@ -4,6 +4,7 @@ import pytest
 
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import identity, written
@@ -79,6 +80,17 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen(start):
     assert start.title[0].value == "Layers"
     assert start.selectbox(key="sts").value == kept()
     measured(start.switch_page("pages/layers.py"))  # the test's own runs start from the page it knows of
+    assert best_layer.BEST_ON_DEV in cards(start)
+
+
+def test_no_page_reads_the_title_of_a_set(start, monkeypatch):
+    title = property(lambda given: f"{given.piece} <- {given.digest} <- {given.name}"[::-1])
+    monkeypatch.setattr(SetIdentity, "title", title)
+    uploaded(start, lines())
+    start.button(key=FIND).click().run()
+    measured(start.switch_page("pages/layers.py"))
+    assert not start.exception
+    assert start.selectbox(key="sts").value == kept()
     assert best_layer.BEST_ON_DEV in cards(start)
 
 
