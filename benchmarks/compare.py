@@ -15,7 +15,8 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.timing import told
-from explorer.data.graded import sets, sts
+from explorer.data import sample, sources
+from explorer.data.graded import sts
 from explorer.encoding.locate import model_names
 from explorer.measuring.scores.bootstrap import RESAMPLES, difference
 from explorer.measuring.scores.measure import Settings, measure
@@ -30,12 +31,12 @@ def main() -> None:
     print("\nComparing")
     seconds = [_intervals(seed) for seed in range(ROUNDS)]
     print(f"  {LAYERS} layers × {READINGS} readings × {PAIRS:,} pairs × {RESAMPLES:,} resamples  {_told(seconds)}")
-    pairs = "STS-B test" if ("STS-B", "test") in sts.available() else sets.SAMPLE
+    pairs = "STS-B test" if ("STS-B", "test") in sts.available() else sample.PAIRS
     with tempfile.TemporaryDirectory() as folder, _runs_in(Path(folder) / "runs"):
         other = _another(Path(folder) / "another")
         _train()
         for source in ("all-MiniLM-L6-v2", other):
-            finish(measure(model_names.find(source), sets.by_name(pairs), Settings()))
+            finish(measure(model_names.find(source), sources.scored_pairs(pairs)[0], Settings()))
         print(f"  Compare page, {pairs}, from kept scores         {_told(_first_looks(other, pairs))}")
         for file, seconds in _reruns(other, pairs).items():
             print(f"  re-run of {file:40} {_told(seconds)}")

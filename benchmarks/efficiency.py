@@ -15,8 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.data import sample
-from explorer.data.graded import sets
+from explorer.data import sample, sources
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN
@@ -60,7 +59,7 @@ def _task() -> tuple[tuple[str, ...], Recipe]:
     """The sentences to encode, and a recipe of any method on the text of the same set."""
     if (Path(os.environ.get("STRATA_DATA", "")) / "STSB/train.tsv").is_file():
         recipe = Recipe("sg-opt", MODEL, ("STS-B",), dev="STS-B dev", test=None, settings={"epochs": 1})
-        return sets.by_name("STS-B test").sentences, recipe
+        return sources.scored_pairs("STS-B test")[0].sentences, recipe
     return sample.pairs().sentences, Recipe("sg-opt", MODEL, settings={"epochs": 1}, test=None)
 
 

@@ -46,7 +46,7 @@ def scores() -> Any:
 KINDS = {
     "scores": Kept(lambda: score_store.keep("a", SCORES), scores, None),
     "scored pairs": Kept(
-        lambda: user_sets.keep(PAIRS), lambda: [user_sets.graded_pairs(name) for name in user_sets.names()], []
+        lambda: user_sets.keep(PAIRS), lambda: [user_sets.graded_pairs(name) for name in user_sets.kept_sets()], []
     ),
     "text": Kept(lambda: uploads.keep(*TEXT), lambda: [uploads.name_of(path) for path in uploads.paths()], []),
 }

@@ -81,6 +81,7 @@ def add(verbs: Any) -> None:
 
 
 def _shrink(options: argparse.Namespace) -> None:
+    from explorer.data import sources
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate.model_names import find
     from explorer.evaluating.tasks.judges import evaluated_on, judge_for
@@ -100,7 +101,8 @@ def _shrink(options: argparse.Namespace) -> None:
     )
     if options.export:
         _check_export(wanted, options.export)
-    given, text = evaluated_on(options.on, options.online), of_source(options.text, online=options.online)
+    given = evaluated_on(sources.identity(options.on), options.online)
+    text = of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = reading_flags.settings(options)
     encoder, *more = [limited(load_encoder(one, settings), options.max_length) for one in models]

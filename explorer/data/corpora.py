@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import chain
 
 from explorer.data import sample, sources
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sets
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import Columns, Corpus, GradedPairs
 from explorer.data.labelled import published_sets, training_rows
 from explorer.data.row_kinds import (
@@ -92,13 +93,20 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
     return next(shared, (SENTENCES, 1))
 
 
-def evaluated_beside(sources: Sequence[str], eats: Kind) -> tuple[str, str] | None:
+def evaluated_beside(named: Sequence[str], eats: Kind) -> tuple[str, str] | None:
     """The evaluation sets that belong to a text: those beside a train part, or held-out rows of own pairs; or None."""
-    if eats.pairs_up and sources and all(map(is_file, sources)):
+    if eats.pairs_up and named and all(map(is_file, named)):
         return HELD_OUT, HELD_OUT
     graded = eats == SCORED_PAIRS
-    named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
-    return next(filter(None, map(sets.beside_train_part, named)), None)
+    given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
+    beside = next(filter(None, map(sets.beside_train_part, given)), None)
+    return None if beside is None else (sources.written(beside[0]), sources.written(beside[1]))
+
+
+def menu_set(source: str) -> SetIdentity | None:
+    """The set of scored pairs that a source is the name of in the menu; None for any other source."""
+    given = sources.identity(source)
+    return given if source not in SHIPPED and given in sets.known() else None
 
 
 def _kind_of(source: str) -> tuple[Kind, int]:
@@ -136,8 +144,8 @@ def _read(
     else:
         _check(SCORED_PAIRS, eats, source)
         if eats == SCORED_PAIRS:
-            return source, *_scored(_pairs_of(source, online))
-        given = (_sentences_of(source, online, keep_duplicates),)
+            return source, *_scored(_pairs_of(sources.identity(source), online))
+        given = (_sentences_of(sources.identity(source), online, keep_duplicates),)
     return source, given, _report(given)
 
 
@@ -172,21 +180,19 @@ def _shipped(source: str, eats: Kind) -> tuple[tuple[str, ...], ...]:
     return columns[: len(eats.texts)]
 
 
-def _sentences_of(name: str, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
-    """The sentences of a set; of one named without a split, those of all its splits."""
-    if " " in name.strip():
-        splits = [sets.by_name(name, online=online)]
-    else:
-        splits = [sts.load(name, split.name, online=online) for split in sts.find(name).splits]
+def _sentences_of(named: SetIdentity, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
+    """The sentences of a set; of a published one named without a split, those of all its splits."""
+    all_splits = named.kind == SetKind.PUBLISHED and not named.piece
+    splits = [sets.load(one, online=online) for one in (sets.published(named.name) if all_splits else [named])]
     every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in splits)
     return tuple(chain.from_iterable(every))
 
 
-def _pairs_of(name: str, online: bool) -> GradedPairs:
-    """The scored pairs of a set; if named without a split, those of its train split, if it has one."""
-    named_split = user_sets.is_own(name) or " " in name.strip()
-    trains = not named_split and any(split.name == "train" for split in sts.find(name).splits)
-    return sets.by_name(f"{name} train" if trains else name, online=online)
+def _pairs_of(named: SetIdentity, online: bool) -> GradedPairs:
+    """The scored pairs of a set; of a published one named without a split, those of its train split, if it has one."""
+    whole = named.kind == SetKind.PUBLISHED and not named.piece
+    train = named.of_piece("train")
+    return sets.load(train if whole and train in sets.published(named.name) else named, online=online)
 
 
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
@@ -202,7 +208,7 @@ def _is_file(source: str) -> bool:
     if sources.is_file(source):
         return True
     try:
-        sets.check(source)
+        sets.check(sources.identity(source))
     except SetNotFound as error:
         named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None

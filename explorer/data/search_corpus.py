@@ -32,11 +32,11 @@ def of_texts(name: str, texts: Sequence[str]) -> Sentences:
 
 def of_source(source: str, *, online: bool = False) -> Sentences:
     """The sentences of a source: "sample", a set with or without its split, or a path."""
-    if source in sets.names():
-        return of_pairs(sets.by_name(source, online=online))
+    given = corpora.menu_set(source)
+    if given is not None:
+        return of_pairs(sets.load(given, online=online))
     if source in {known.name for known in sts.SETS}:
-        splits = sts.find(source).splits
-        return of_pairs(*(sts.load(source, split.name, online=online) for split in splits), name=source)
+        return of_pairs(*(sets.load(split, online=online) for split in sets.published(source)), name=source)
     corpus, reports = corpora.corpus((source,), SENTENCES, online=online)
     again = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == AGAIN)
     dropped = tuple(str(one) for report in reports for one in report.dropped if one.reason != AGAIN)

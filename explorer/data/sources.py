@@ -1,4 +1,7 @@
-"""What a user names as a source of text: a file, or a set by its name."""
+"""What a user names as a source of text: a file, or a set by its name.
+
+Addresses, recipes, plans and flags name a set by a text. Here alone the text becomes an identity, and is made of one.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer.data import sample, uploads
-from explorer.data.graded import probes, question_pairs, sets
+from explorer.data.graded import probes, question_pairs, set_identity, sets
 from explorer.data.graded.probes import ProbePairs
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval import beir_folder
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
@@ -38,10 +42,41 @@ NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
 
+def identity(source: str) -> SetIdentity:
+    """The identity of the set or uploaded file that a source names; a recipe names the file by its path."""
+    uploaded = uploads.name_and_mark(source)
+    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded) if uploaded else set_identity.read(source)
+
+
+def written(given: SetIdentity) -> str:
+    """The text that names a set in addresses, recipes, plans and flags."""
+    return set_identity.written(given)
+
+
+def label(source: str) -> str:
+    """What names an uploaded file in an address and in a menu, instead of its path; any other source unchanged."""
+    return written(identity(source)) if uploads.name_of(source) else source
+
+
+def located(given: SetIdentity) -> str:
+    """The name or path that a set is read by, other than scored pairs; an error for an uploaded file that is gone."""
+    if given.kind != SetKind.UPLOADED_FILE:
+        return written(given)
+    path = str(uploads.path(given.name, given.digest))
+    if path in uploads.paths():
+        return path
+    with suppress(OSError, StrataError):
+        if given_path(written(given)).exists():  # a file that is called like an upload
+            return written(given)
+    raise SetNotFound(
+        f"The uploaded file '{given.title}' is no longer stored on this machine. Upload it again, or choose another "
+        "one."
+    )
+
+
 def is_file(source: str) -> bool:
     """Whether a source is a file: not the name of a set, and with an ending, in a folder, or on this disk."""
-    with suppress(SetNotFound):
-        sets.check(source)
+    if identity(source).is_scored:
         return False
     path = Path(source)
     with suppress(OSError, ValueError):  # too long for a file name, or with a null byte
@@ -64,8 +99,11 @@ def shown(source: str) -> str:
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
 
 
-def evaluation_set(source: str, online: bool = False) -> EvaluationSet:
+def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
     """What a run is evaluated on: scored pairs, a retrieval set, triplets, or the probe packs."""
+    if given.is_scored:
+        return sets.load(given, online=online)
+    source = located(given)
     if source in NAMED_SETS:
         return NAMED_SETS[source]()
     return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
@@ -101,7 +139,7 @@ def triplets(source: str) -> Triplets | None:
 def sentence_pairs(source: str, online: bool = False) -> tuple[tuple[tuple[str, str], ...], Report | None]:
     """The pairs of sentences in a file, scored or not, with a report on its rows, or of a set of scored pairs."""
     if not is_file(source):
-        pairs = sets.by_name(source, online=online)
+        pairs = sets.load(identity(source), online=online)
         return tuple(zip(pairs.first, pairs.second, strict=True)), None
     (first, second), report = text_rows.read_pairs(source)
     return tuple(zip(first, second, strict=True)), report
@@ -113,4 +151,4 @@ def scored_pairs(
     """The scored pairs of a file, with a report on its rows, or of a set, whose columns are known."""
     if is_file(source):
         return text_rows.read_graded_pairs(source, columns)
-    return sets.by_name(source, online=online), None
+    return sets.load(identity(source), online=online), None

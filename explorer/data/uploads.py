@@ -10,11 +10,10 @@ import hashlib
 import re
 from pathlib import Path
 
-from explorer.errors import SetNotFound, UnreadableFile
+from explorer.errors import UnreadableFile
 from explorer.places import cache_folder, free_start, is_utf8, kept, write_whole
 
 _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
-_LABEL = re.compile(r" \([0-9a-f]{8,64}\)$")
 
 
 def keep(name: str, data: bytes) -> str:
@@ -50,29 +49,9 @@ def name_and_mark(source: str | Path) -> tuple[str, str] | None:
     return (kept[2], kept[1]) if kept else None
 
 
-def label(source: str) -> str:
-    """`mine.txt (1a2b3c4d)`, which distinguishes uploads of one name; any other source unchanged."""
-    kept = _match(source)
-    return f"{kept[2]} ({kept[1]})" if kept else source
-
-
-def located(source: str) -> str:
-    """The path of the uploaded file with this label; any other source unchanged, an error for a file that is gone."""
-    if not _LABEL.search(source):
-        return source
-    found = next((path for path in paths() if label(path) == source), None)
-    if found is None and not _is_there(source):
-        raise SetNotFound(
-            f"The uploaded file '{source}' is no longer stored on this machine. Upload it again, or choose another one."
-        )
-    return found or source
-
-
-def _is_there(source: str) -> bool:
-    try:
-        return Path(source).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):
-        return False
+def path(name: str, mark: str) -> Path:
+    """The path of an uploaded file by its name and the start of the digest of its content."""
+    return _folder() / f"{mark}-{name}"
 
 
 def _digest_of(path: Path) -> str | None:
@@ -84,7 +63,8 @@ def _digest_of(path: Path) -> str | None:
 
 def _match(source: str | Path) -> re.Match[str] | None:
     path = Path(source)
-    return _KEPT.fullmatch(path.name) if path.parent == _folder() else None
+    kept = _KEPT.fullmatch(path.name)
+    return kept if kept and path.parent == _folder() else None
 
 
 def _folder() -> Path:

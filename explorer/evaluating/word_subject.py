@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from explorer.data import sources
+from explorer.data.graded.set_identity import SetKind
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.locate import digests
@@ -59,7 +61,8 @@ def evaluate(subject: WordSubject, data: Data, task: str) -> Work[Measured]:
         return (yield from bm25(rows))
     path = given_path(subject.source)
     model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
-    return word_scores(model, rows)
+    given = sources.identity(task)  # pairs that are no split of a published set are scored all
+    return word_scores(model, rows, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
 
 
 def checked(subject: WordSubject, data: Data, task: str) -> GradedPairs | RetrievalSet:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.row_kinds import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
@@ -34,8 +35,8 @@ class Recipe:
     model: str = bundled.NAME
     data: tuple[str, ...] = ("sample",)
     columns: Mapping[str, str] = field(default_factory=dict)
-    dev: str = sets.halves()[0]
-    test: str | None = sets.halves()[1]
+    dev: str = sources.written(sets.halves()[0])
+    test: str | None = sources.written(sets.halves()[1])
     more_tests: tuple[str, ...] = ()  # further test sets, reported beside the first
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = (1,)

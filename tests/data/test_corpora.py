@@ -21,6 +21,7 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
+from explorer.data.sources import identity, written
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))
@@ -81,7 +82,7 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
     dev, test = evaluated_beside(["sample"], SCORED_PAIRS)
-    assert (sets.by_name(dev), sets.by_name(test)) == (sample.dev_part(), sample.test())
+    assert (sets.load(identity(dev)), sets.load(identity(test))) == (sample.dev_part(), sample.test())
     assert without(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
     assert evaluated_beside(["sample"], SENTENCES) is None
     assert evaluated_beside(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
@@ -96,7 +97,7 @@ def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(fold
 
 
 def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
-    brought = user_sets.keep(BROUGHT)
+    brought = written(user_sets.keep(BROUGHT))
     assert _columns(brought, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3
@@ -109,11 +110,11 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     first, second, gold = zip(*rows, strict=True)
     brought = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
     part, _ = sets.parts(brought)
-    found, (report,) = corpus([part], SCORED_PAIRS)
+    found, (report,) = corpus([written(part)], SCORED_PAIRS)
     assert 50 < len(found) < 100
-    assert found.texts == (sets.by_name(part).first, sets.by_name(part).second)
+    assert found.texts == (sets.load(part).first, sets.load(part).second)
     assert report.score_range == (0, 5)
-    evaluated = [sets.by_name(name) for name in evaluated_beside([part], SCORED_PAIRS) or ()]
+    evaluated = [sets.load(identity(one)) for one in evaluated_beside([written(part)], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
     assert without(found, [one.sentences for one in evaluated], 1) == (found, "")
 
@@ -223,12 +224,12 @@ def test_a_source_says_what_it_lacks(folder: Path) -> None:
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    brought = user_sets.keep(BROUGHT)
+    brought = written(user_sets.keep(BROUGHT))
     assert _columns(brought, SENTENCES) == (("a", "b", "c", "d", "e"),)
     assert _columns("Sample pairs", SENTENCES) == (sample.pairs().sentences,)
     monkeypatch.setattr(sts, "load", None)
     monkeypatch.setattr(user_sets, "graded_pairs", None)
-    for source in (brought, *sets.halves(), "STS-B", "STS-B dev", "sick"):
+    for source in (brought, *map(written, sets.halves()), "STS-B", "STS-B dev", "sick"):
         assert {eats for eats, lack in serves(source).items() if not lack} == {SENTENCES, SCORED_PAIRS}
         with pytest.raises(WrongColumns, match="may be unrelated"):
             corpus([source], PAIRS)

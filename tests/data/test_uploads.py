@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.tables.files import read_file
 from explorer.errors import SetNotFound, UnreadableFile
 
@@ -24,7 +24,7 @@ def test_files_whose_digests_begin_alike_are_kept_side_by_side():
     assert [Path(path).read_bytes() for path in paths[:2]] == [one, other]
     assert uploads.paths() == sorted(paths[:2])
     assert {uploads.name_of(path) for path in paths} == {"mine.txt"}
-    assert len({uploads.label(path) for path in paths}) == len({uploads.name_and_mark(path) for path in paths}) == 2
+    assert len({sources.label(path) for path in paths}) == len({uploads.name_and_mark(path) for path in paths}) == 2
 
 
 def test_a_file_that_was_edited_is_not_taken_for_what_was_uploaded():
@@ -46,9 +46,13 @@ def test_a_file_whose_name_is_not_utf8_which_no_page_can_show_is_not_offered():
 def test_a_label_leads_to_the_file_and_says_if_it_is_gone(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     path = uploads.keep("mine.csv", b"a,b")
-    label = uploads.label(path)
-    assert uploads.located(label) == path
-    assert uploads.located("STS-B test") == "STS-B test"
+    given = sources.identity(sources.label(path))
+    assert given == sources.identity(path)
+    assert sources.located(given) == path
+    assert sources.located(sources.identity("STS-B test")) == "STS-B test"
     Path(path).unlink()
     with pytest.raises(SetNotFound, match="Upload it again"):
-        uploads.located(label)
+        sources.located(given)
+    (tmp_path / sources.written(given)).touch()
+    monkeypatch.chdir(tmp_path)
+    assert sources.located(given) == sources.written(given), "a file that is called so"

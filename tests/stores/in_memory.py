@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.data.sources import identity
 from explorer.encoding.locate import digests
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import self_attention
@@ -101,8 +102,8 @@ def sources(desk: Desk, x: Any) -> Hashable:
         texts = (json.dumps({"_id": f"{key}{at}", "text": f"{at} {x.text}"}) for at in range(2))
         desk.put(f"judged/{name}.jsonl", "\n".join(texts), x.seconds)
     desk.put("judged/qrels/test.tsv", f"query-id\tcorpus-id\tscore\nq0\td{x.relevant}\t1\n", x.seconds)
-    judged = cached_text.evaluation_set(str(desk.folder / "judged"))
-    answer = cached_text.graded_file(str(file)).gold, judged.queries, tuple(judged.judgements[0])
+    pairs, judged = (cached_text.evaluation_set(identity(str(one))) for one in (file, desk.folder / "judged"))
+    answer = pairs.gold, judged.queries, tuple(judged.judgements[0])
     return own(answer, (x.scores, (f"0 {x.text}",), (x.relevant,)))
 
 

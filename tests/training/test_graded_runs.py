@@ -7,6 +7,7 @@ import pytest
 
 from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.sources import written
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 from explorer.metric_lines import TrainingStep
 from explorer.run_folder import LOG
@@ -53,9 +54,8 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     dev, _, _ = texts_of(place.dev)
     first, second, gold = zip(*rows(20), strict=True)
-    brought = user_sets.keep(
-        GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
-    )
+    pairs = GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
+    brought = written(user_sets.keep(pairs))
     run = train(new(place, "cosent", data=(brought,)))
     assert run.status().facts.rows == 20
     log = (run.folder / LOG).read_text(encoding="utf-8")

@@ -9,8 +9,7 @@ import yaml
 from explorer import typed_json
 from explorer.__main__ import _parser
 from explorer.commands.train import _recipe
-from explorer.data import sources
-from explorer.data.graded import sets
+from explorer.data import sample, sources
 from explorer.errors import BadChoice, CannotResume
 from explorer.measuring.scores import verdict
 from explorer.training import recipe as recipes
@@ -23,7 +22,7 @@ from tests.trainings import new, recipe, train
 @pytest.fixture(scope="module")
 def further():
     """A retrieval set, and scored pairs."""
-    return "Sample search", sets.halves()[0]
+    return "Sample search", sample.DEV
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,9 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     assert list(status.verdict.by_use) == ["test", "test 2", "test 3", "dev"]
     assert [status.facts.set_of(use) for use in ("test 2", "test 3")] == list(further)
     assert status.facts.measure_of("test 2") == "nDCG@10"
-    assert status.facts.size_of("test 2") == len(sources.evaluation_set(further[0]))
+    assert status.facts.size_of("test 2") == len(sources.evaluation_set(sources.identity(further[0])))
     results = run_results.of_one(run)
-    sets = [sources.evaluation_set(name) for name in (status.facts.test, *further)]
+    sets = [sources.evaluation_set(sources.identity(name)) for name in (status.facts.test, *further)]
     assert [one.task.data for one in results] == [one.digest for one in sets]
     assert [one.task.name for one in results] == [Path(status.facts.test).name, *further]
     assert [one.measured.score() for one in results[1:]] == [one.exported for one in status.verdict.more]

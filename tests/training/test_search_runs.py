@@ -80,7 +80,7 @@ def of_sentence_transformers(folder, task) -> dict[str, float]:
 def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
     verdict = run.status().verdict
     _, dev = held_out_rows.divided(corpora.corpus([str(pairs)], PAIRS)[0])
-    test = sources.evaluation_set(str(search))
+    test = sources.evaluation_set(sources.identity(str(search)))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
             assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
@@ -185,7 +185,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
     run = train(new(place, "contrast", **given))
     assert TRAINED_TOO in (run.folder / LOG).read_text()
-    task, found = sources.evaluation_set(str(search)), run.status().verdict.dev
+    task, found = sources.evaluation_set(sources.identity(str(search))), run.status().verdict.dev
     for where, score in ((folder, found.declared_base), (run.model, found.exported)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3)
@@ -197,7 +197,7 @@ def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged
     run = train(new(place, "contrast", data=(str(pairs),), dev=str(search), test=HELD_OUT, settings=typed))
     stated = json.loads((run.model / "config_sentence_transformers.json").read_text())["prompts"]
     assert (stated["query"], stated["document"]) == tuple(typed.values())
-    task, found = sources.evaluation_set(str(search)), run.status().verdict.dev
+    task, found = sources.evaluation_set(sources.identity(str(search))), run.status().verdict.dev
     for where, score in ((place.model, found.declared_base), (run.model, found.exported)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3), "the base has no prompts"
@@ -224,7 +224,7 @@ def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(pl
 
 def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(place, search, tmp_path):
     text = tmp_path / "queries.csv"
-    task = sources.evaluation_set(str(search))
+    task = sources.evaluation_set(sources.identity(str(search)))
     few = [f"{query},other {row}" for row, query in enumerate(task.queries)]
     text.write_text("\n".join(["query,passage", *few]) + "\n")
     run = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search)))

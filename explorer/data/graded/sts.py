@@ -120,7 +120,7 @@ def load(
     SentEval's text of `STS12/test.tsv` is in `STS12/test_senteval.tsv`, and in the folder only.
     """
     chosen = find(name)
-    part = _split(chosen, split)
+    part = find_split(chosen, split)
     if text == SENTEVAL:
         part = replace(part, file=part.file.replace(".tsv", "_senteval.tsv"), on_hub=())
     in_folder = data_folder(folder)
@@ -134,13 +134,6 @@ def load(
         missing = (chosen.name, part.name) if text == RAW else None
         raise SetNotFound(_where_to_get(chosen, part, file, online=online), missing)
     return _whole(chosen, part, table)
-
-
-def path(name: str, split: str = "test", folder: Path | None = None) -> Path | None:
-    """The path of a split in the folder, whether it exists or not; None without a folder."""
-    part = _split(find(name), split)
-    folder = data_folder(folder)
-    return folder / part.file if folder else None
 
 
 def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
@@ -192,7 +185,8 @@ def data_folder(folder: Path | None = None) -> Path | None:
     return folder or (given_path(named) if named else None)
 
 
-def _split(chosen: GradedSet, name: str) -> Split:
+def find_split(chosen: GradedSet, name: str) -> Split:
+    """The split of a set with this name or an equivalent one."""
     wanted = split_name(name)
     for split in chosen.splits:
         if split.name == wanted:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data import sources
 from explorer.data.graded.probes import ProbePairs
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 Evaluated = EvaluationSet | LabelledSet
 
 
-def evaluated_on(source: str, online: bool = False) -> Evaluated:
-    """The set with this name or path; a labelled one by the name of its task, such as TREC."""
-    if labelled_sets.is_labelled(source):
+def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
+    """The set with this identity; a labelled one is named by its task, such as TREC, or by its path."""
+    if not given.is_scored and labelled_sets.is_labelled(source := sources.located(given)):
         return labelled_sets.load(source)[0]
-    return sources.evaluation_set(source, online=online)
+    return sources.evaluation_set(given, online=online)
 
 
 def judge_for(given: Evaluated, encoder: Encoder) -> Judge:

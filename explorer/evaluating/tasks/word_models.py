@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.errors import SetNotFound
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.tasks.word_vectors import WordVectors, read_word_vectors
 from explorer.measuring.scores.metrics import agreement, ways_of
@@ -148,7 +146,7 @@ def mean_word_vectors(path: str | Path, sentences: Iterable[str]) -> Work[MeanWo
     return MeanWordVectors((yield from read_word_vectors(path, wanted)))
 
 
-def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
+def word_scores(model: WordModel, pairs: GradedPairs, split: str = "all") -> Measured:
     """Score a set: every metric × 100 and, if it has sub-corpora, its mean and weighted mean over them."""
     started = time.perf_counter()
     cosines = model.cosines(pairs.first, pairs.second)
@@ -157,7 +155,7 @@ def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
     table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
     return Measured(
-        split=_split(pairs.name),
+        split=split,
         titles=(MODEL_DEFAULT,),
         measures=tuple(measures),
         table=np.array(table, dtype=np.float64).reshape(1, -1, 1),
@@ -165,13 +163,3 @@ def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
         items=Items(cosines, gold, pairs.parts, pairs.digest),
         seconds=time.perf_counter() - started,
     )
-
-
-def _split(name: str) -> str:
-    """`test` of `STS-B test`; pairs that are no split of a published set are scored all."""
-    try:
-        known, split = sts.name_and_split(name)
-        sts.find(known)
-    except SetNotFound:
-        return "all"
-    return sts.split_name(split)

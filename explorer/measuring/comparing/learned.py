@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.data import sources
-from explorer.data.graded import sets
 from explorer.data.graded.probes import PARAPHRASE, Pack
+from explorer.data.graded.set_identity import SetKind
 from explorer.measuring.scores.meaning_judges import CHANCE, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.scores.verdict_text import BETTER, MIXED, SPEARMAN, UNKNOWN, WORSE, kind_of
@@ -125,7 +125,8 @@ def score_change(
     before, after, difference, low, high = (math.nan if number is None else number for number in numbers)
     if not all(map(math.isfinite, (before, after, difference, low, high))):
         return None
-    general = sets.is_general(on)
+    given = sources.identity(on)
+    general = given.is_scored and given.kind != SetKind.UPLOADED
     return ScoreChange(measure, sources.shown(on), general, size, before, after, difference, low, high, optimistic)
 
 

@@ -230,7 +230,7 @@ def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, Ev
     """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
     if source == sources.HELD_OUT:
         return held_out_rows.divided(corpus)
-    return corpus, sources.evaluation_set(source, online)
+    return corpus, sources.evaluation_set(sources.identity(source), online)
 
 
 def _found(model: str, online: bool) -> Work[Found]:

@@ -1,4 +1,4 @@
-"""The rows that a run held out of its training text and was tested on, as an evaluation set with a name.
+"""The rows that a run held out of its training text and was tested on, as an evaluation set.
 
 The rows follow from the text alone, so they are found again from the recipe; nothing is stored twice.
 """
@@ -7,61 +7,50 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.labelled.training_rows import as_labelled
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound
 from explorer.evaluating.tasks.judges import Evaluated
-from explorer.run_folder import RUN, model_name
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
 
-PREFIX = f"test rows of {RUN}"
 LATEST = 20  # runs that are offered
 
 
-def name_of(run: Run) -> str:
-    """The name of the test rows of a run; "" if it held none out."""
-    return _name(run, run.status())
+def of_run(run: Run) -> SetIdentity | None:
+    """The test rows of a run; None if it held none out."""
+    return _of_run(run, run.status())
 
 
-def _name(run: Run, status: Status) -> str:
+def _of_run(run: Run, status: Status) -> SetIdentity | None:
     facts = status.facts
     if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
-        return f"test rows of {model_name(run.name)}"
-    return ""
+        return SetIdentity(SetKind.TEST_ROWS, run.name)
+    return None
 
 
-def names() -> tuple[str, ...]:
-    """The names of the test rows of the latest finished runs that held some out."""
+def latest() -> tuple[SetIdentity, ...]:
+    """The test rows of the latest finished runs that held some out."""
     known = [(run, run.status()) for run in runs.every()[:LATEST]]
-    return tuple(filter(None, (_name(run, status) for run, status in known if status.state == FINISHED)))
+    return tuple(filter(None, (_of_run(run, status) for run, status in known if status.state == FINISHED)))
 
 
-def is_name(name: str) -> bool:
-    """Whether a name is that of the test rows of a run."""
-    return name.startswith(PREFIX)
-
-
-def run_of(name: str) -> Run:
-    """The run in the name of its test rows."""
-    return runs.find(name.removeprefix(PREFIX))
-
-
-def load(name: str) -> Evaluated:
+def load(given: SetIdentity) -> Evaluated:
     """The test rows of a run: a retrieval set of pairs or triplets, or labelled rows with those trained on."""
     from explorer.training.loop import preparing
 
-    run = run_of(name)
+    run, name = runs.find(given.name), given.title
     recipe = run.recipe()
     texts = preparing.read_texts(recipe)
     if HELD_OUT in recipe.tests:
         use = recipe.tests.index(HELD_OUT)
-        given = texts.tests[use]
+        rows = texts.tests[use]
         known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
-        _check(name, known, given.digest)
-        return replace(given, name=name)
+        _check(name, known, rows.digest)
+        return replace(rows, name=name)
     corpus = texts.corpus
     if corpus.test is None:
         raise SetNotFound(f"The run '{run.name}' held no rows out of its training text. Choose another evaluation set.")

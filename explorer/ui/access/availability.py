@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
-from explorer.data import sources, uploads
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sets, sts
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.locate import model_names
@@ -19,6 +20,7 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_progress, jobs
 
+Loaded = TypeVar("Loaded")
 FETCH = "Fetch {} from the hub"
 NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
 NOT_ON_HUB = "{} is not on this disk, and the hub does not have it. Set {}"
@@ -36,83 +38,56 @@ def encoder(source: str) -> Found | None:
     return None
 
 
-def pairs(name: str) -> GradedPairs | None:
-    """The pairs of a set; None, with a card and a fetch button, or the error, if they are not on this disk."""
+def evaluation_set(given: SetIdentity) -> EvaluationSet | None:
+    """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
+    return _loaded(given, cached_text.evaluation_set)
+
+
+def evaluated_on(given: SetIdentity) -> Evaluated | None:
+    """An evaluation set of any kind; None, with the error, if it is not on this disk."""
+    return _loaded(given, cached_text.evaluated_on)
+
+
+def _loaded(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
+    """What `load` gives, or scored pairs; None, with a card and a fetch button, or the error, if it is not there."""
     try:
-        return cached_text.graded_file(name) if sources.is_file(name) else cached_text.graded_pairs(name)
+        return cached_text.graded_pairs(given) if given.is_scored else load(given)
     except SetNotFound as error:
-        set_not_found(error, *published(name)[-1:])  # without a split it is the test split, the last one
+        set_not_found(error, *published(given)[-1:])  # without a split it is the test split, the last one
     except StrataError as error:
         messages.trouble(error)
     return None
 
 
-def evaluation_set(name: str) -> EvaluationSet | None:
-    """The evaluation set of a name; None, with the error, if it is not on this disk."""
-    if name not in sources.NAMED_SETS and not sources.is_file(name) and not sources.is_folder(name):
-        return pairs(name)
-    try:
-        return cached_text.evaluation_set(name)
-    except StrataError as error:
-        messages.trouble(error)
-    return None
-
-
-def evaluated_on(name: str) -> Evaluated | None:
-    """The evaluation set of a name, of any kind; None, with the error, if it is not on this disk."""
-    if _is_scored_set(name):
-        return pairs(name)
-    try:
-        return cached_text.evaluated_on(uploads.located(name))
-    except StrataError as error:
-        messages.trouble(error)
-    return None
-
-
-def _is_scored_set(source: str) -> bool:
-    """Whether a name can only be that of a set of scored pairs."""
-    with suppress(SetNotFound):
-        sets.check(source)
-        return True
-    return False
-
-
-def on_this_disk(name: str) -> bool:
+def on_this_disk(given: SetIdentity) -> bool:
     """Whether a set can be loaded without a network."""
     try:
-        cached_text.graded_pairs(name)
+        cached_text.graded_pairs(given)
     except StrataError:
         return False
     return True
 
 
-def published(name: str) -> tuple[str, ...]:
-    """The titles of the published splits that a name means: one, all of a set named without a split, or none."""
-    if user_sets.is_own(name):
-        return ()
-    with suppress(SetNotFound):
-        found = sts.find(name)
-        return tuple(f"{found.name} {split.name}" for split in found.splits)
-    with suppress(SetNotFound):
-        known, split = sts.name_and_split(name)
-        title = f"{sts.find(known).name} {sts.split_name(split)}"
-        return (title,) if title in sts.menu() else ()
-    return ()
+def published(given: SetIdentity) -> tuple[SetIdentity, ...]:
+    """The published splits that a set is: one, all of a set without a split, or none."""
+    if given.kind == SetKind.PUBLISHED and given.piece:
+        return (given,)
+    return sets.published(given.name) if given.kind in (SetKind.PUBLISHED, SetKind.OTHER) else ()
 
 
-def set_not_found(error: SetNotFound, *titles: str) -> None:
+def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
     """A card for each published split that is not on this disk; the error, if it is about anything else."""
-    missing = {split: title for title in titles if (split := _missing_split(title))}
+    missing = {why: split for split in splits if (why := _missing(split))}
     if error.split not in missing:
         messages.trouble(error)
-    for title in missing.values():
-        offer_set(title)
+    for split in missing.values():
+        offer_set(split)
 
 
-def _missing_split(title: str) -> tuple[str, str] | None:
-    """The published split with this title, if it is not on this disk."""
+def _missing(split: SetIdentity) -> tuple[str, str] | None:
+    """The name and split of a published set, if it is not on this disk."""
     try:
-        cached_text.graded_pairs(title)
+        cached_text.graded_pairs(split)
     except SetNotFound as error:
         return error.split
     except StrataError:
@@ -120,16 +95,15 @@ def _missing_split(title: str) -> tuple[str, str] | None:
     return None
 
 
-def offer_set(title: str) -> None:
+def offer_set(split: SetIdentity) -> None:
     """A card for a published split that is not on this disk, with a button that fetches it if the hub has it."""
-    name, split = sts.name_and_split(title)
-    (found,) = (one for one in sts.find(name).splits if one.name == split)
+    title, found = split.title, sts.find_split(sts.find(split.name), split.piece)
     folder = f"`{sts.VARIABLE}` to a folder that has it as `{found.file}`."
     if not found.on_hub:
         st.info(NOT_ON_HUB.format(messages.plain(title), folder), icon=":material/database_off:")
         return
     st.info(NOT_ON_DISK.format(messages.plain(title), folder), icon=":material/cloud_download:")
-    offer(FETCH.format(title), partial(_fetch_set, title))
+    offer(FETCH.format(title), partial(_fetch_set, split))
 
 
 def offer(label: str, make: jobs.Make) -> None:
@@ -143,6 +117,6 @@ def offer(label: str, make: jobs.Make) -> None:
         st.rerun()
 
 
-def _fetch_set(name: str) -> Work[None]:
+def _fetch_set(split: SetIdentity) -> Work[None]:
     yield Progress("connecting to huggingface.co", 0, 0)
-    sets.by_name(name, online=True)
+    sets.load(split, online=True)

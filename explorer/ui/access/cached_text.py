@@ -11,42 +11,43 @@ from explorer import places
 from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.labelled import published_sets
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
-from explorer.data.tables import recognition, text_rows
+from explorer.data.tables import recognition
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
-from explorer.errors import StrataError
+from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import judges
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RECIPE
-from explorer.training.record import run_sets
+from explorer.training.record import run_sets, runs
 
 
-def graded_pairs(name: str) -> GradedPairs:
-    """A set by its name in the menu: the sample, an uploaded set, or a published set on this disk."""
-    return _graded_pairs(name, sets.stamp(name))
+def graded_pairs(given: SetIdentity) -> GradedPairs:
+    """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
+    return _graded_pairs(given, sets.stamp(given))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
-    return sets.by_name(name)
+def _graded_pairs(given: SetIdentity, stamp: Hashable) -> GradedPairs:
+    return sets.load(given)
 
 
-def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
+def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
     """The reason why an uploaded set has no such half or part; "" if it has."""
-    return _why_not_split(name, piece, sets.stamp(name))
+    return _why_not_split(given, piece, sets.stamp(given))
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _why_not_split(name: str, piece: str, stamp: Hashable) -> str:
-    return sets.why_not_split(name, piece)
+def _why_not_split(given: SetIdentity, piece: str, stamp: Hashable) -> str:
+    return sets.why_not_split(given, piece)
 
 
 def split_summary(pairs: GradedPairs) -> Summary:
@@ -59,42 +60,24 @@ def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
     return splitting.summary(_pairs)
 
 
-def graded_file(file: str) -> GradedPairs:
-    """The scored pairs in a file on this disk, with recognised columns."""
-    return _graded_file(file, stamp(file))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
-def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
-    return text_rows.read_graded_pairs(file)[0]
-
-
-def evaluation_set(source: str) -> EvaluationSet:
-    """The evaluation set that a source names."""
-    return _evaluation_set(source, stamp(source))
+def evaluation_set(given: SetIdentity) -> EvaluationSet:
+    """An evaluation set of a kind that training reads."""
+    return _evaluation_set(given, _stamp_of(given))
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
-def _evaluation_set(source: str, stamp: Hashable) -> EvaluationSet:
-    return evaluation_sets.evaluation_set(source)
+def _evaluation_set(given: SetIdentity, stamp: Hashable) -> EvaluationSet:
+    return evaluation_sets.evaluation_set(given)
 
 
-def evaluated_on(source: str) -> Evaluated:
-    """What a source is as an evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return _evaluated_on(source, _stamp_of(source))
+def evaluated_on(given: SetIdentity) -> Evaluated:
+    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
+    return _evaluated_on(given, _stamp_of(given))
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
-def _evaluated_on(source: str, stamp: Hashable) -> Evaluated:
-    return run_sets.load(source) if run_sets.is_name(source) else judges.evaluated_on(source)
-
-
-def _stamp_of(source: str) -> Hashable:
-    """The stamp of a source; of the test rows of a run, those of its recipe and of its texts."""
-    if not run_sets.is_name(source):
-        return stamp(source)
-    run = run_sets.run_of(source)
-    return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
+def _evaluated_on(given: SetIdentity, stamp: Hashable) -> Evaluated:
+    return run_sets.load(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
 
 
 def kind_of_file(file: str) -> Kind | None:
@@ -245,7 +228,8 @@ def _left(
     stamps: Hashable,
 ) -> tuple[int, str]:
     found, _ = corpora.corpus(sources, eats, dict(columns))
-    kept, dropped = held_out.without(found, [texts_of(evaluation_set(name)) for name in evaluated], batch)
+    given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
+    kept, dropped = held_out.without(found, list(map(texts_of, given)), batch)
     return len(kept), dropped
 
 
@@ -271,7 +255,21 @@ def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
 
 def stamp(source: str) -> Hashable:
     """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
-    return *places.stamps(_at_path(source)), *sets.stamp(source), *places.stamps(_of_name(source))
+    return _stamp_of(evaluation_sets.identity(source))
+
+
+def _stamp_of(given: SetIdentity) -> Hashable:
+    """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
+    if given.is_scored:
+        return sets.stamp(given)
+    if given.kind == SetKind.TEST_ROWS:
+        run = runs.find(given.name)
+        return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
+    try:
+        source = evaluation_sets.located(given)
+    except SetNotFound:
+        return ()  # what loads the set says so
+    return *places.stamps(_at_path(source)), *places.stamps(_of_name(source))
 
 
 def _at_path(source: str) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.graded import probes, sets, sts, user_sets
 from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
 from explorer.data.sources import NAMED_SETS, QUORA
@@ -16,12 +16,22 @@ READ_FOR_TRAINING = (SCORED_PAIRS, PAIRS, TRIPLETS)  # and by training, as dev a
 def names() -> list[str]:
     """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
     shipped = [name for name in NAMED_SETS if name not in (probes.NAME, QUORA)]
-    return [sets.SAMPLE, *user_sets.names(), *own_files(), *run_sets.names(), *shipped, *sts.menu()]
+    return [sources.written(sets.SAMPLE), *uploaded(), *own_files(), *test_rows(), *shipped, *sts.menu()]
+
+
+def uploaded() -> list[str]:
+    """The uploaded sets of scored pairs, newest first."""
+    return [sources.written(one) for one in user_sets.kept_sets()]
+
+
+def test_rows() -> list[str]:
+    """The test rows of the latest runs that held some out."""
+    return [sources.written(one) for one in run_sets.latest()]
 
 
 def own_files() -> list[str]:
     """The labels of uploaded files that can be an evaluation set, wherever they were uploaded."""
-    return [uploads.label(path) for path in paths_of(*SCORED)]
+    return [sources.label(path) for path in paths_of(*SCORED)]
 
 
 def paths_of(*kinds: Kind) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import uploads
 from explorer.data.graded import sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.encoding.load import declared
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import Found
@@ -26,7 +26,7 @@ class Choice:
     """An encoder, an evaluation set, the measurement settings, and the title of the layer & pooling."""
 
     source: str
-    sts: str
+    sts: SetIdentity
     reading: str | None
     settings: Settings
 
@@ -36,7 +36,7 @@ class Choice:
 
     def evaluated(self) -> Evaluated:
         """The evaluation set, of any kind."""
-        return cached_text.evaluated_on(uploads.located(self.sts))
+        return cached_text.evaluated_on(self.sts)
 
     def reading_of(self, folder: Path) -> Reading:
         """The layer & pooling, in the encoder of that folder."""

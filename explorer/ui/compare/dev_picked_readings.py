@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.dev_picking import Pick, pick
@@ -24,9 +25,10 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     here = sides[0].graded
     if here is None:
         return None
+    others = [one for one in sets.known() if one != choices[0].sts]
     name: str = st.selectbox(
         "Choose both layers & poolings on",
-        sidebar.with_current([NOTHING, *(one for one in sets.names() if one != choices[0].sts)], "picked_on"),
+        sidebar.with_current([NOTHING, *map(sources.written, others)], "picked_on"),
         key="picked_on",
         bind="query-params",
         width=300,
@@ -35,7 +37,7 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     )
     if name == NOTHING:
         return None
-    one, other = (side_scores.shown(replace(choice, sts=name, reading=None)) for choice in choices)
+    one, other = (side_scores.shown(replace(choice, sts=sources.identity(name), reading=None)) for choice in choices)
     if one is None or other is None:
         return None  # progress or the error is shown
     if one.graded is None:

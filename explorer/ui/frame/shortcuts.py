@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import uploads
+from explorer.data import sources
 from explorer.data.graded import probes, sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.row_kinds import SCORED_PAIRS, Kind
 from explorer.data.sources import HELD_OUT
 from explorer.training.record import run_sets
@@ -26,9 +27,9 @@ def compare_with_base(run: Run) -> None:
         sidebar.choose_encoder(facts.model)
     second_encoder.choose(run_folder.model_name(run.name))
     second_encoder.choose_each_default()
-    held_out = run_sets.name_of(run)
+    held_out = run_sets.of_run(run)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
-    named = [uploads.label(name) for name in tests if name not in (HELD_OUT, probes.NAME)]
+    named = [sources.identity(name) for name in tests if name not in (HELD_OUT, probes.NAME)]
     own = [held_out] if held_out and (not tests or tests[0] in (HELD_OUT, probes.NAME) or _predicts(run)) else []
     for chosen in (*own, *named)[:1]:  # probe packs are on the Compare page whatever the set is
         sidebar.choose_set(chosen)
@@ -39,14 +40,14 @@ def _predicts(run: Run) -> bool:
     return any(one.classes for one in run.status().results)
 
 
-def train_on_own_pairs(name: str) -> dict[str, str]:
+def train_on_own_pairs(given: SetIdentity) -> dict[str, str]:
     """The form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
 
     Gives what the address says of it, for a reload.
     """
-    part = sets.parts(name)[0]
+    part = sources.written(sets.parts(given)[0])
     method = _fill(part, SCORED_PAIRS, len(SCORED_PAIRS.texts))
-    sidebar.choose_set(name)
+    sidebar.choose_set(given)
     return {train_form_keys.SOURCES: part} | method
 
 
@@ -57,7 +58,7 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
     """
     found, texts = cached_text.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts))
-    return {train_form_keys.SOURCES: uploads.label(path)} | method
+    return {train_form_keys.SOURCES: sources.label(path)} | method
 
 
 def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:

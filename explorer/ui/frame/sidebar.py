@@ -12,7 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from explorer import run_folder
+from explorer.data import sources
 from explorer.data.graded import sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import bundled, hub, layout, model_names
@@ -53,12 +55,12 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     with first:
         source = _model()
         reading = _reading_control(source) if scores else _value("reading", None)
-    pairs = _evaluation_set() if scores else _value("sts", sets.SAMPLE)
+    pairs = _evaluation_set() if scores else _value("sts", sources.written(sets.SAMPLE))
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
         settings = _measurement_settings() if scores else _settings_as_they_are()
         picture_format.control()
-    st.session_state[_CHOICE] = Choice(source, pairs, reading, settings)
+    st.session_state[_CHOICE] = Choice(source, sources.identity(pairs), reading, settings)
     return second, job
 
 
@@ -178,9 +180,9 @@ def choose_encoder(name: str) -> None:
     st.session_state["model"] = name
 
 
-def choose_set(name: str) -> None:
+def choose_set(given: SetIdentity) -> None:
     """Make a set the one of every page; only in a callback."""
-    st.session_state["sts"] = name
+    st.session_state["sts"] = sources.written(given)
 
 
 def encoders() -> list[str]:

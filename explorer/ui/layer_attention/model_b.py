@@ -123,7 +123,7 @@ def _scores(found: Found, its: Found, choice: Choice, other: Choice) -> str:
     """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
     shown = side_scores.shown(choice)
     if shown is None:
-        return NOT_SCORED.format(choice.sts)
+        return NOT_SCORED.format(choice.sts.title)
     scores = cached.kept_scores(its, shown.pairs, other.settings)
     if scores is None:
         return NOT_SCORED.format(shown.pairs.name)

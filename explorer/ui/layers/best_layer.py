@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
@@ -101,9 +102,9 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
     names = sets.dev_and_test(choice.sts)
     if names is None:
         return None
-    if names == sets.halves(choice.sts):
+    if choice.sts.is_divided:
         return _halves(shown, choice, names)
-    other = next(name for name in names if name != shown.pairs.name)  # spelt as in the menu
+    other = next(one for one in names if one.piece != (choice.sts.piece or "test"))
     if not availability.on_this_disk(other):
         return None
     partner = side_scores.shown(replace(choice, sts=other))
@@ -114,12 +115,12 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
     return dev, test
 
 
-def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split, Split] | None:
+def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]) -> tuple[Split, Split] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
-    if user_sets.is_own(choice.sts) and cached_text.why_not_split(choice.sts):
+    if choice.sts.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.sts):
         return None
-    name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
-    whole = shown if name == choice.sts else side_scores.shown(replace(choice, sts=name))
+    of_all = choice.sts.whole
+    whole = shown if of_all == choice.sts else side_scores.shown(replace(choice, sts=of_all))
     if whole is None or whole.graded is None:
         return None
     rows_of = whole.graded.rows_of
@@ -229,19 +230,20 @@ def _told_how(shown: Shown, what: str) -> None:
     )
 
 
-def _inflated(name: str) -> None:
+def _inflated(given: SetIdentity) -> None:
     """Explain why the best cell's score is inflated, and how to get a fair one."""
     st.info(INFLATED, icon=":material/balance:")
-    names = sets.dev_and_test(name)
-    why = cached_text.why_not_split(name) if user_sets.is_own(name) else ""
+    names = sets.dev_and_test(given)
+    why = cached_text.why_not_split(given) if given.kind == SetKind.UPLOADED else ""
     missing = next((one for one in names or () if not why and not availability.on_this_disk(one)), None)
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
-        st.caption(f"With {messages.plain(missing)} the best is chosen on the dev set and reported on the test set.")
+        title = messages.plain(missing.title)
+        st.caption(f"With {title} the best is chosen on the dev set and reported on the test set.")
         availability.offer_set(missing)
     elif names is not None:
-        dev, test = map(messages.plain, names)
+        dev, test = (messages.plain(one.title) for one in names)
         st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")
 
 

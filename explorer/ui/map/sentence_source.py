@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from explorer.data import map_sentences, uploads
+from explorer.data import map_sentences, sources, uploads
 from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
@@ -98,7 +98,7 @@ def _of_file() -> Sentences | VectorSource | None:
         before = uploads.paths()
         if before and not file:
             st.selectbox(
-                "Uploaded before", before, index=None, format_func=uploads.label, key=BEFORE, on_change=_take_again
+                "Uploaded before", before, index=None, format_func=sources.label, key=BEFORE, on_change=_take_again
             )
     if not file:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")

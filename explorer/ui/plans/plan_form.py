@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import sources, uploads
+from explorer.data import sources
 from explorer.data.corpora import SAMPLE, SHIPPED
-from explorer.data.graded import sts, user_sets
+from explorer.data.graded import sts
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.suites import SUITES
 from explorer.knobs import Values
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, method_cards, sidebar_choice
+from explorer.ui.access import availability, cached_text, evaluation_sets, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
@@ -99,7 +99,7 @@ def _text() -> tuple[str, ...]:
         "Training text",
         upload_boxes.offered([*_known_texts(), *st.session_state.get(TEXT, [SAMPLE])]),
         None if TEXT in st.session_state else [SAMPLE],
-        format_func=uploads.label,
+        format_func=sources.label,
         key=TEXT,
         accept_new_options=True,
         persist_state="session",
@@ -115,7 +115,8 @@ def _text() -> tuple[str, ...]:
 
 
 def _known_texts() -> list[str]:
-    return [*SHIPPED, *user_sets.names(), *(one.name for one in sts.SETS if len(one.splits) > 1), *sts.menu()]
+    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    return [*SHIPPED, *evaluation_sets.uploaded(), *whole, *sts.menu()]
 
 
 def _take(path: str) -> None:
@@ -175,7 +176,7 @@ def unreadable(text: Sequence[str]) -> bool:
         try:
             cached_text.serves(source, {})
         except SetNotFound as error:
-            availability.set_not_found(error, *availability.published(source))
+            availability.set_not_found(error, *availability.published(sources.identity(source)))
             return True
         except StrataError as error:
             messages.trouble(error)

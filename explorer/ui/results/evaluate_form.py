@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate import bundled
 from explorer.evaluating.evaluation import Evaluation, Forecast
@@ -92,7 +92,7 @@ def _fields() -> None:
     st.multiselect(
         "Single tasks and your own files",
         upload_boxes.offered(_with_chosen(known, TASKS)),
-        format_func=uploads.label,
+        format_func=sources.label,
         key=TASKS,
         persist_state="session",
         accept_new_options=True,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data import uploads
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
+from explorer.data.graded.set_identity import SetKind
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
+from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
 from explorer.errors import StrataError
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
@@ -62,32 +62,29 @@ def choose(key: str, name: str) -> None:
     _by_hand(key)
 
 
-def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
+def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
     """A menu of sets: the chosen name, and the set if it can be loaded."""
     options = _with_current([*first, *every_set()], key)
     name: str = st.selectbox(
-        label,
+        title,
         options,
         key=key,
-        format_func=uploads.label,
+        format_func=label,
         on_change=_by_hand,
         args=(key,),
         accept_new_options=True,
         persist_state="session",
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(name)
+    return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(identity(name))
 
 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
     own = evaluation_sets.paths_of(*evaluation_sets.READ_FOR_TRAINING)
-    return [*sets.halves(), *_own_halves(), *sets.names(), *own, *NAMED_SETS]
-
-
-def _own_halves() -> list[str]:
-    """The halves of every uploaded set that can be split."""
-    return [half for name in user_sets.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
+    divided = [sets.SAMPLE, *(one for one in user_sets.kept_sets() if not cached_text.why_not_split(one))]
+    halves = [half for one in divided for half in sets.halves(one)]
+    return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]
 
 
 def _by_hand(key: str) -> None:
@@ -119,10 +116,11 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     if possible:
         return possible[0]
     chosen = sidebar_choice.chosen().sts
-    if user_sets.is_own(chosen) and not cached_text.why_not_split(chosen):
-        return sets.halves(chosen)
-    published = "STS-B dev", "STS-B test"
-    return published if all(map(availability.on_this_disk, published)) else sets.halves()
+    own = chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen)
+    published = identity("STS-B dev"), identity("STS-B test")
+    if own or not all(map(availability.on_this_disk, published)):
+        published = sets.halves(chosen if own else sets.SAMPLE)
+    return written(published[0]), written(published[1])
 
 
 def warn(

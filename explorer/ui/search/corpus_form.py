@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import search_corpus, uploads
+from explorer.data import search_corpus, sources
 from explorer.data.corpora import SAMPLE
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sets, sts
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import PAIRS as PAIRS_KIND
@@ -25,7 +26,7 @@ from explorer.ui.search import query_form
 from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
 PAIRS = "the evaluation set"
-OF_SAMPLE = (SAMPLE, sets.SAMPLE, SEARCH)
+OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
 RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
@@ -33,15 +34,16 @@ UPLOAD = "corpus that is brought"
 
 @dataclass(frozen=True)
 class Corpus:
-    """What is searched, and the judgements of a retrieval set."""
+    """What is searched, which set it is, and the judgements of a retrieval set."""
 
+    identity: SetIdentity
     sentences: Sentences
     task: RetrievalSet | None = None
 
     @property
     def usual_query(self) -> str:
         """What is searched before a query is given: of any text but the sample, a query or a sentence of its own."""
-        if self.sentences.name in OF_SAMPLE:
+        if self.identity in OF_SAMPLE:
             return query_form.DEFAULT
         return self.task.queries[0] if self.task else self.sentences.texts[0]
 
@@ -53,9 +55,9 @@ def source(line: DeltaGenerator) -> str:
         chosen: str = st.selectbox(
             "Search in",
             upload_boxes.offered(
-                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *user_sets.names(), *sts.menu()], SOURCE)
+                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *evaluation_sets.uploaded(), *sts.menu()], SOURCE)
             ),
-            format_func=uploads.label,
+            format_func=sources.label,
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,
@@ -89,27 +91,29 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
 
 
 def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+    identity = choice.sts if source == PAIRS else sources.identity(source)
     try:
         if source == PAIRS:
-            given = availability.evaluated_on(choice.sts)
-            return None if given is None else _of_set(given)
+            given = availability.evaluated_on(identity)
+            return None if given is None else _of_set(identity, given)
         if source in RETRIEVAL_SETS or is_folder(source) or evaluation_sets.kind_of(source) == PAIRS_KIND:
-            given = cached_text.evaluated_on(source)
+            given = cached_text.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
-                return _of_set(given)
-        return Corpus(cached_text.searched(source))
+                return _of_set(identity, given)
+        return Corpus(identity, cached_text.searched(source))
     except SetNotFound as error:
-        availability.set_not_found(error, *availability.published(source))
+        availability.set_not_found(error, *availability.published(identity))
     except StrataError as error:
         messages.trouble(error)
     return None
 
 
-def _of_set(given: Evaluated) -> Corpus:
+def _of_set(identity: SetIdentity, given: Evaluated) -> Corpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
-        return Corpus(search_corpus.of_documents(given.name, given.documents), given)
-    return Corpus(search_corpus.of_texts(given.name, [cell for one in texts_in(given) for cell in one.cells]))
+        return Corpus(identity, search_corpus.of_documents(given.name, given.documents), given)
+    texts = [cell for one in texts_in(given) for cell in one.cells]
+    return Corpus(identity, search_corpus.of_texts(given.name, texts))
 
 
 def _take(path: str) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import uploads
+from explorer.data import sources
 from explorer.data.corpora import SAMPLE
-from explorer.data.graded import sts, user_sets
+from explorer.data.graded import sts
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.sources import NAMED_SETS
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -18,7 +19,7 @@ from explorer.knobs import wholes_in
 from explorer.studies.size.points import Wanted
 from explorer.studies.size.projection import FIRST, PCA
 from explorer.studies.size.storage import STORAGES
-from explorer.training.record import run_sets
+from explorer.ui.access import evaluation_sets
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import segments, upload_boxes
@@ -33,7 +34,7 @@ WAYS = {PCA: "PCA", FIRST: "the first ones (Matryoshka)"}
 class Asked:
     """What is to be measured: names of the evaluation set, of the text and of other encoders, and the sizes."""
 
-    on: str
+    on: SetIdentity
     text: str
     wanted: Wanted
     others: tuple[str, ...]
@@ -41,15 +42,12 @@ class Asked:
 
 def asked(choice: Choice) -> Asked:
     """The form; an error if the dimensions are no numbers."""
+    own = [*evaluation_sets.uploaded(), *evaluation_sets.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",
-            upload_boxes.offered(
-                sidebar.with_current(
-                    [PAIRS, *user_sets.names(), *run_sets.names(), *NAMED_SETS, *TASKS, *sts.menu()], ON
-                )
-            ),
-            format_func=uploads.label,
+            upload_boxes.offered(sidebar.with_current([PAIRS, *own, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            format_func=sources.label,
             key=ON,
             bind="query-params",
             accept_new_options=True,
@@ -60,7 +58,7 @@ def asked(choice: Choice) -> Asked:
         text: str = st.selectbox(
             "Fit PCA and int8 on",
             upload_boxes.offered(sidebar.with_current([SAMPLE, *sts.menu()], TEXT)),
-            format_func=uploads.label,
+            format_func=sources.label,
             key=TEXT,
             bind="query-params",
             accept_new_options=True,
@@ -70,7 +68,7 @@ def asked(choice: Choice) -> Asked:
         )
     with st.expander("Sizes", icon=":material/tune:"):
         wanted, others = _sizes()
-    return Asked(choice.sts if on == PAIRS else on.strip(), text.strip(), wanted, others)
+    return Asked(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), wanted, others)
 
 
 def _sizes() -> tuple[Wanted, tuple[str, ...]]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import sample
+from explorer.data import sample, sources
 from explorer.data.graded import sets, user_sets
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training.record import runs
@@ -40,7 +41,7 @@ def show(choice: Choice) -> None:
     if _LEADS_TO in st.session_state:
         # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
         st.switch_page(st.session_state.pop(_LEADS_TO), query_params={})
-    uploaded = choice.sts if user_sets.is_own(choice.sts) else next(iter(user_sets.names()), None)
+    uploaded = choice.sts if choice.sts.kind == SetKind.UPLOADED else next(iter(user_sets.kept_sets()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()
@@ -67,12 +68,12 @@ def _see_what_changed() -> None:
             _button("Which words did it?", COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
-def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
+def _find_the_best_layer(choice: Choice, uploaded: SetIdentity | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
     st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
     _rail(
         Step(f"Model: {model_names.shown_name(choice.source)}", True),
-        Step("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded}", uploaded is not None),
+        Step("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None),
         Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
@@ -82,13 +83,13 @@ def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
 
 
-def _fine_tune(choice: Choice, uploaded: str | None) -> None:
+def _fine_tune(choice: Choice, uploaded: SetIdentity | None) -> None:
     trained = _run_on(uploaded) if uploaded else None
     st.subheader(":material/model_training: Fine-tune on your data")
     st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
     _rail(
         Step(f"Model: {model_names.shown_name(choice.source)}", True),
-        Step("Your text" if uploaded is None else f"Your text: {uploaded}", uploaded is not None),
+        Step("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
         Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
@@ -138,24 +139,25 @@ def _ask_for_file() -> None:
     train_form_keys.ask_for_file()
 
 
-def _train_on(uploaded: str) -> None:
+def _train_on(uploaded: SetIdentity) -> None:
     shortcuts.train_on_own_pairs(uploaded)
 
 
-def _is_scored(choice: Choice, uploaded: str) -> bool:
+def _is_scored(choice: Choice, uploaded: SetIdentity) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
-        pairs = user_sets.graded_pairs(uploaded)
+        pairs = cached_text.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
     except StrataError:
         return False  # the page says what is wrong with the model or the file
 
 
-def _run_on(uploaded: str) -> str | None:
+def _run_on(uploaded: SetIdentity) -> str | None:
     """The newest finished run that was trained on this file."""
+    part = sources.written(sets.parts(uploaded)[0])
     for run in runs.every()[:LATEST]:
         status = run.status()
-        if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.data:
+        if status.state == statuses.FINISHED and part in status.facts.data:
             return run.name
     return None
 

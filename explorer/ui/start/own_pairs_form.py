@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.graded import sets, user_sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables import columns, recognition, text_rows
@@ -127,21 +128,23 @@ def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
 
 
 def _kept_files() -> None:
-    names = user_sets.names()
-    if not names:
+    stored = user_sets.kept_sets()
+    if not stored:
         return
-    with st.expander(f"Files you uploaded ({len(names)})", icon=":material/folder:"):
-        for name in names:
+    with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
+        for one in stored:
             line = st.container(horizontal=True, vertical_alignment="center")
-            line.text(name)
-            line.button("Use", key=f"use {name}", on_click=sidebar.choose_set, args=(name,))
-            line.button("Forget", key=f"forget {name}", on_click=_forget, args=(name,), help="Deletes Strata's copy.")
+            line.text(one.title)
+            line.button("Use", key=f"use {one.title}", on_click=sidebar.choose_set, args=(one,))
+            line.button(
+                "Forget", key=f"forget {one.title}", on_click=_forget, args=(one,), help="Deletes Strata's copy."
+            )
 
 
-def _forget(name: str) -> None:
+def _forget(given: SetIdentity) -> None:
     def forget() -> None:
-        user_sets.forget(name)
-        if user_sets.whole(sidebar_choice.chosen().sts) == name:
+        user_sets.forget(given)
+        if sidebar_choice.chosen().sts.whole == given:
             sidebar.choose_set(sets.SAMPLE)
 
     refused_clicks.attempt(forget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.data.graded import user_sets
+from explorer.data.graded.set_identity import SetKind
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.ui import messages
@@ -74,9 +75,9 @@ def offer(pairs: GradedPairs) -> None:
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().sts
-    own = user_sets.is_own(chosen) and availability.on_this_disk(chosen)
+    own = chosen.kind == SetKind.UPLOADED and availability.on_this_disk(chosen)
     if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
-        st.success(CHOSEN.format(messages.plain(chosen)), icon=":material/check:")
+        st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
 
 def _told(pairs: GradedPairs, split: Summary) -> str:
@@ -97,9 +98,9 @@ def _open(pairs: GradedPairs, page: str) -> None:
     """Keep the pairs, choose them, and remember where to go."""
 
     def keep() -> None:
-        name = user_sets.keep(pairs)
-        sidebar.choose_set(name)
+        given = user_sets.keep(pairs)
+        sidebar.choose_set(given)
         if page:
-            lead_to(page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {})
+            lead_to(page, shortcuts.train_on_own_pairs(given) if page == TRAIN else {})
 
     refused_clicks.attempt(keep)

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
@@ -104,7 +104,7 @@ def _uses(kind: Kind) -> list[Use]:
     """The pages for a kind of rows, the most likely one first."""
     layers = Use("Find the best layer for it", ":material/layers:", LAYERS, _evaluate)
     train = Use("Train on it", ":material/model_training:", TRAIN, partial(shortcuts.train_on_file, kind=kind))
-    search = Use("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": uploads.label(path)})
+    search = Use("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
     mapped = Use("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
     if kind in (BACK_TRANSLATIONS, DOCUMENTS):
         return [train, search]
@@ -112,7 +112,7 @@ def _uses(kind: Kind) -> list[Use]:
 
 
 def _evaluate(path: str) -> dict[str, str]:
-    sidebar.choose_set(uploads.label(path))
+    sidebar.choose_set(sources.identity(path))
     return {}
 
 

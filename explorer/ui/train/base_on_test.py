@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.data import sources
-from explorer.data.graded import user_sets
+from explorer.data.graded.set_identity import SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.progress import Work
 from explorer.ui import messages
@@ -46,7 +46,8 @@ def _found(job: Job, was_live: bool) -> None:
 
 def _is_own(test: str) -> bool:
     """Whether a test set is the visitor's: rows of the training text, an uploaded set, a file or a folder."""
-    return test == HELD_OUT or user_sets.is_own(test) or sources.is_file(test) or sources.is_folder(test)
+    uploaded = sources.identity(test).kind == SetKind.UPLOADED
+    return test == HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)
 
 
 def _key(recipe: Recipe) -> str:

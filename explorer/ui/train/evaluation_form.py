@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import uploads
+from explorer.data.sources import identity, label
 from explorer.errors import BadChoice
 from explorer.ui import messages
 from explorer.ui.access import availability
@@ -55,7 +55,7 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
         or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
     ):
         return None
-    if any(name not in held_out and availability.evaluation_set(name) is None for name in more):
+    if any(name not in held_out and availability.evaluation_set(identity(name)) is None for name in more):
         return None
     return Judging(seeds, dev, None if test == set_fields.NO_TEST else test, more)
 
@@ -89,7 +89,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         "Further test sets",
         list(options),
         key=MORE_TESTS,
-        format_func=uploads.label,
+        format_func=label,
         accept_new_options=True,
         persist_state="session",
         placeholder="none",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data import sources, uploads
+from explorer.data import sources
 from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.labelled import published_sets
@@ -15,7 +15,7 @@ from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text
+from explorer.ui.access import availability, cached_text, evaluation_sets
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import ASKED_FOR_FILE, FILLED, SOURCES, choose
 from explorer.ui.train import suggested_method
@@ -36,7 +36,7 @@ def chosen_text() -> tuple[str, ...]:
         "Training text",
         _offered(),
         None if filled else [MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
-        format_func=uploads.label,
+        format_func=sources.label,
         key=SOURCES,
         on_change=suggested_method.follow_text,
         bind="query-params",
@@ -82,8 +82,8 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
             chosen, card.name, columns(chosen, card.eats), keep_duplicates
         )
     except SetNotFound as error:
-        titles = (title for source in chosen for title in availability.published(source))
-        availability.set_not_found(error, *dict.fromkeys(titles))
+        splits = (split for source in chosen for split in availability.published(sources.identity(source)))
+        availability.set_not_found(error, *dict.fromkeys(splits))
         return None
     except StrataError as error:
         messages.trouble(error)
@@ -154,15 +154,15 @@ def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     labelled = published_sets.available()
-    known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu(), *labelled]
+    known = [*SHIPPED, *evaluation_sets.uploaded(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return upload_boxes.offered([*known, *chosen])
 
 
 def _train_parts() -> list[str]:
     """The train part of the sample's pairs, and of every uploaded set that has one."""
-    splittable = (name for name in user_sets.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
-    return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
+    own = (one for one in user_sets.kept_sets() if not cached_text.why_not_split(one, sets.TRAIN_PART))
+    return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 
 def _told(count: int, duplicates: int, eats: Kind, reports: Sequence[Report]) -> None:

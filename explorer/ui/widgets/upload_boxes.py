@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.tables.files import ENDINGS
 from explorer.data.tables.table import Table
 from explorer.ui.access import cached_text
@@ -50,7 +50,7 @@ def table(upload: UploadedFile) -> Table:
 def offered(options: list[str]) -> list[str]:
     """The options of a menu, with the uploaded files; a link contains a file's label."""
     kept = uploads.paths()
-    labels = set(map(uploads.label, kept))
+    labels = set(map(sources.label, kept))
     return list(dict.fromkeys([*(one for one in options if one not in labels), *kept]))
 
 

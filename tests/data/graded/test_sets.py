@@ -1,4 +1,4 @@
-"""Test that set names mean the same everywhere, and that a set's stamp changes with its file."""
+"""Test that a set means the same everywhere, and that a set's stamp changes with its file."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,7 @@ from huggingface_hub import constants
 
 from explorer.data import sample
 from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded.set_identity import read
 from explorer.data.kinds import GradedPairs
 from explorer.errors import SetNotFound
 
@@ -28,51 +29,50 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_menu_has_the_sample_then_the_users_own_then_the_published() -> None:
-    assert sets.names() == (sets.SAMPLE, *sts.menu())
-    name = user_sets.keep(BROUGHT)
-    assert sets.names() == (sets.SAMPLE, name, *sts.menu())
+    assert sets.known() == (sets.SAMPLE, *map(read, sts.menu()))
+    own = user_sets.keep(BROUGHT)
+    assert sets.known() == (sets.SAMPLE, own, *map(read, sts.menu()))
 
 
 def test_every_name_of_the_menu_leads_to_its_set() -> None:
-    name = user_sets.keep(BROUGHT)
-    assert sets.by_name(sets.SAMPLE) is sets.by_name("sample") is sample.pairs()
-    assert sets.by_name(name) == BROUGHT
-    assert sets.by_name("STS17 test") == sets.by_name("sts17") == sts.load("STS17")
+    assert sets.load(sets.SAMPLE) is sample.pairs()
+    assert sets.load(user_sets.keep(BROUGHT)) == BROUGHT
+    assert sets.load(read("STS17 test")) == sets.load(read("sts17")) == sts.load("STS17")
 
 
 def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
     dev, test = sets.halves()
-    assert (dev, test) == ("Sample pairs, dev half", "Sample pairs, test half")
-    assert sets.by_name(dev) is sets.by_name("sample dev") is sample.dev()
-    assert sets.by_name(test) is sets.by_name("sample test") is sample.test()
-    assert not {dev, test} & set(sets.names())
+    assert (dev, test) == (read("Sample pairs, dev half"), read("Sample pairs, test half"))
+    assert sets.load(dev) is sets.load(read("sample dev")) is sample.dev()
+    assert sets.load(test) is sets.load(read("sample test")) is sample.test()
+    assert not {dev, test} & set(sets.known())
 
 
 def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
-    name = user_sets.keep(BROUGHT)
-    assert sets.halves(name) == (f"{name} · dev half", f"{name} · test half")
-    assert sets.parts(name) == (f"{name} · train part", f"{name} · dev part")
-    assert sets.dev_and_test(sets.parts(name)[0]) == sets.dev_and_test(name) == sets.halves(name)
-    assert sets.dev_and_test("sample train part") == sets.dev_and_test(sets.SAMPLE) == sets.halves()
-    for title in ("STS-B test", "stsb dev", "STS-B validation"):
-        assert sets.dev_and_test(title) == ("STS-B dev", "STS-B test")
-    assert sets.dev_and_test("SICK-R test") == ("SICK-R dev", "SICK-R test")
-    for title in ("STS-B train", "STS17 test", "STS12"):
-        assert sets.dev_and_test(title) is None
+    own = user_sets.keep(BROUGHT)
+    assert sets.halves(own) == (own.of_piece("dev half"), own.of_piece("test half"))
+    assert sets.parts(own) == (own.of_piece("train part"), own.of_piece("dev part"))
+    assert sets.dev_and_test(sets.parts(own)[0]) == sets.dev_and_test(own) == sets.halves(own)
+    assert sets.dev_and_test(sets.parts()[0]) == sets.dev_and_test(sets.SAMPLE) == sets.halves()
+    for text in ("STS-B test", "stsb dev", "STS-B validation", "STS-B"):
+        assert sets.dev_and_test(read(text)) == (read("STS-B dev"), read("STS-B test"))
+    assert sets.dev_and_test(read("SICK-R test")) == (read("SICK-R dev"), read("SICK-R test"))
+    for text in ("STS-B train", "STS17 test", "STS12"):
+        assert sets.dev_and_test(read(text)) is None
 
 
 def test_why_a_set_has_no_halves_is_told() -> None:
     assert "mine.csv has 3 pairs" in sets.why_not_split(user_sets.keep(BROUGHT))
     rows = tuple(map(str, range(30)))
-    name = user_sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
-    assert sets.why_not_split(name) == ""
-    assert "more.csv, dev half has 15 pairs" in sets.why_not_split(name, sets.TRAIN_PART)
+    own = user_sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
+    assert sets.why_not_split(own) == ""
+    assert "more.csv, dev half has 15 pairs" in sets.why_not_split(own, sets.TRAIN_PART)
 
 
 def test_the_parts_of_the_sample_have_names() -> None:
     train, dev = sets.parts()
-    assert sets.by_name(train) is sets.by_name("sample train part") is sample.train_part()
-    assert sets.by_name(dev) is sets.by_name("sample dev part") is sample.dev_part()
+    assert sets.load(train) is sets.load(read("sample train part")) is sample.train_part()
+    assert sets.load(dev) is sets.load(read("sample dev part")) is sample.dev_part()
 
 
 def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,52 +80,52 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
     for online in (False, True):
         with pytest.raises(SetNotFound, match="STS16 test is not available"):
-            sets.by_name("STS16", online=online)
+            sets.load(read("STS16"), online=online)
     assert asked == [False, True]
 
 
 def test_a_name_that_means_nothing_is_answered_with_those_that_do() -> None:
     with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
-        sets.by_name("MNLI")
+        sets.load(read("MNLI"))
 
 
 def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts, "load", None)
-    for name in (sets.SAMPLE, *sets.halves(), "sample", "STS-B dev", "sick", "gone.csv · 0123abcd"):
-        sets.check(name)
+    for text in ("Sample pairs", "Sample pairs, dev half", "sample", "STS-B dev", "sick", "gone.csv · 0123abcd"):
+        sets.check(read(text))
     with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
-        sets.check("MNLI")
+        sets.check(read("MNLI"))
     with pytest.raises(SetNotFound, match="STS-B has no split 'half'"):
-        sets.check("STS-B half")
+        sets.check(read("STS-B half"))
 
 
 def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
-    name = user_sets.keep(BROUGHT)
-    for title, file in (("STS17 test", folder / "STS17_en" / "test.tsv"), (name, user_sets.path(name))):
-        before = sets.stamp(title)
+    own = user_sets.keep(BROUGHT)
+    for given, file in ((read("STS17 test"), folder / "STS17_en" / "test.tsv"), (own, user_sets.path(own))):
+        before = sets.stamp(given)
         assert before != ()
-        assert hash(before) == hash(sets.stamp(title))
+        assert hash(before) == hash(sets.stamp(given))
         content = file.read_bytes()
         file.write_bytes(content + b"\n")
         os.utime(file, ns=(0, 0))
-        longer = sets.stamp(title)
+        longer = sets.stamp(given)
         os.utime(file, ns=(0, 1))
-        assert len({before, longer, sets.stamp(title)}) == 3
+        assert len({before, longer, sets.stamp(given)}) == 3
         file.unlink()
-        assert sets.stamp(title) == ()
+        assert sets.stamp(given) == ()
 
 
 def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = sets.stamp("STS17")
+    before = sets.stamp(read("STS17"))
     (folder / "other").mkdir()
     (folder / "STS17_en").rename(folder / "other" / "STS17_en")
-    assert sets.stamp("STS17") == ()
+    assert sets.stamp(read("STS17")) == ()
     monkeypatch.setenv(sts.VARIABLE, str(folder / "other"))
-    assert sets.stamp("STS17") not in ((), before)
+    assert sets.stamp(read("STS17")) not in ((), before)
 
 
 @pytest.mark.parametrize(
-    "name", [sets.SAMPLE, *sets.halves(), "sample dev", "STS16 test", "MNLI", "", "gone.csv · 0123abcd"]
+    "text", ["Sample pairs", "Sample pairs, dev half", "sample dev", "STS16 test", "MNLI", "", "gone.csv · 0123abcd"]
 )
-def test_without_a_file_there_is_no_stamp(name: str) -> None:
-    assert sets.stamp(name) == ()
+def test_without_a_file_there_is_no_stamp(text: str) -> None:
+    assert sets.stamp(read(text)) == ()

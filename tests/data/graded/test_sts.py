@@ -146,8 +146,7 @@ def test_the_folder_may_be_in_the_home_of_the_user(tmp_path: Path, monkeypatch: 
 
 
 def test_a_split_has_a_path_whether_or_not_it_is_there(tmp_path: Path) -> None:
-    assert sts.path("sickr", "validation", tmp_path) == tmp_path / "SICK" / "trial.tsv"
-    assert sts.path("STS-B") is None
+    assert sts.find_split(sts.find("sickr"), "validation").file == "SICK/trial.tsv"
 
 
 def test_what_is_available_is_what_the_folder_holds(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
-from explorer.data.graded import sets
+from explorer.data import sample
 from explorer.errors import DataError
 from explorer.evaluating.results import result_files
 from explorer.progress import finish
@@ -181,5 +181,5 @@ def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):
 
 def test_a_plan_with_one_dev_set_and_one_test_set_states_them(place):
     plan = Plan("one", ("simcse",), (str(place.model),), settings={"steps": 2})
-    assert (with_sets(plan).dev, with_sets(plan).test) == sets.halves()
+    assert (with_sets(plan).dev, with_sets(plan).test) == (sample.DEV, sample.TEST)
     assert with_sets(replace(plan, test="none")).test == "none"

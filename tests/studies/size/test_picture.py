@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from explorer.data.kinds import Sentences
 from explorer.data.sample import dev, sentences
+from explorer.data.sources import identity
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse
@@ -203,6 +204,6 @@ def test_tables_say_what_was_measured(found):
 def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
     wanted = Wanted(layers=(1,), poolings=("mean",), dimensions=(32,), stored=("float32",))
-    found = finish(picture(encoder, evaluated_on(source), text, wanted))
-    assert found.evaluation == evaluated_on(source).name
+    found = finish(picture(encoder, evaluated_on(identity(source)), text, wanted))
+    assert found.evaluation == evaluated_on(identity(source)).name
     assert all(0 < point.score <= 100 for point in found.points)

@@ -2,11 +2,14 @@
 
 import pytest
 
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound
 from explorer.training.record import run_sets
 from tests import trainings
+
+MINE = SetIdentity(SetKind.TEST_ROWS, "mine")
 
 
 @pytest.fixture
@@ -21,9 +24,9 @@ def place(tmp_path, monkeypatch):
 def test_they_are_listed_by_the_name_of_their_run_and_are_what_it_was_tested_on(place):
     plain = trainings.train(trainings.new(place, "contrast", "plain", settings={"steps": 2}))
     run = trainings.train(trainings.new(place, "contrast", "mine", dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
-    assert run_sets.name_of(plain) == ""
-    assert run_sets.names() == ("test rows of run:mine",)
-    found = run_sets.load("test rows of run:mine")
+    assert run_sets.of_run(plain) is None
+    assert run_sets.latest() == (MINE,)
+    found = run_sets.load(MINE)
     assert isinstance(found, RetrievalSet)
     assert found.digest == run.recipe().digest_of("test")
     assert len(found) == run.status().facts.size_of("test")
@@ -35,12 +38,12 @@ def test_rows_of_a_text_that_was_changed_since_are_refused(place):
     lines = place.triplets.read_text(encoding="utf-8").splitlines()
     place.triplets.write_text("\n".join([*lines, "one more question,and its answer"]) + "\n", encoding="utf-8")
     with pytest.raises(SetNotFound, match="was changed since"):
-        run_sets.load("test rows of run:mine")
+        run_sets.load(MINE)
 
 
 def test_labelled_rows_come_with_those_that_a_classifier_is_trained_on(place):
     rows = "\n".join(f"sentence number {n} of some words,{'good' if n % 2 else 'bad'}" for n in range(200))
     place.text.write_text(f"text,label\n{rows}\n", encoding="utf-8")
     run = trainings.train(trainings.new(place, "classify", "classes", settings={"steps": 2}))
-    found = run_sets.load(run_sets.name_of(run))
+    found = run_sets.load(run_sets.of_run(run))
     assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 160, "dev": 20, "test": 20}

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 from explorer.data.graded import question_pairs, sts
 from explorer.data.labelled import published_sets
 from explorer.data.labelled.published_sets import PublishedSet, Split
-from explorer.data.sources import QUORA
+from explorer.data.sources import QUORA, identity
 from explorer.ui.access import cached_text
 
 
@@ -42,17 +42,17 @@ def judged_folder(home):
 
 def test_judgements_inside_of_a_folder_are_read_again(tmp_path):
     home = judged_folder(tmp_path / "owls")
-    assert cached_text.evaluation_set(str(home)).judgements == ({0: 1},)
+    assert cached_text.evaluation_set(identity(str(home))).judgements == ({0: 1},)
     replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
-    assert cached_text.evaluation_set(str(home)).judgements == ({2: 1},)
+    assert cached_text.evaluation_set(identity(str(home))).judgements == ({2: 1},)
 
 
 def test_a_folder_in_the_home_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     home = judged_folder(tmp_path / "owls")
-    assert cached_text.evaluation_set("~/owls").queries == ("queries 0",)
+    assert cached_text.evaluation_set(identity("~/owls")).queries == ("queries 0",)
     replaced(home / "queries.jsonl", b"queries 0", b"questions")
-    assert cached_text.evaluation_set("~/owls").queries == ("questions",)
+    assert cached_text.evaluation_set(identity("~/owls")).queries == ("questions",)
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
@@ -61,18 +61,18 @@ def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))
     (folder / "MR" / "all.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    assert cached_text.evaluated_on("MR").train.texts[7] == "text 7"
+    assert cached_text.evaluated_on(identity("MR")).train.texts[7] == "text 7"
     replaced(folder / "MR" / "all.tsv", b"text 7\n", b"word 7\n")
-    assert cached_text.evaluated_on("MR").train.texts[7] == "word 7"
+    assert cached_text.evaluated_on(identity("MR")).train.texts[7] == "word 7"
 
 
 def test_question_pairs_are_read_again(folder):
     file = folder / question_pairs.FILE
     file.parent.mkdir(parents=True)
     file.write_text("label\tsentence1\tsentence2\n1\tWho?\tWhom?\n0\tWhy?\tHow so?\n")
-    assert cached_text.evaluation_set(QUORA).queries == ("Who?",)
+    assert cached_text.evaluation_set(identity(QUORA)).queries == ("Who?",)
     replaced(file, b"Who?", b"Hm??")
-    assert cached_text.evaluation_set(QUORA).queries == ("Hm??",)
+    assert cached_text.evaluation_set(identity(QUORA)).queries == ("Hm??",)
 
 
 @pytest.mark.parametrize("name", ["STS-B", "STS-B dev", "stsb test", "MRPC", "GLUE RTE", QUORA])

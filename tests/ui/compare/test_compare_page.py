@@ -11,6 +11,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample
+from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
@@ -411,7 +412,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     app.switch_page("pages/compare.py")
     app.query_params["sts"], app.query_params["beside"] = "test rows of run:own", "run:own"
     measured(app)
-    given = run_sets.load("test rows of run:own")
+    given = run_sets.load(SetIdentity(SetKind.TEST_ROWS, "own"))
     scores = [finish(item_store.measured(find(name), given, Settings())) for name in (str(place.model), "run:own")]
     ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
     better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()

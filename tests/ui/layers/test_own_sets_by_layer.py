@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from explorer.data import sample, uploads
+from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks import item_store, judges
 from explorer.measuring.comparing.comparison_verdict import default_reading
@@ -55,14 +55,16 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
     furnished, place, own, name, metric, items
 ):
     furnished.switch_page("pages/layers.py")
-    label = uploads.label(own[name])
+    label = sources.label(own[name])
     furnished.query_params["sts"] = label
     measured(furnished)
     assert not furnished.exception
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
     assert best_layer.BEST_ON_DEV in cards(furnished)
-    scores = finish(item_store.measured(find(str(place.model)), judges.evaluated_on(own[name]), Settings()))
+    scores = finish(
+        item_store.measured(find(str(place.model)), judges.evaluated_on(sources.identity(own[name])), Settings())
+    )
     assert scores.metrics[0] == metric
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     shown = float(table.loc["mean of layer 2", metric.lower()])
@@ -72,12 +74,12 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
 
 def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
     furnished.switch_page("pages/layers.py")
-    furnished.query_params["sts"] = uploads.label(own["pairs.csv"])
+    furnished.query_params["sts"] = sources.label(own["pairs.csv"])
     furnished.query_params["precision"] = "float32"
     measured(furnished)
     assert not furnished.exception
     assert furnished.segmented_control(key="metric").options[2:] == ["average precision", "F1"]
-    given = judges.evaluated_on(own["pairs.csv"])
+    given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
     scores = finish(item_store.measured(find(str(place.model)), given, Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))
     table = furnished.dataframe[0].value.set_index("layer & pooling")
@@ -88,7 +90,7 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
 
 def test_search_has_the_queries_of_the_evaluation_set(furnished, own):
     furnished.switch_page("pages/search.py")
-    furnished.query_params["sts"] = uploads.label(own["queries.csv"])
+    furnished.query_params["sts"] = sources.label(own["queries.csv"])
     measured(furnished)
     assert not furnished.exception
     assert len(furnished.selectbox(key=judged_queries.MENU).options) == len(dict.fromkeys(ROWS.anchors))
@@ -98,7 +100,7 @@ def test_search_has_the_queries_of_the_evaluation_set(furnished, own):
 def test_every_page_takes_every_kind_of_set(furnished, own, name):
     for page in ("start", "map", "search", "size", "replay", "sentences"):
         furnished.switch_page(f"pages/{page}.py")
-        furnished.query_params["sts"] = uploads.label(own[name])
+        furnished.query_params["sts"] = sources.label(own[name])
         furnished.query_params["projection"] = "PCA"
         measured(furnished)
         assert not furnished.exception, page
@@ -109,5 +111,5 @@ def test_train_offers_them_as_dev_and_test_set_but_those_that_training_cannot_sc
     furnished.switch_page("pages/train.py").run()
     for key in (evaluation_form.DEV, evaluation_form.TEST):
         options = furnished.selectbox(key=key).options
-        assert {uploads.label(own[name]) for name in ("queries.csv", "triplets.csv", "pairs.csv")} <= {*options}
-        assert uploads.label(own["labels.csv"]) not in options
+        assert {sources.label(own[name]) for name in ("queries.csv", "triplets.csv", "pairs.csv")} <= {*options}
+        assert sources.label(own["labels.csv"]) not in options

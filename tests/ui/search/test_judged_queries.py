@@ -100,7 +100,7 @@ def test_the_first_query_of_the_set_is_searched_before_one_is_given(app):
 def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
     app.query_params["beside"] = str(place.folder / "other")
     searched(app)
-    task = sources.evaluation_set(str(place.folder / "judged"))
+    task = sources.evaluation_set(sources.identity(str(place.folder / "judged")))
     encoders = [load(find(str(folder)), precision="float32", device="cpu")
                 for folder in (place.model, place.folder / "other")]  # fmt: skip
     wanted = [finish(retrieval(one, task, titles=["model default"])) for one in encoders]

@@ -4,8 +4,10 @@ import pytest
 
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.sources import identity, written
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
 from explorer.ui.runs import train_form_keys
@@ -53,8 +55,8 @@ def uploaded(app, data, name="mine.csv"):
 
 
 def kept():
-    (name,) = user_sets.names()
-    return name
+    (own,) = user_sets.kept_sets()
+    return written(own)
 
 
 def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(start):
@@ -81,15 +83,27 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen(start):
     assert best_layer.BEST_ON_DEV in cards(start)
 
 
+def test_no_page_reads_the_title_of_a_set(start, monkeypatch):
+    title = property(lambda given: f"{given.piece} <- {given.digest} <- {given.name}"[::-1])
+    monkeypatch.setattr(SetIdentity, "title", title)
+    uploaded(start, lines())
+    start.button(key=FIND).click().run()
+    measured(start.switch_page("pages/layers.py"))
+    assert not start.exception
+    assert start.selectbox(key="sts").value == kept()
+    assert best_layer.BEST_ON_DEV in cards(start)
+
+
 def test_train_on_them_opens_train_with_text_dev_and_test_set(start):
     uploaded(start, lines())
     start.button(key=TRAIN).click().run()
     assert not start.exception
     assert start.title[0].value == "Train"
-    train, dev = sets.parts(kept())
+    own = identity(kept())
+    train, dev = map(written, sets.parts(own))
     assert start.multiselect(key="data").value == [train]
     assert start.selectbox(key="recipe dev").value == dev
-    assert start.selectbox(key="recipe test").value == sets.halves(kept())[1]
+    assert start.selectbox(key="recipe test").value == written(sets.halves(own)[1])
 
 
 def test_use_these_pairs_stays_and_says_that_they_are_chosen(start):

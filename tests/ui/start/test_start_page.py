@@ -9,6 +9,7 @@ from explorer import run_folder
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.sources import written
 from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.ui.start import doors, encoder_summary
@@ -91,7 +92,7 @@ def test_own_pairs_are_scored_by_a_click(start, uploaded):
     measured(start)
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
-    assert start.selectbox(key="sts").value == uploaded
+    assert start.selectbox(key="sts").value == written(uploaded)
     start.switch_page("pages/start.py")
     measured(start)
     assert rails(start)[1] == [True, True, True], "they have been scored since"
@@ -100,7 +101,7 @@ def test_own_pairs_are_scored_by_a_click(start, uploaded):
 def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
     measured(start)
     assert through(start, "door train own") == "Train"
-    assert start.multiselect[0].value == [sets.parts(uploaded)[0]]
+    assert start.multiselect[0].value == [written(sets.parts(uploaded)[0])]
 
 
 def test_upload_text_and_train_opens_the_upload_box_without_an_error(start):

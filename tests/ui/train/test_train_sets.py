@@ -8,7 +8,7 @@ from explorer.data import sample
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.sample import SEARCH
-from explorer.data.sources import HELD_OUT
+from explorer.data.sources import HELD_OUT, identity, written
 from explorer.ui.runs import set_fields
 from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import evaluation_form
@@ -24,7 +24,16 @@ def cache(tmp_path, monkeypatch):
 def kept(count=60, name="mine.csv"):
     rows = range(count)
     first, second = (tuple(f"{side} sentence {row} of {name}" for row in rows) for side in ("one", "other"))
-    return user_sets.keep(GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count))
+    pairs = GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count)
+    return written(user_sets.keep(pairs))
+
+
+def halves(name=sample.PAIRS):
+    return tuple(map(written, sets.halves(identity(name))))
+
+
+def parts(name):
+    return tuple(map(written, sets.parts(identity(name))))
 
 
 def judged(app):
@@ -38,7 +47,7 @@ def optimistic(app):
 def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
     app.query_params["sts"] = name = kept()
     well(app.run())
-    assert judged(app) == sets.halves(name)
+    assert judged(app) == halves(name)
     assert words(app.error) == []
     assert f"--dev '{name} · dev half' --test '{name} · test half'" in app.code[0].value
 
@@ -46,15 +55,15 @@ def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
 def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
     app.query_params["sts"] = name = kept(12)
     well(app.run())
-    assert judged(app) == sets.halves()
+    assert judged(app) == halves()
     for key in ("recipe dev", "recipe test"):
-        assert not set(sets.halves(name)) & set(app.selectbox(key=key).options)
-    assert not set(sets.parts(name)) & set(app.multiselect(key="data").options)
+        assert not set(halves(name)) & set(app.selectbox(key=key).options)
+    assert not set(parts(name)) & set(app.multiselect(key="data").options)
 
 
 def test_further_test_sets_are_part_of_the_run(app):
     well(app.run())
-    further = [SEARCH, sets.names()[0]]
+    further = [SEARCH, sample.PAIRS]
     app.multiselect(key=evaluation_form.MORE_TESTS).set_value(further).run()
     main = app.selectbox(key="recipe test").value
     told = app.code[0].value
@@ -101,27 +110,27 @@ def choose_set(app, name):
 
 def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
     well(app.run())
-    assert judged(app) == sets.halves()
+    assert judged(app) == halves()
     name, other = kept(), kept(name="other.csv")
     choose_set(app, name)
-    assert judged(app) == sets.halves(name)
+    assert judged(app) == halves(name)
     app.selectbox(key="recipe test").set_value("none").run()
     choose_set(app, other)
-    assert judged(app) == (sets.halves(other)[0], "none"), "what was set by hand stays"
+    assert judged(app) == (halves(other)[0], "none"), "what was set by hand stays"
     app.switch_page("pages/start.py").run()
     app.switch_page(PAGE).run()
-    assert judged(app) == (sets.halves(other)[0], "none")
+    assert judged(app) == (halves(other)[0], "none")
 
 
-@pytest.mark.parametrize("whole", [sets.SAMPLE, "mine.csv"])
+@pytest.mark.parametrize("whole", [sample.PAIRS, "mine.csv"])
 def test_training_on_a_train_part_is_judged_on_its_dev_part_and_test_half(app, whole):
     name = kept() if whole == "mine.csv" else whole
     well(app.run())
-    train, dev = sets.parts(name)
+    train, dev = parts(name)
     assert train in app.multiselect(key="data").options
     app.multiselect(key="data").set_value([train]).run()
     well(app)
-    assert judged(app) == (dev, sets.halves(name)[1])
+    assert judged(app) == (dev, halves(name)[1])
     assert optimistic(app) == [], "no sentence is in two splits"
 
 
@@ -132,11 +141,11 @@ def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     (told,) = optimistic(app)
     every = " and ".join(map(set_fields.ALL_OF.format, ("dev", "test")))
     assert told == set_fields.OPTIMISTIC.format(every)
-    train, dev = sets.parts(name)[0], sets.halves(name)[0]
+    train, dev = parts(name)[0], halves(name)[0]
     app.multiselect(key="data").set_value([train]).run()
     app.selectbox(key="recipe dev").set_value(dev).run()
     (told,) = optimistic(app)
-    shared = {*sets.by_name(train).sentences} & {*sets.by_name(dev).sentences}
+    shared = {*sets.load(identity(train)).sentences} & {*sets.load(identity(dev)).sentences}
     assert told == set_fields.OPTIMISTIC.format(set_fields.SOME_OF.format(len(shared), 60, "dev"))
 
 
@@ -148,7 +157,7 @@ def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
 
 def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
     name = kept()
-    app.query_params["data"] = sets.parts(name)[0]
+    app.query_params["data"] = parts(name)[0]
     well(app.run())
     assert f"--data '{name} · train part' --dev '{name} · dev part' --test '{name} · test half'" in app.code[0].value
 

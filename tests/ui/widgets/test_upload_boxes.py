@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.ui.search import corpus_form
 from tests.visits import measured
 
@@ -39,7 +39,7 @@ def test_a_file_is_kept_byte_for_byte_and_chosen(furnished, cache, page, chosen)
     assert Path(path).parent == cache / "texts"
     assert Path(path).name.endswith("-mine.txt")
     assert Path(path).read_bytes() == LINES
-    assert uploads.label(path) in furnished.switch_page("pages/search.py").run().selectbox(key="corpus").options
+    assert sources.label(path) in furnished.switch_page("pages/search.py").run().selectbox(key="corpus").options
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def of_sentences(furnished):
 def test_an_uploaded_file_is_shown_by_its_name_and_the_command_takes_its_path(furnished, cache):
     brought(furnished, "train")
     (path,) = furnished.multiselect(key="data").value
-    label = uploads.label(path)
+    label = sources.label(path)
     assert label.startswith("mine.txt (")
     assert label in furnished.multiselect(key="data").options
     assert not any(str(cache) in option for option in furnished.multiselect(key="data").options)
@@ -66,14 +66,14 @@ def test_an_uploaded_file_is_shown_by_its_name_and_the_command_takes_its_path(fu
 def test_a_link_finds_an_uploaded_file_by_its_name_or_its_path(furnished, cache, page, key, by_name):
     path = uploads.keep("mine.txt", LINES)
     uploads.keep("mine.txt", LINES * 2)
-    furnished.query_params[key] = uploads.label(path) if by_name else path
+    furnished.query_params[key] = sources.label(path) if by_name else path
     furnished.switch_page(f"pages/{page}.py")
     measured(furnished)
     assert not furnished.exception
     assert not furnished.error
     menu = furnished.multiselect(key=key) if page == "train" else furnished.selectbox(key=key)
     assert menu.value in (path, [path])
-    assert menu.options.count(uploads.label(path)) == 1
+    assert menu.options.count(sources.label(path)) == 1
 
 
 @pytest.mark.parametrize("name", ["../../evil.txt", "<b>x</b>.txt", "كم.txt", "a b\nc.txt"])
