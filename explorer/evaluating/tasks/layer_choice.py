@@ -30,7 +30,7 @@ def intervals(
     if len(queries) < LEAST or not np.isfinite(default).all():
         return None
     own = mean_difference(np.zeros_like(default), default)
-    found = QueryIntervals(float(own.low), float(own.high))
+    found = QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
     first = half(queries)
     if not every or min(first.sum(), (~first).sum()) < LEAST:
         return found
