@@ -65,7 +65,7 @@ SENTENCES, TITLES = {"doing", "message", "sentence", "stage", "told"}, {"label",
 READ_BACK = {  # the files that may, and what they read
     # notations that people type, or that addresses have, each written and read in one file
     "explorer/data/graded/sts.py": "a split: `STS-B dev`",
-    "explorer/data/uploads.py": "an uploaded file: `mine.txt (1a2b3c4d)`",
+    "explorer/data/graded/set_identity.py": "an uploaded set or file: `mine.csv · 1a2b3c4d · test half`",
     "explorer/encoding/read/reading_titles.py": "a layer & pooling: `mean of layers 0 + 6`",
     # cells of tables, whoever wrote them, which are numbers or not
     "explorer/data/tables/formula_guard.py": "`-0.5 ± 0.1`",
@@ -74,14 +74,6 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/encoding/export/atomic_folder.py": "`(os error 28)` of safetensors and tokenizers",
     "explorer/encoding/locate/hub.py": "`cancelled` of xet",
     "explorer/errors.py": "`out of memory` of torch",
-    # to be mended: each becomes a value, and then leaves this list
-    "explorer/commands/train.py": "the stage of a step",
-    "explorer/measuring/comparing/step_scores.py": "the stage of a step",
-    "explorer/studies/embedding/embedding.py": "the stage of a step",
-    "explorer/training/record/recorder.py": "the stage of a step",
-    "explorer/ui/runs/run_status_text.py": "the stage of a step",
-    "explorer/data/graded/user_sets.py": "the name of an uploaded set",
-    "explorer/measuring/comparing/comparison_verdict.py": "the layer & pooling that was trained",
 }
 
 LONGEST = 300  # lines of a file
