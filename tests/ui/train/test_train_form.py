@@ -412,7 +412,7 @@ def test_one_step_can_be_tried_first(tiny):
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     well(tiny.run())
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
-    assert start_form.ESTIMATE.format(job.result.told) in words(tiny.info)
+    assert start_form.ESTIMATE.format(job.result.words) in words(tiny.info)
     assert runs.every() == []
 
 
