@@ -116,11 +116,12 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     if possible:
         return possible[0]
     chosen = sidebar_choice.chosen().sts
-    own = chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen)
-    published = identity("STS-B dev"), identity("STS-B test")
-    if own or not all(map(availability.on_this_disk, published)):
-        published = sets.halves(chosen if own else sets.SAMPLE)
-    return written(published[0]), written(published[1])
+    dev, test = identity("STS-B dev"), identity("STS-B test")
+    if chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen):
+        dev, test = sets.halves(chosen)
+    elif not all(map(availability.on_this_disk, (dev, test))):
+        dev, test = sets.halves()
+    return written(dev), written(test)
 
 
 def warn(
