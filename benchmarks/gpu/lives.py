@@ -60,7 +60,7 @@ def too_large(setting: Setting) -> Iterator[Row]:
             tried.append(batch)
             made = learner(setting, of, "simcse", rows, batch_size=batch, max_length=of.max_length)
             try:
-                told = estimate(made, Path(setting.folder)).told
+                told = estimate(made, Path(setting.folder)).words
             except RunTooLarge as error:
                 yield Row(f"a batch of {batch:,}", str(error), _named(error) > 0 or None)
                 batch = _named(error)

@@ -14,8 +14,11 @@ from random import Random
 from typing import Any
 
 from explorer.data.tables.formula_guard import unguarded
+from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
+from explorer.encoding.read.reading_titles import LAST
 from explorer.evaluating.results import table_formats
 from explorer.measuring.scores import score_tables
+from explorer.training.loop.measured_facts import Adapters
 from explorer.training.model_card.card import card
 from explorer.ui import messages
 from tests.rendered import Shown
@@ -115,8 +118,10 @@ def _check_card(text: str) -> None:
 
 
 def _card(text: str) -> tuple[dict[str, Any], Shown]:
-    names = ("run", "method", "title", "seen", "cut", "trained", "default", "adapters")
-    head, body = parsed(card(dataclasses.replace(FACTS, **dict.fromkeys(names, text))))
+    said = dict.fromkeys(("run", "method", "title"), text)
+    layers = HeadFacts((PooledLayers(text, (LAST,)),), remark=text, prompt=text)
+    adapters = Adapters(text, 8, text, 512, 16.0, 1000)
+    head, body = parsed(card(dataclasses.replace(FACTS, **said, trained=layers, default=layers, adapters=adapters)))
     return head, Shown(body)
 
 
