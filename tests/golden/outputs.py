@@ -24,8 +24,8 @@ score-example.json      score TUNED --sts sample EXACT --json
 compare.json            compare BASE TUNED --geometry EXACT --json
 compare.txt             compare BASE TUNED EXACT --report PLACE/report.html
 search.json             search "Where can I eat?" --model BASE --model TUNED EXACT --json
-evaluate.json           evaluate BASE TUNED --task STS17-en --task PLACE/scores.csv EXACT --json
-evaluate.tex            evaluate BASE TUNED --task STS17-en --task PLACE/scores.csv EXACT --latex
+evaluate.json           evaluate BASE TUNED --task STS17 --task PLACE/scores.csv EXACT --json
+evaluate.tex            evaluate BASE TUNED --task STS17 --task PLACE/scores.csv EXACT --latex
 evaluate-search.json    evaluate BASE TUNED --task PLACE/queries.csv EXACT --json
 evaluate-labels.json    evaluate BASE --task PLACE/labels.csv --reading "mean of layer 6" EXACT --json
 shrink.json             shrink BASE SMALL EXACT --export PLACE/small --json
