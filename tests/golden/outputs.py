@@ -15,7 +15,7 @@ from explorer.data import sample
 from tests.evaluating.test_sts_task import write_set
 from tests.golden.scrubbing import ROOT, scrubbed
 
-TEXTS = (".json", ".jsonl", ".yaml", ".md", ".csv", ".html", ".txt", ".py")
+TEXTS = (".json", ".jsonl", ".yaml", ".md", ".csv", ".html", ".txt", ".py", ".log")
 # Words in capitals are replaced: files are in the folder of a golden run.
 COMMANDS = """
 methods.txt             methods

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # keys of JSON whose values differ each time
-_KEYS = "seconds|started|ended|since|born|beat|host|pid|memory|peak|rate|created|made|measured|date|when|elapsed|time"
+_KEYS = "seconds|started|ended|since|born|beat|host|pid|memory|peak|rate|created|made|measured|date|when|elapsed|time|ms|free|disk"
 _RULES = (
     (re.compile(rf'("(?:\w+_)?(?:{_KEYS})(?:_\w+)?": )(?:"[^"\n]*"|[-\d.e+]+|null)'), r"\1…"),
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|\+\d\d:?\d\d)?)?"), "DATE"),
@@ -20,12 +20,14 @@ _RULES = (
     (re.compile(r"\b\d+(?:[.,]\d+)*(?: to \d+(?:\.\d+)?)? ?(?:ms|s|min|h|MB|GB|kB)\b"), "AMOUNT"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:seconds?|minutes?|hours?)\b"), "AMOUNT"),
     (re.compile(r"\b\d+(?:,\d+)*(?:\.\d+)? (?:sentences|updates|rows|pairs|steps) (?:a|per) second"), "RATE"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=\"id\": \")[0-9a-f]{32}\b"), "ID"),
+    (re.compile(r"(?<=^\| )(Sentences per second|Milliseconds per query) .*", re.MULTILINE), r"\1 RATES"),
 )
 
 
 def scrubbed(text: str, place: Path) -> str:
     """The text without them."""
-    text = text.replace(str(place), "PLACE").replace(str(ROOT), "ROOT")
+    text = text.replace(str(place), "PLACE").replace(str(place).lstrip("/"), "PLACE").replace(str(ROOT), "ROOT")
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)
     return text
