@@ -46,3 +46,8 @@ def versions(libraries: Iterable[str]) -> dict[str, str]:
 @cache  # read from a file, which takes a millisecond each
 def _version(library: str) -> str:
     return importlib.metadata.version(library)
+
+
+def signed(number: float, digits: int = 2) -> str:
+    """`+0.07`, `−0.52`: with its sign, and a minus sign that is not a hyphen."""
+    return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")

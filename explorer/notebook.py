@@ -37,8 +37,9 @@ class Model:
     def differentiable(self) -> Encoder:
         """The same weights in float32, with attention that has derivatives."""
         from explorer.encoding.load.loading import load as loaded
+        from explorer.encoding.read.attention import EAGER
 
-        return loaded(self.found, "float32", self.settings.device, attention="eager")
+        return loaded(self.found, "float32", self.settings.device, attention=EAGER)
 
     def __repr__(self) -> str:
         return f"<Model {self.found.name}>"
@@ -151,19 +152,12 @@ def explain(
         raise BadChoice(f"'{reference}' replaces no words. Choose one of {', '.join(REFERENCES)}.")
     other = load(model_b) if isinstance(model_b, str) else model_b
     sides = {"A": model, **({} if other is None else {"B": other})}
-    return Explanation(
-        {
-            side: finish(
-                measured(
-                    one.found,
-                    (first, second),
-                    named(layer_and_pooling, one.found.folder),
-                    lambda one=one: one.differentiable,  # type: ignore[misc]
-                    reference,
-                    device=one.settings.device,
-                    matrix=True,
-                )
-            )
-            for side, one in sides.items()
-        }
-    )
+
+    def of(one: Model) -> WordPair:
+        reading, device = named(layer_and_pooling, one.found.folder), one.settings.device
+        pair = (first, second)
+        return finish(
+            measured(one.found, pair, reading, lambda: one.differentiable, reference, device=device, matrix=True)
+        )
+
+    return Explanation({side: of(one) for side, one in sides.items()})

@@ -6,7 +6,7 @@ from explorer.data.vectors.opening import is_vectors
 from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.microscope import word_dialog
+from explorer.ui.microscope import word_view
 from explorer.ui.search import (
     corpus_form,
     judged_queries,
@@ -52,7 +52,7 @@ if len(reading) > 1:
         two = side_index.read(reading[1], searched, query)
 if one is None:
     st.stop()
-word_dialog.show(opened_words.SEARCH, reading)
+word_view.over(opened_words.SEARCH, reading)
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
     if relevant:

@@ -112,12 +112,13 @@ def _words(
 ) -> ExplainedPairs:
     """The words behind the pairs that show what was learned."""
     from explorer.encoding.load.loading import load
+    from explorer.encoding.read.attention import EAGER
     from explorer.measuring.sentences.word_store import of_pairs
     from explorer.progress import finish
 
     @cache
     def loaded(model: Found) -> Encoder:
-        return load(model, "float32", settings.device, attention="eager")
+        return load(model, "float32", settings.device, attention=EAGER)
 
     sides = dict(zip("AB", zip(found, (about.one_reading, about.other_reading), strict=True), strict=True))
     pairs = [(one.first, one.second) for one in probes.pairs]

@@ -122,12 +122,13 @@ def _explained(
 ) -> tuple[list[Explained], KeyboardInterrupt | None]:
     """Every pair under every side, or those that were done when a signal came."""
     from explorer.encoding.load.loading import load
+    from explorer.encoding.read.attention import EAGER
     from explorer.measuring.sentences.word_store import measured
     from explorer.measuring.sentences.word_tables import Explained
     from explorer.progress import finish
 
     loads = {
-        side: cache(partial(load, found, "float32", options.device, attention="eager"))
+        side: cache(partial(load, found, "float32", options.device, attention=EAGER))
         for side, (found, _) in sides.items()
     }
     settings = options.reference, options.max_length, options.device

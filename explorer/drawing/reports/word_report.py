@@ -11,9 +11,8 @@ from explorer.drawing.sentences import word_figures
 from explorer.encoding.read.readings import PAD
 from explorer.measuring.comparing.comparison_report import LIBRARIES
 from explorer.measuring.sentences import word_tables
-from explorer.measuring.sentences.word_tables import Explained, ExplainedPairs, Models, Pairs
+from explorer.measuring.sentences.word_tables import TITLE, Explained, ExplainedPairs, Models, Pairs
 
-TITLE = "Which words did it?"
 BARS = 620  # least pixels of the bars of both sentences
 NAME, CELL = 170, 42  # of the names of a matrix's rows with its scale, and of a cell
 NAMES = {"model_revision": "revision", "model_digest": "digest", "reading": "layer & pooling"}

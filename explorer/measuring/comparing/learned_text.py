@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+from explorer import in_words
 from explorer.data.graded.probes import PARAPHRASE
 from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT
 from explorer.measuring.comparing.learned import Learned, ScoreChange
@@ -112,8 +113,8 @@ def sure(found: Learned) -> str:
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
         listed = [
-            f"{_name(one)} ({_signed(100 * one.difference, 0)}{'' if place else ' points'}, "
-            f"{_signed(100 * one.low, 0)} to {_signed(100 * one.high, 0)})"
+            f"{_name(one)} ({in_words.signed(100 * one.difference, 0)}{'' if place else ' points'}, "
+            f"{in_words.signed(100 * one.low, 0)} to {in_words.signed(100 * one.high, 0)})"
             for place, one in enumerate(changed)
         ]
         told.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
@@ -262,7 +263,8 @@ def _subject(score: ScoreChange) -> str:
 
 def _numbers(score: ScoreChange) -> str:
     measure = f"{score.measure} " if items_of(score.measure)[0] == "query" else ""
-    numbers = f"{measure}{_signed(score.difference)}, {_signed(score.low)} to {_signed(score.high)}"
+    difference, low, high = (in_words.signed(number, 1) for number in (score.difference, score.low, score.high))
+    numbers = f"{measure}{difference}, {low} to {high}"
     return numbers + "; optimistic, since its sentences were trained on" * score.optimistic
 
 
@@ -288,8 +290,3 @@ def _name(pack: PackChange) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}"
-
-
-def _signed(number: float, digits: int = 1) -> str:
-    """With its sign, and a minus sign that is not a hyphen."""
-    return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")

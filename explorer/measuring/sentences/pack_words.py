@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.graded.probes import Pack
 from explorer.encoding.read.readings import PAD, Reading
 from explorer.measuring.scores.bootstrap import mean_difference
@@ -62,10 +63,10 @@ class PackWords:
         """`In the negation pack the words that differ add −0.04 to the cosine under A and −0.41 under B (…).`"""
         means = list(self.sides.values())
         if self.change is None:
-            return ONE.format(self.name, *map(signed, (means[0].value, means[0].low, means[0].high)))
+            return ONE.format(self.name, *map(in_words.signed, (means[0].value, means[0].low, means[0].high)))
         one, other = self.cosines.values()
         numbers = (*(mean.value for mean in means), self.change.value, self.change.low, self.change.high, other - one)
-        return TWO.format(self.name, *map(signed, numbers))
+        return TWO.format(self.name, *map(in_words.signed, numbers))
 
 
 def differing(first: tuple[str, ...], second: tuple[str, ...]) -> Marks:
@@ -99,11 +100,6 @@ def pack_words(name: str, sides: Mapping[str, PairSums]) -> PackWords:
 def _mean(one: Floats, other: Floats) -> Mean:
     found = mean_difference(one, other)  # × 100
     return Mean(*(float(number) / 100 for number in (found.difference, found.low, found.high)))
-
-
-def signed(value: float) -> str:
-    """Two decimals with their sign: `−0.04`."""
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def pack_word_rows(found: list[PackWords]) -> Rows:

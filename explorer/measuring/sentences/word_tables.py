@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from explorer import in_words
 from explorer.encoding.read.readings import PAD, REFERENCES, WORD_TOKENS
 from explorer.measuring.sentences.word_pair import WordChange, WordPair, changes
 from explorer.measuring.table_cells import Rows, rounded
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
 Models = Mapping[str, Mapping[str, object]]  # what is known of each side's model, by name
+TITLE = "Which words did it?"
 REST = "(without its words)"
 CHANGED = "Under B the cosine is {:.2f} {} ({:.2f} → {:.2f}); “{}” accounts for {} ({} → {})."
 SAME = "The cosine is {:.2f} under A and B; “{}” changed most, by {} ({} → {})."
@@ -79,7 +80,7 @@ def told(pairs: Pairs) -> str:
 def trust(reference: str) -> str:
     """How well the bars agree with removing words, and which method agrees better if one does."""
     told = TRUST.format(CORRELATIONS[reference], OF_STATES)
-    return told if CORRELATIONS[reference] >= OF_STATES else told + LOSES.format(f"\\{PAD}", CORRELATIONS[PAD])
+    return told if CORRELATIONS[reference] >= OF_STATES else told + LOSES.format(PAD, CORRELATIONS[PAD])
 
 
 def cuts_told(pairs: Pairs) -> list[str]:
@@ -99,12 +100,7 @@ def missed_told(pairs: Pairs) -> list[str]:
 
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
-    return change.word, signed(change.gap), signed(change.before), signed(change.after)
-
-
-def signed(value: float) -> str:
-    """With its sign, and a minus sign that is not a hyphen."""
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+    return change.word, in_words.signed(change.gap), in_words.signed(change.before), in_words.signed(change.after)
 
 
 def _most(pair: WordPair) -> str:
@@ -116,7 +112,7 @@ def _most(pair: WordPair) -> str:
     if not every:
         return ""
     value, word = max(every)
-    return MOST.format(word, pair.cosine, signed(value))
+    return MOST.format(word, pair.cosine, in_words.signed(value))
 
 
 def word_rows(pairs: Pairs) -> Rows:
@@ -169,11 +165,6 @@ def change_rows(found: tuple[WordChange, ...]) -> Rows:
         }
         for one in found
     ]
-
-
-def as_json(sentences: tuple[str, str], reference: str, models: Models, pairs: Pairs) -> str:
-    """Everything as JSON; `models` describe each side."""
-    return json.dumps(content(Explained(sentences, pairs), reference, models), ensure_ascii=False, indent=1)
 
 
 def content(of: Explained, reference: str, models: Models) -> dict[str, object]:

@@ -14,7 +14,7 @@ from explorer.measuring.table_cells import Rows
 from explorer.ui import messages
 from explorer.ui.compare import probe_changes, score_cards
 from explorer.ui.compare.compared import Compared
-from explorer.ui.microscope import word_dialog
+from explorer.ui.microscope import word_view
 from explorer.ui.widgets import learned_view, opened_words, score_options, verdict_banner
 
 _CARDS = {
@@ -45,7 +45,7 @@ def pairs(compared: Compared, changes: ProbeChanges) -> None:
         learned_view.pairs(changes.pairs, sides, opened_words.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
-    word_dialog.show(opened_words.COMPARE, probe_changes.readers(compared))
+    word_view.over(opened_words.COMPARE, probe_changes.readers(compared))
 
 
 def cards(compared: Compared) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.drawing.sentences.word_colours import ColouredWord, coloured, largest
 from explorer.measuring.sentences.word_pair import WordPair
-from explorer.measuring.sentences.word_tables import signed
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 
@@ -59,7 +59,7 @@ def _markdown(words: Sequence[ColouredWord], rest: str) -> str:
     pieces = []
     for one in words:
         pieces.append(_text(one.before))
-        pieces.append(f":gray-background[{_text(one.word)}:small[ {signed(one.value)}]]")
+        pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
     return "".join((*pieces, _text(rest))).strip()
 
 

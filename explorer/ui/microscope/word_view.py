@@ -13,14 +13,14 @@ from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import coloured_words
-from explorer.ui.widgets import downloads, picture_format, segments
+from explorer.ui.widgets import downloads, opened_words, picture_format, segments
 
-TITLE = "Which words did it?"
+WIDTH = 960  # pixels of the words over a page
 
 
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
     """The heading, the choice of a reference, and what it gives."""
-    st.markdown(f"**{TITLE}**")
+    st.markdown(f"**{word_tables.TITLE}**")
     reference: str = segments.chosen("Words are compared with", REFERENCES, default=PAD, key="word_reference")
     answer(sides, first, second, reference)
 
@@ -46,7 +46,7 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(word_tables.ABOUT.format(messages.plain(reference)))
-    st.caption(word_tables.trust(reference))
+    st.caption(messages.plain(word_tables.trust(reference)))
     for line in word_tables.cuts_told(pairs):
         st.warning(line, icon=":material/content_cut:")
     for line in word_tables.missed_told(pairs):
@@ -59,6 +59,14 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
         downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
         if len(pairs) > 1 and (found := changes(*pairs.values())):
             downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
+
+
+def over(page: str, sides: tuple[Reader, ...]) -> None:
+    """The words of the pair that is open on a page, over the page, until it is closed; a page has this once."""
+    pair = opened_words.opened(page)
+    if pair is not None:
+        dialog = st.dialog(word_tables.TITLE, width=WIDTH, icon=opened_words.ICON, on_dismiss=opened_words.close)
+        dialog(answer)(sides, *pair, where=page)
 
 
 def _matrices(

@@ -10,6 +10,7 @@ from explorer import in_words
 from explorer.data.graded.probes import Pack
 from explorer.data.kinds import digest_of
 from explorer.measuring.scores.bootstrap import RESAMPLES
+from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.pack_words import (
     PACKS,
     PackWords,
@@ -17,14 +18,12 @@ from explorer.measuring.sentences.pack_words import (
     pack_word_rows,
     pack_words,
     pair_sums,
-    signed,
 )
 from explorer.progress import Progress, Work
 from explorer.ui.access import cached, jobs, remembered
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.widgets import downloads, segments
 
-TITLE = "Which words did it?"
 ALL = "all four"
 SECONDS = 0.45  # of a pair under one model: the bundled encoder on two cores
 STARTED = "_pack words started"
@@ -39,7 +38,7 @@ HELP = "Integrated gradients of every pair. The time is that of the bundled enco
 
 def show(sides: tuple[Reader, ...], packs: tuple[Pack, ...]) -> None:
     """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
-    st.subheader(TITLE)
+    st.subheader(word_tables.TITLE)
     by_name = {pack.name: pack for pack in packs if pack.name in PACKS}
     chosen: str = segments.chosen("Words that differ in", [ALL, *PACKS], default=ALL, key="word_pack")
     asked = [by_name[name] for name in (PACKS if chosen == ALL else (chosen,))]
@@ -101,6 +100,7 @@ def _row(found: PackWords) -> dict[str, object]:
     """Numbers as text with their signs, as in the sentences."""
     means = found.sides | ({"change": found.change} if found.change else {})
     intervals = {
-        f"95 % CI {name}": f"{signed(means[name].low)} to {signed(means[name].high)}" for name in [*means][::-1]
+        f"95 % CI {name}": f"{in_words.signed(mean.low)} to {in_words.signed(mean.high)}"
+        for name, mean in reversed(means.items())
     }
-    return {"pack": found.name, **{name: signed(mean.value) for name, mean in means.items()}, **intervals}
+    return {"pack": found.name, **{name: in_words.signed(mean.value) for name, mean in means.items()}, **intervals}

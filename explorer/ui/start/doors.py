@@ -13,6 +13,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
+from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
@@ -65,7 +66,7 @@ def _see_what_changed() -> None:
     else:
         with st.container(horizontal=True):
             _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
-            _button("Which words did it?", COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
+            _button(word_tables.TITLE, COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
 def _find_the_best_layer(choice: Choice, uploaded: SetIdentity | None) -> None:

@@ -14,6 +14,7 @@ from explorer.measuring.sentences import sentence_vectors, word_tables
 from explorer.measuring.sentences import word_pair as pair_of_words
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.measuring.sentences.word_pair import WordPair, changes, word_pair
+from explorer.measuring.sentences.word_tables import Explained
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
@@ -52,7 +53,7 @@ def test_long_sentences_have_contributions_alone_unless_a_maximum_length_is_set(
     assert found.matrix is None
     assert (len(found.words[0]), found.cuts) == (20, (None, None))
     assert finish(word_pair(encoder, long, PAIR[1], OWN, max_length=21, matrix=True)).matrix.shape == (20, 5)
-    told = json.loads(word_tables.as_json((long, PAIR[1]), "[PAD]", {"A": {}}, {"A": found}))["A"]
+    told = plain((long, PAIR[1]), {"A": {}}, {"A": found})["A"]
     assert told["matrix"] is None
     assert told["sums"] == pytest.approx([found.cosine] * 2, abs=0.005)
 
@@ -63,6 +64,11 @@ def test_exchanged_sentences_have_the_matrix_turned(encoder):
     same = finish(word_pair(encoder, PAIR[0], PAIR[0], OWN, matrix=True))
     assert same.cosine == pytest.approx(1, abs=1e-6)
     assert same.matrix == pytest.approx(same.matrix.T)
+
+
+def plain(sentences, models, pairs):
+    """Everything, written as JSON and read again."""
+    return json.loads(json.dumps(word_tables.content(Explained(sentences, pairs), "[PAD]", models)))
 
 
 def pair_of(values, words=("open", "shop")):
@@ -107,7 +113,7 @@ def test_a_cut_is_said_of_both_models_at_once_or_of_the_one_that_cut():
     assert word_tables.cuts_told({"A": one, "B": one}) == [line]
     assert word_tables.cuts_told({"A": other, "B": one}) == [f"B: {line}"]
     assert word_tables.cuts_told({"A": other}) == []
-    assert json.loads(word_tables.as_json(("", ""), "[PAD]", {"A": {}}, {"A": one}))["A"]["cuts"] == [
+    assert plain(("", ""), {"A": {}}, {"A": one})["A"]["cuts"] == [
         {"tokens": 64, "of": 431},
         None,
     ]
@@ -128,6 +134,6 @@ def test_the_demonstrations_model_counts_a_negation_against_a_pair():
     assert by_side["A"]["not"] == pytest.approx(-0.04, abs=0.02)
     assert by_side["B"]["not"] < -0.4
     assert all(one.missed < 0.01 for one in found.values())
-    told = json.loads(word_tables.as_json(pair, "[PAD]", {side: {} for side in "AB"}, found))
+    told = plain(pair, {side: {} for side in "AB"}, found)
     assert told["changes"][0]["word"] == "not"
     assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)

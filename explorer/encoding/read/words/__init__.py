@@ -1,1 +1,1 @@
-"""What weighing words needs besides the encoder."""
+"""The words of a sentence, and the exact part of each in the sentence's vector."""
