@@ -65,7 +65,7 @@ class Training:
     def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
         self.recipe, self.folder, self.online = recipe, folder, online
         self.world = World(recipe.precision, recipe.device)
-        self.prepared: Prepared
+        self._prepared: Prepared | None = None
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
         self.base: dict[str, BaseItems] = {}  # by evaluation set, and of the probe packs
@@ -77,7 +77,7 @@ class Training:
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
-        self.prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
+        self._prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
         state = resume_state.load(self.folder / run_folder.STATE) if resume else None
         if state is not None:
             yield from self._recall(state)
@@ -96,6 +96,12 @@ class Training:
                 yield from self._before(learner)
             yield from self._one_seed(learner)
             yield from self._conclude(learner)
+
+    @property
+    def prepared(self) -> Prepared:
+        """Encoder, text and evaluation sets, which the first steps load."""
+        assert self._prepared is not None, "nothing is loaded before the first step of a training"
+        return self._prepared
 
     @property
     def reading(self) -> HeadFacts | None:
@@ -122,7 +128,8 @@ class Training:
             return
         state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
-        base = {f"base/{name}": _stacked(items) for name, items in self.base.items()}
+        both = {name: np.stack([items.declared, items.same_reading]) for name, items in self.base.items()}
+        base = {f"base/{name}": torch.from_numpy(items) for name, items in both.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
         resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
@@ -291,8 +298,3 @@ class Training:
             return Step(progress, seed, len(self.results) + 1, **news)
         number = self.recipe.seeds.index(seed) + 1
         return Step(progress, seed, number, learner.step, learner.total, **news)
-
-
-def _stacked(items: BaseItems) -> Tensor:
-    """Both rows of items (layer & pooling, item), as a state stores them."""
-    return torch.from_numpy(np.stack([items.declared, items.same_reading]))

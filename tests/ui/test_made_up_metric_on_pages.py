@@ -1,0 +1,86 @@
+"""Test that a metric of one row is found on Layers, Compare with its interval, and Results."""
+
+import pytest
+from scipy import stats
+
+from explorer.data import sources
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import parse
+from explorer.evaluating.results import result_files
+from explorer.evaluating.results.result_files import Result, ScoredModel
+from explorer.evaluating.results.scored_task import STS
+from explorer.evaluating.tasks import sts
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores.measure import Settings, measure
+from explorer.measuring.scores.metrics import METRICS, Metric
+from explorer.progress import finish
+from explorer.training.record import run_results
+from explorer.ui.layers import best_layer
+from tests.commands.test_made_up_metric import tau, tau_of_draws
+from tests.evaluating.results_by_hand import task
+from tests.visits import cards, measured
+
+
+@pytest.fixture(autouse=True)
+def kendall(monkeypatch):
+    monkeypatch.setitem(METRICS, "Kendall", Metric("Kendall", tau, tau_of_draws, "Kendall's tau-b, × 100."))
+
+
+@pytest.fixture
+def pairs(place):
+    return sources.scored_pairs(str(place.test))[0]
+
+
+@pytest.fixture
+def scores(place, pairs):
+    return finish(measure(find(str(place.model)), pairs, Settings()))
+
+
+@pytest.fixture
+def app(furnished, place):
+    furnished.query_params["sts"], furnished.query_params["metric"] = str(place.test), "Kendall"
+    return furnished
+
+
+def by_scipy(scores, title):
+    """Kendall's tau-b of the cosines of a layer & pooling, as a page shows it."""
+    cosines = scores.cosines_of(parse(title, scores.last))
+    return f"{100 * stats.kendalltau(scores.gold, cosines)[0]:.2f}"
+
+
+def test_layers_shows_it_with_its_help(app, scores):
+    app.switch_page("pages/layers.py")
+    app.query_params["reading"] = "cls of layer 1"
+    measured(app)
+    assert not app.exception
+    assert cards(app)[best_layer.CHOSEN] == by_scipy(scores, "cls of layer 1")
+    assert any("Kendall's tau-b, × 100." in card.help for card in app.metric)
+
+
+def test_compare_shows_the_difference_with_an_interval(app, place, scores):
+    app.switch_page("pages/compare.py")
+    app.query_params["beside"], app.query_params["beside_reading"] = str(place.model), "cls of layer 1"
+    app.query_params["reading"] = "max of layer 2"
+    measured(app)
+    assert not app.exception
+    titles = {"A": "max of layer 2", "B": "cls of layer 1"}
+    assert {side: cards(app)[side] for side in titles} == {side: by_scipy(scores, at) for side, at in titles.items()}
+    difference = bootstrap.difference(
+        scores.gold, *(scores.cosines_of(parse(title, scores.last)) for title in titles.values()), metric="Kendall"
+    )
+    numbers = (difference.difference, difference.low, difference.high)
+    assert cards(app)["B - A"] == "{:+.2f} ({:+.2f} to {:+.2f})".format(*map(float, numbers))
+
+
+def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
+    monkeypatch.setattr(run_results, "of_runs", list)
+    found = sts.of_scores(scores, pairs)
+    of_set = task("STS12", kind=STS)
+    result_files.write(Result(ScoredModel("tiny", "1", "d"), of_set, found))
+    app.switch_page("pages/results.py")
+    app.query_params["measure"] = "kendall"
+    measured(app)
+    assert not app.exception
+    assert app.selectbox(key="measure").value == "kendall"
+    assert list(app.dataframe[0].value["STS12"]) == [found.score("model default", "kendall")]
