@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -78,8 +79,7 @@ class Method(nn.Module, Knobs):
         for need in self.needs:
             need.check()
         self.set(values or {})
-        self.base, self.classes = base, classes
-        self.width = base.width
+        self.base, self.classes, self.width = base, classes, base.width
         self.watched: tuple[Tensor, Tensor] | None = None
         self.candidate = ""  # the candidate that is read and exported
         self.build()
@@ -279,10 +279,10 @@ class Method(nn.Module, Knobs):
             self.watched = partners, strangers
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of all methods, from the file names; nothing is imported."""
-    files = (file for folder in __path__ for file in Path(folder).glob("[!_]*.py"))
-    return tuple(sorted(file.stem.replace("_", "-") for file in files))
+    return tuple(sorted(file.stem.replace("_", "-") for folder in __path__ for file in Path(folder).glob("[!_]*.py")))
 
 
 def load(name: str) -> type[Method]:

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from explorer.evaluating.tasks import sts, word_models
 from explorer.measuring.scores import bootstrap, metrics
@@ -14,58 +13,77 @@ from explorer.progress import finish
 from explorer.ui.widgets import score_options
 
 
-def tau(gold, system):
-    """Kendall's tau-b, column by column."""
-    columns = system.reshape(-1, system.shape[-1])
-    return np.array([stats.kendalltau(gold, column)[0] for column in columns]).reshape(system.shape[:-1])
+def concordance(gold, system):
+    """Lin's concordance (1989): 2 cov / (var + var + (difference of means)²), along the last axis."""
+    gold_mean, mean = gold.mean(), system.mean(-1)
+    shared = 2 * ((gold - gold_mean) * (system - mean[..., None])).mean(-1)
+    return shared / (gold.var() + system.var(-1) + (gold_mean - mean) ** 2)
 
 
-def tau_of_draws(gold, times):
-    """The same of each resample, written out as the drawn pairs."""
+def concordance_of_draws(gold, times):
+    """The same of each resample, from how often it has each pair."""
+    share = times.T.astype(float) / len(gold)
 
     def of_column(cosines):
-        drawn = [np.repeat(np.arange(len(gold)), counts.astype(int)) for counts in times.T]
-        return np.array([stats.kendalltau(gold[places], cosines[places])[0] for places in drawn])
+        gold_mean, mean = share @ gold, share @ cosines
+        shared = 2 * (share @ (gold * cosines) - gold_mean * mean)
+        spread = share @ gold**2 - gold_mean**2 + share @ cosines**2 - mean**2
+        return shared / (spread + (gold_mean - mean) ** 2)
 
     return of_column
 
 
+HELP = "Lin's concordance, × 100."
+MADE_UP = Metric("Concordance", concordance, concordance_of_draws, HELP)
+
+
 @pytest.fixture(autouse=True)
-def kendall(monkeypatch):
-    monkeypatch.setitem(METRICS, "Kendall", Metric("Kendall", tau, tau_of_draws, "Kendall's tau-b, × 100."))
+def made_up(monkeypatch):
+    monkeypatch.setitem(METRICS, MADE_UP.name, MADE_UP)
+
+
+def slowly(gold, cosines):
+    """The same with loops."""
+    count = len(gold)
+    means = [sum(values) / count for values in (gold, cosines)]
+    spreads = [
+        sum((value - mean) ** 2 for value in values) for values, mean in zip((gold, cosines), means, strict=True)
+    ]
+    shared = sum((one - means[0]) * (other - means[1]) for one, other in zip(gold, cosines, strict=True))
+    return 2 * shared / (sum(spreads) + count * (means[0] - means[1]) ** 2)
 
 
 def test_scores_of_layers_and_results_have_it(few_pairs, bundled_encoder):
     scores = finish(score_layers(bundled_encoder, few_pairs))
-    assert scores.metrics == ("Spearman", "Pearson", "Kendall")
+    assert scores.metrics == ("Spearman", "Pearson", "Concordance")
     cosines = scores.cosines_of(scores.grid[-1])
-    assert scores.score(scores.grid[-1], "Kendall") == pytest.approx(100 * stats.kendalltau(scores.gold, cosines)[0])
+    assert scores.score(scores.grid[-1], "Concordance") == pytest.approx(100 * slowly(scores.gold, cosines))
     found = sts.of_scores(scores, few_pairs)
-    assert found.measures == ("spearman", "pearson", "kendall")
-    assert found.score(scores.grid[-1].title, "kendall") == scores.score(scores.grid[-1], "Kendall")
-    assert "kendall" in word_models.word_scores(word_models.BagOfWords(), few_pairs).measures
-    assert score_options.what_is_good("Kendall") == "Kendall's tau-b, × 100."
+    assert found.measures == ("spearman", "pearson", "concordance")
+    assert found.score(scores.grid[-1].title, "concordance") == scores.score(scores.grid[-1], "Concordance")
+    assert "concordance" in word_models.word_scores(word_models.BagOfWords(), few_pairs).measures
+    assert score_options.what_is_good("Concordance") == HELP
 
 
 def test_its_interval_is_that_of_its_own_draws():
     random = np.random.default_rng(3)
     gold, one, other = random.normal(size=(3, 12))
-    found = bootstrap.difference(gold, one, other, metric="Kendall", resamples=50, seed=5)
+    found = bootstrap.difference(gold, one, other, metric="Concordance", resamples=50, seed=5)
     drawn = []
     for places in np.random.default_rng(5).multinomial(12, np.full(12, 1 / 12), size=50):
         inside = np.repeat(np.arange(12), places)
-        drawn.append(tau(gold[inside], other[inside]) - tau(gold[inside], one[inside]))
-    assert float(found.difference) == pytest.approx(100 * float(tau(gold, other) - tau(gold, one)))
+        drawn.append(slowly(gold[inside], other[inside]) - slowly(gold[inside], one[inside]))
+    assert float(found.difference) == pytest.approx(100 * (slowly(gold, other) - slowly(gold, one)))
     assert (float(found.low), float(found.high)) == pytest.approx(tuple(100 * np.nanquantile(drawn, [0.025, 0.975])))
 
 
 def test_commands_take_it_in_any_case_and_name_it_among_those_there_are(place, said):
-    code, out, _ = said("compare", place.model, place.model, "--sts", place.test, "--metric", "kendall", "--json")
+    code, out, _ = said("compare", place.model, place.model, "--sts", place.test, "--metric", "concordance", "--json")
     assert code == 0
-    assert json.loads(out)["metric"] == "Kendall"
+    assert json.loads(out)["metric"] == "Concordance"
     code, _, err = said("score", place.model, "--metric", "tau")
     assert code == 1
-    assert "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, Kendall." in err
+    assert "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, Concordance." in err
 
 
 def test_names_are_found_in_any_case():

@@ -50,7 +50,9 @@ def added(tmp_path_factory):
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "__path__", [*methods.__path__, str(folder)])
+        methods.names.cache_clear()
         yield
+    methods.names.cache_clear()
     for name in FILES:
         sys.modules.pop(f"explorer.methods.{name}", None)
         vars(methods).pop(name, None)

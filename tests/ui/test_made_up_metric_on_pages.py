@@ -1,7 +1,6 @@
 """Test that a metric of one row is found on Layers, Compare with its interval, and Results."""
 
 import pytest
-from scipy import stats
 
 from explorer.data import sources
 from explorer.encoding.locate.model_names import find
@@ -12,18 +11,18 @@ from explorer.evaluating.results.scored_task import STS
 from explorer.evaluating.tasks import sts
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.measure import Settings, measure
-from explorer.measuring.scores.metrics import METRICS, Metric
+from explorer.measuring.scores.metrics import METRICS
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.layers import best_layer
-from tests.commands.test_made_up_metric import tau, tau_of_draws
+from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
 from tests.visits import cards, measured
 
 
 @pytest.fixture(autouse=True)
-def kendall(monkeypatch):
-    monkeypatch.setitem(METRICS, "Kendall", Metric("Kendall", tau, tau_of_draws, "Kendall's tau-b, × 100."))
+def made_up(monkeypatch):
+    monkeypatch.setitem(METRICS, MADE_UP.name, MADE_UP)
 
 
 @pytest.fixture
@@ -38,14 +37,14 @@ def scores(place, pairs):
 
 @pytest.fixture
 def app(furnished, place):
-    furnished.query_params["sts"], furnished.query_params["metric"] = str(place.test), "Kendall"
+    furnished.query_params["sts"], furnished.query_params["metric"] = str(place.test), MADE_UP.name
     return furnished
 
 
-def by_scipy(scores, title):
-    """Kendall's tau-b of the cosines of a layer & pooling, as a page shows it."""
+def by_hand(scores, title):
+    """The metric of the cosines of a layer & pooling, as a page shows it."""
     cosines = scores.cosines_of(parse(title, scores.last))
-    return f"{100 * stats.kendalltau(scores.gold, cosines)[0]:.2f}"
+    return f"{100 * slowly(scores.gold, cosines):.2f}"
 
 
 def test_layers_shows_it_with_its_help(app, scores):
@@ -53,8 +52,8 @@ def test_layers_shows_it_with_its_help(app, scores):
     app.query_params["reading"] = "cls of layer 1"
     measured(app)
     assert not app.exception
-    assert cards(app)[best_layer.CHOSEN] == by_scipy(scores, "cls of layer 1")
-    assert any("Kendall's tau-b, × 100." in card.help for card in app.metric)
+    assert cards(app)[best_layer.CHOSEN] == by_hand(scores, "cls of layer 1")
+    assert any(MADE_UP.help in card.help for card in app.metric)
 
 
 def test_compare_shows_the_difference_with_an_interval(app, place, scores):
@@ -64,9 +63,9 @@ def test_compare_shows_the_difference_with_an_interval(app, place, scores):
     measured(app)
     assert not app.exception
     titles = {"A": "max of layer 2", "B": "cls of layer 1"}
-    assert {side: cards(app)[side] for side in titles} == {side: by_scipy(scores, at) for side, at in titles.items()}
+    assert {side: cards(app)[side] for side in titles} == {side: by_hand(scores, at) for side, at in titles.items()}
     difference = bootstrap.difference(
-        scores.gold, *(scores.cosines_of(parse(title, scores.last)) for title in titles.values()), metric="Kendall"
+        scores.gold, *(scores.cosines_of(parse(title, scores.last)) for title in titles.values()), metric=MADE_UP.name
     )
     numbers = (difference.difference, difference.low, difference.high)
     assert cards(app)["B - A"] == "{:+.2f} ({:+.2f} to {:+.2f})".format(*map(float, numbers))
@@ -79,8 +78,8 @@ def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):
     of_set = task("STS12", kind=STS)
     result_files.write(Result(ScoredModel("tiny", "1", "d"), of_set, found))
     app.switch_page("pages/results.py")
-    app.query_params["measure"] = "kendall"
+    app.query_params["measure"] = MADE_UP.key
     measured(app)
     assert not app.exception
-    assert app.selectbox(key="measure").value == "kendall"
-    assert list(app.dataframe[0].value["STS12"]) == [found.score("model default", "kendall")]
+    assert app.selectbox(key="measure").value == MADE_UP.key
+    assert list(app.dataframe[0].value["STS12"]) == [found.score("model default", MADE_UP.key)]
