@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.architectures import known
 from tests.imports import Import, Source, loads, read_sources
 
 PROGRAM = ("app.py", "pages", "explorer")
@@ -75,6 +76,8 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/encoding/locate/hub.py": "`cancelled` of xet",
     "explorer/errors.py": "`out of memory` of torch",
 }
+
+KNOWS_FAMILIES = "explorer/encoding/locate/families.py"  # the one file that knows architectures
 
 LONGEST = 300  # lines of a file
 LONGEST_PAGE = 80  # a page puts parts together that stand in its room
@@ -293,6 +296,14 @@ def read_back(source: Source) -> Iterator[Breach]:
             yield Breach(source.path, node.lineno, "wording", what)
 
 
+def families(source: Source) -> Iterator[Breach]:
+    """What is peculiar to an architecture is in the row of its family; every other file asks for it."""
+    for line, name in known(source.text) if source.path != KNOWS_FAMILIES else ():
+        yield Breach(
+            source.path, line, "families", f"knows {name} of an architecture; {KNOWS_FAMILIES} has a row for it"
+        )
+
+
 def _cut(node: ast.Call) -> str:
     """How a call takes a text apart: at words, at a mark between words, or what an error says; "" if it does not."""
     if not isinstance(node.func, ast.Attribute) or not node.args:
@@ -347,4 +358,12 @@ def _literals(node: ast.expr) -> list[str]:
     return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
-RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (direction, apart, homes, quick_start, shape, wording)
+RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (
+    direction,
+    apart,
+    homes,
+    quick_start,
+    shape,
+    wording,
+    families,
+)

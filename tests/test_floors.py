@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.architectures import known
 from tests.floors import (
     FLOORS,
+    KNOWS_FAMILIES,
     LONGEST,
     LONGEST_PAGE,
     MOST_FILES,
@@ -113,6 +115,23 @@ PLANTED = [
     ),
     ("wording", "explorer/ui/run.py", "if card.title != 'Dev set':\n    pass", "compares .title"),
     ("wording", "explorer/ui/run.py", "if ' of the ' in name:\n    pass", "looks for ' of the ' in a text"),
+    ("families", "explorer/encoding/up.py", "KINDS = ('bert', 'mine')", "knows bert of an architecture"),
+    (
+        "families",
+        "explorer/encoding/up.py",
+        "KINDS = 'mpnet roberta'.split()",
+        "knows mpnet, roberta of an architecture",
+    ),
+    ("families", "explorer/encoding/up.py", "ENDS = r'.*att.*\\.(mine|c_attn)'", "knows c_attn of an architecture"),
+    ("families", "explorer/methods/up.py", "joined = layer.position_embeddings", "knows position_embeddings"),
+    ("families", "explorer/methods/up.py", "if config.model_type in mine:\n    pass", "knows model_type"),
+    ("families", "explorer/encoding/up.py", "def f():\n    from transformers import BertModel", "knows BertModel"),
+    (
+        "families",
+        "explorer/encoding/up.py",
+        "def f():\n    from transformers.models.bert import modeling_bert",
+        "modeling_bert",
+    ),
     ("circle", "explorer/data/text.py", "import explorer.data.text2\n", "text2"),
     ("circle", "explorer/ui/access/look.py", "from explorer.ui.widgets import form\n", "explorer.ui.widgets"),
     ("circle", "explorer/measuring/look.py", "from explorer.drawing import figures", "→"),
@@ -208,6 +227,26 @@ def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Pat
 def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
     found = {source.path for source in read_sources(ROOT, *PROGRAM) if any(read_back(source))}
     assert found == set(READ_BACK)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'Choose a roberta or a bert.'",
+        "'BERT, RoBERTa'",
+        "'distilbert-base-uncased'",
+        "model.config.num_hidden_layers",
+        "stated.model_type is None",
+        "f'a {config.model_type}'",
+    ],
+)
+def test_a_text_may_name_families_and_any_file_what_all_of_them_have(house: Path, line: str) -> None:
+    build(house, {"explorer/encoding/up.py": f"found = {line}\n"})
+    assert breaches(house) == []
+
+
+def test_one_file_knows_architectures() -> None:
+    assert {source.path for source in read_sources(ROOT, *PROGRAM) if any(known(source.text))} == {KNOWS_FAMILIES}
 
 
 def test_every_rule_has_a_planted_breach() -> None:

@@ -200,7 +200,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.encoding.locate import families
+    from explorer.encoding.locate import model_names
     from explorer.training import recipe as recipes
 
     if options.recipe:
@@ -231,7 +231,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["columns"] = dict(role_and_name(column) for column in options.column)
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
-    family = families.of_model(changes.get("model", recipe.model), options.online) if kind.by_family else ""
+    family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
     named = options.preset or recipes.DEFAULTS
     values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else named
     if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
+from explorer.encoding.locate import families
 from explorer.encoding.tune import lora
 from explorer.encoding.tune.dropout import quicken
 from explorer.encoding.tune.tunable import Tunable
@@ -32,15 +33,6 @@ from explorer.methods._pooled import Pooled, pooling_knob
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-# types of encoders whose decoder in transformers has cross-attention, and otherwise the weights of the encoder
-DECODERS = {
-    "bert": "BERT",
-    "camembert": "CamemBERT",
-    "electra": "ELECTRA",
-    "ernie": "ERNIE",
-    "roberta": "RoBERTa",
-    "xlm-roberta": "XLM-RoBERTa",
-}
 NO_TARGET = -100  # of the places after a sentence's end
 
 
@@ -146,10 +138,11 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
 
     config = copy.deepcopy(base.model.config)
-    if config.model_type not in DECODERS:
+    if not families.of(config.model_type).cross_attention:
+        able = sorted(row.name for row in families.FAMILIES if row.cross_attention)
         raise UnsupportedModel(
             f"'{base.encoder.name}' is a {config.model_type}, for which transformers has no decoder with "
-            f"cross-attention. TSDAE trains these types of encoders: {', '.join(DECODERS.values())}. Choose one of "
+            f"cross-attention. TSDAE trains these types of encoders: {', '.join(able)}. Choose one of "
             "them, or another method."
         )
     config.is_decoder, config.add_cross_attention, config.tie_word_embeddings = True, True, True

@@ -12,7 +12,7 @@ from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.row_kinds import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
-from explorer.encoding.locate import bundled, families
+from explorer.encoding.locate import bundled, model_names
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
 from explorer.methods import Method, Schedule, load, names
@@ -126,7 +126,7 @@ class Recipe:
     def _not_of_family(self) -> dict[str, Any]:
         """Settings with the method's default, where the paper has another value for the model's family."""
         of_family = self.kind.by_family
-        values = of_family.get(families.of_model(self.model), {}) if of_family else {}
+        values = of_family.get(model_names.family(self.model), {}) if of_family else {}
         left = values.keys() - self.settings.keys()
         return {name: value for name, value in self.every_setting().items() if name in left}
 

@@ -10,7 +10,7 @@ from explorer import in_words, run_folder
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import loading
-from explorer.encoding.locate import families, layout, model_names
+from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.knobs import Values
@@ -111,7 +111,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         title=method.title(),
         paper=method.paper,
         settings=_settings(learner, recipe),
-        defaults=paper_values(recipe.kind, families.of_folder(prepared.found.folder)),
+        defaults=paper_values(recipe.kind, layout.family(prepared.found.folder)),
         as_published=method.as_published,
         data=recipe.data,
         data_rows=len(prepared.corpus),

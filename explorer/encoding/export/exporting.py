@@ -8,7 +8,6 @@ later releases read too.
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from torch import Tensor
 from explorer.encoding.export import standalone_source
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.load import transformer
-from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from explorer.encoding.read.prompts import RolePrompts
     from explorer.encoding.tune.tunable import Tunable
 
-# encoders of families whose AutoModel has a decoder too: AutoModel would initialise the decoder at random, and require
-# decoder_input_ids. These classes open the encoder alone, and sentence-transformers uses them by itself.
-HALVES = ("T5EncoderModel", "MT5EncoderModel")
 _TYPES = f"{LIBRARY}models."
 _FIRST_SWITCHES = 4  # the poolings of every release; releases before 2.3 fail at others
 
@@ -48,12 +44,12 @@ def opener(encoder: Encoder) -> str:
     opened = MODEL_MAPPING.get(settings, ())
     if kind in (opened if isinstance(opened, (list, tuple)) else (opened,)):
         return "AutoModel"
-    if kind.__name__ in HALVES:
+    if any(kind.__name__ in row.encoders for row in families.FAMILIES):
         return kind.__name__
     raise UnsupportedModel(
         f"'{encoder.name}' cannot be fine-tuned: only its {kind.__name__} would be saved, and transformers and "
-        "sentence-transformers would initialise the rest at random. Choose an encoder such as BERT, RoBERTa, MPNet "
-        "or ModernBERT, or a T5."
+        "sentence-transformers would initialise the rest at random. Choose an encoder "
+        f"{families.SUCH_AS}, or a T5."
     )
 
 
@@ -103,12 +99,13 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
     """The weights of the base's pooling layer, which was not trained. Without them, opening the export warns of
     randomly initialised weights."""
     model = tuned.model
-    if base is None or "add_pooling_layer" not in inspect.signature(type(model).__init__).parameters:
+    if base is None or not families.without_pooler(type(model)):
         return {}
     found: dict[str, Tensor] = {}
+    own = f"{families.POOLER}."
     for path in layout.weights(layout.transformer(base)):
-        for prefix in ("pooler.", f"{model.base_model_prefix}.pooler."):  # the latter if saved for a task
-            found |= {f"pooler.{name}": value for name, value in weights.tensors(path, prefix).items()}
+        for prefix in (own, f"{model.base_model_prefix}.{own}"):  # the latter if saved for a task
+            found |= {own + name: value for name, value in weights.tensors(path, prefix).items()}
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from explorer import in_words
 from explorer.encoding.load import hardware, merging, sizes
-from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,
@@ -47,16 +47,16 @@ def check(folder: Path, free: float | None = None) -> Path:
 def check_type(place: Path, config: dict[str, Any]) -> None:
     """Refuse a model type that transformers does not know, in particular one that needs its own code."""
     from transformers import __version__
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     kind = config["model_type"]
-    if kind in CONFIG_MAPPING_NAMES:
+    if kind in CONFIG_MAPPING:
         return
     if "auto_map" in config:
         raise RemoteCodeRefused(
             f"The model type '{kind}' in {place} is not part of transformers {__version__}: it would run Python "
             "code that comes with the model. Strata never runs such code. Choose a model of a type transformers "
-            "has, such as BERT, RoBERTa, MPNet or ModernBERT."
+            f"has, {families.SUCH_AS}."
         )
     raise UnsupportedModel(
         f"transformers {__version__} does not know the model type '{kind}' in {place}. A newer release may: "

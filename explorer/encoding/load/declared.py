@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding.locate import configuration, decoders, layout, weights
+from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
 from explorer.encoding.read.pooling import POOLINGS, switched
@@ -64,7 +64,7 @@ def declared(folder: Path) -> Declared | None:
 
 def poolings(folder: Path) -> tuple[str, ...]:
     """The poolings of the grid of a model."""
-    return DECODER_POOLINGS if decoders.is_decoder(layout.transformer(folder)) else GRID_POOLINGS
+    return DECODER_POOLINGS if families.is_decoder(layout.settings(folder)) else GRID_POOLINGS
 
 
 def grid(folder: Path) -> tuple[Reading, ...]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.load import checking, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import families, layout
 from explorer.encoding.read.encoder import States
 from explorer.errors import BadChoice, UnsupportedModel, WeightsMissing
 
@@ -157,8 +157,7 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             raise UnsupportedModel(
                 f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
-                "language "
-                "model such as 'distilbert-base-uncased'."
+                "language model such as 'distilbert-base-uncased'."
             )
         adapter = layout.adapter(found.folder)
         model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config, adapter)
@@ -171,7 +170,7 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
 def _no_masked_model(encoder: Encoder) -> UnsupportedModel:
     return UnsupportedModel(
         f"'{encoder.name}' is a {encoder.model.config.model_type}, for which transformers has no masked language "
-        "model. Choose a BERT, a RoBERTa or a similar model."
+        f"model. Choose {families.SIMILAR}."
     )
 
 

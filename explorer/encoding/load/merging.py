@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.encoding.locate import configuration, weights
+from explorer.encoding.locate import configuration, families, weights
 from explorer.encoding.locate.adapters import CONFIG, PICKLED, WEIGHTS
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
@@ -154,7 +154,7 @@ def _added(
 
 def _is_left_out(name: str, stated: configuration.Adapter) -> bool:
     """Whether a name is of a part that an encoder is loaded without: BERT's pooler, or a part for a task."""
-    return "lora_" not in name and not {"pooler", *(stated.modules_to_save or ())}.isdisjoint(name.split("."))
+    return "lora_" not in name and not {families.POOLER, *(stated.modules_to_save or ())}.isdisjoint(name.split("."))
 
 
 def _misfit(path: Path, name: str, due: str | None, found: Tensor) -> WeightsMissing:

@@ -13,23 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.encoding.load import hardware
-from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.errors import ModelTooLarge, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 # names of how often a part of a model is repeated; configurations make lists of these lengths before any model is built
-_REPEATED = re.compile(
+_REPEATED = (
     r"(num|n)_(\w+_)?(layers?|blocks?|heads?|groups?|experts?|stages?)|(\w+_)?(layers|blocks|heads|depths?|group_num)"
-    r"|block_sizes|attention_types"
 )
-# names of sizes that no text encoder goes without; each family has its own
-_NEEDED = re.compile(
-    r"vocab_size|hidden_size|d_model|dim|n_embd|intermediate_size|hidden_dim|d_ff|encoder_ffn_dim|num_attention_heads"
-    r"|n_heads?|num_heads|encoder_attention_heads"
-)
-_OTHER = re.compile(r"max_position_embeddings|n_positions|n_ctx|type_vocab_size|embedding_size")
 MOST_LABELS = 100_000  # each gets a name, whether weights for it are saved or not
 _MOST = 2**31  # of any one size
 _SPARE = 64_000_000  # numbers; what a model may have beyond its weights, in any case
@@ -40,16 +33,17 @@ _COPY = "Copy the config.json that was saved with the weights."
 
 def check(path: Path, stated: Mapping[str, Any], largest: Callable[[], int]) -> None:
     """Refuse a config.json with a size that no model has; `largest` is the largest dimension in its weights."""
+    repeated, needed, others = _repeated(), _needed(), _others()
     for name, number in numbers(stated):
-        if _REPEATED.fullmatch(name) and number > layout.MOST_LAYERS:
+        if repeated.fullmatch(name) and number > layout.MOST_LAYERS:
             raise _absurd(path, name, number, f"at most {layout.MOST_LAYERS:,} is allowed")
         if name == "num_labels" and number > MOST_LABELS and number > largest():
             reason = f"the largest dimension in the weights is {largest():,}, and at most {MOST_LABELS:,} is allowed"
             raise _absurd(path, name, number, reason)
-        if (_NEEDED.fullmatch(name) or _OTHER.fullmatch(name)) and number > _MOST:
+        if (name in needed or name in others) and number > _MOST:
             raise _absurd(path, name, number, f"the largest dimension in the weights is {largest():,}")
     for name, number in stated.items():
-        if _NEEDED.fullmatch(name) and type(number) is int and number < 1:
+        if name in needed and type(number) is int and number < 1:
             raise _absurd(path, name, number, "at least 1 is allowed")
 
 
@@ -151,14 +145,25 @@ class _Meter:
 
     def _stated(self, shape: tuple[int, ...]) -> str:
         """The sizes in config.json that make a tensor of this shape, and are no dimension of the weights; else all."""
-        known = [
-            (name, number)
-            for name, number in numbers(self.stated)
-            if _REPEATED.fullmatch(name) or _NEEDED.fullmatch(name) or _OTHER.fullmatch(name)
-        ]
+        names, repeated = _needed() | _others(), _repeated()
+        known = [(name, number) for name, number in numbers(self.stated) if name in names or repeated.fullmatch(name)]
         new = [(name, number) for name, number in numbers(self.stated)
                if number in shape and number not in self.dimensions]  # fmt: skip
         return ", ".join(f"{name} {number:,}" for name, number in (new or known)[:8])
+
+
+def _repeated() -> re.Pattern[str]:
+    stated = dict.fromkeys(name for row in families.FAMILIES for name in (row.layers, *row.repeated) if name)
+    return re.compile("|".join((_REPEATED, *stated)))
+
+
+def _needed() -> frozenset[str]:
+    """The names of sizes that no text encoder goes without; each family has its own."""
+    return frozenset(name for row in families.FAMILIES for name in row.sizes)
+
+
+def _others() -> frozenset[str]:
+    return frozenset(name for row in families.FAMILIES for name in row.other_sizes)
 
 
 def _outline(path: Path) -> weights.Outline:

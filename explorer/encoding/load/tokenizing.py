@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.encoding.load import text_growth
-from explorer.encoding.locate import configuration
+from explorer.encoding.locate import configuration, families
 from explorer.errors import ModelError, RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -88,13 +88,8 @@ def positions(model: PreTrainedModel) -> int | None:
     most = getattr(model.config, "max_position_embeddings", None)
     if not most or most < 0:  # XLNet has -1
         return None
-    from torch import nn
-
-    for module in model.modules():
-        padding = getattr(module, "padding_idx", None)
-        if isinstance(padding, int) and isinstance(getattr(module, "position_embeddings", None), nn.Embedding):
-            return int(most) - padding - 1  # RoBERTa and its kin count positions from the pad id + 1
-    return int(most)
+    padding = families.padding_position(model)
+    return int(most) - (0 if padding is None else padding + 1)
 
 
 def _short(error: Exception) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.encoding.load import merging, sizes
-from explorer.encoding.locate import adapters
+from explorer.encoding.locate import adapters, families
 from explorer.encoding.read import attention as attentions
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
@@ -32,11 +31,9 @@ def read_config(folder: Path) -> PreTrainedConfig:
 def read(folder: Path, config: PreTrainedConfig, attention: str, adapter: Path | None = None) -> PreTrainedModel:
     """Load the transformer of a folder in float32, with an adapter merged; of an encoder-decoder model, the encoder."""
     kind = _class(config, folder)
-    options: dict[str, Any] = {}
-    if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
-        options["add_pooling_layer"] = False  # trained for another task, or random if missing
-    options["attn_implementation"] = attentions.supported(kind, attention)
-    model = opened(kind, folder, config, adapter, **options)
+    how = attentions.supported(kind, attention)
+    # a pooler is trained for another task, or random if missing
+    model = opened(kind, folder, config, adapter, attn_implementation=how, **families.without_pooler(kind))
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model
@@ -104,7 +101,7 @@ def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: He
     if not fits:
         raise UnsupportedModel(
             f"'{name}' ({type(model).__name__}) does not return one state per token for each of its layers. Choose "
-            "a text encoder such as BERT, RoBERTa, MPNet or ModernBERT."
+            f"a text encoder {families.SUCH_AS}."
         )
     if not torch.isfinite(hidden[-1]).all():
         raise NotWeights(f"'{name}' returns values that are not numbers: its weights are damaged. Download it again.")
@@ -120,13 +117,13 @@ def _class(config: PreTrainedConfig, folder: Path) -> Any:
             return found[0] if isinstance(found, (list, tuple)) else found
     raise UnsupportedModel(
         f"{folder} holds a '{config.model_type}', for which transformers has no plain encoder. Choose a text encoder "
-        "such as BERT, RoBERTa, MPNet or ModernBERT."
+        f"{families.SUCH_AS}."
     )
 
 
 def check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
     """Refuse a model with weights that are missing or of another shape."""
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    missing = sorted(name for name in report["missing_keys"] if families.POOLER not in name)
     misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
         raise RemoteCodeRefused(

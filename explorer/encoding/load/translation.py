@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.encoding.load import checking, hardware, merging, sizes, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
-from explorer.encoding.locate import layout, model_names
+from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.read.batches import batches
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel, ran_out_of_memory
 
@@ -23,8 +23,6 @@ BEAMS = 5  # as in the WMT19 models; Kim, Yoo and Lee 2021 use 100
 BATCH = 32  # sentences
 LONGEST = 200  # most tokens of a translation, as in the WMT19 models
 AT_ONCE = 8192  # most tokens of a batch
-# multilingual models, each of which selects the language in another way
-_MANY_LANGUAGES = ("m2m_100", "mbart", "nllb-moe", "seamless_m4t", "seamless_m4t_v2")
 _CHOOSE = "Choose a model for one pair of languages, such as 'facebook/wmt19-en-de' or 'Helsinki-NLP/opus-mt-en-de'."
 
 
@@ -124,7 +122,7 @@ def _check_kind(config: PreTrainedConfig, name: str) -> None:
         raise UnsupportedModel(
             f"'{name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
         )
-    if config.model_type in _MANY_LANGUAGES:
+    if families.of(config.model_type).many_languages:
         raise UnsupportedModel(
             f"'{name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
         )

@@ -6,10 +6,10 @@ import reprlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from explorer import typed_json
-from explorer.encoding.locate import adapters, bundled, configuration, lookup
+from explorer.encoding.locate import adapters, bundled, configuration, families, lookup
 from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
@@ -19,26 +19,9 @@ WEIGHTS = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-# each of these sets is a vocabulary
-VOCABULARIES = (
-    ("tokenizer.json",),
-    ("vocab.txt",),
-    ("vocab.json", "merges.txt"),
-    ("spiece.model",),
-    ("spm.model",),
-    ("sentencepiece.bpe.model",),
-    ("tokenizer.model",),
-    ("sentencepiece.model",),
-    ("tekken.json",),
-    ("source.spm", "vocab.json"),
-    ("vocab-src.json", "vocab-tgt.json", "merges.txt"),  # FSMT, which translates
-    ("vocab.json",),
-)
 MARKS = ("config.json", "modules.json", adapters.CONFIG)  # each says that a folder is a model
 LISTED = 8  # files or models in a message
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
-# names of the number of layers, most common first
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
 MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
 
 
@@ -183,7 +166,7 @@ def weights(folder: Path) -> tuple[Path, ...]:
 
 def vocabulary(folder: Path) -> tuple[Path, ...]:
     """The files of the tokenizer's vocabulary; none if incomplete."""
-    for names in VOCABULARIES:
+    for names in families.vocabularies():
         paths = tuple(folder / name for name in names)
         if all(path.is_file() for path in paths):
             return paths
@@ -201,14 +184,25 @@ def parts(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
+def settings(folder: Path) -> dict[str, Any]:
+    """The config.json of a model's transformer; empty if it has none."""
+    return configuration.settings(transformer(folder) / "config.json")
+
+
+def family(folder: Path) -> str:
+    """The published family of a model's folder, such as `RoBERTa-base`; "" for any other."""
+    return families.published(settings(folder))
+
+
 def last_layer(folder: Path) -> int:
     """The number of the last layer of a model; layer 0 is the embedding output."""
     path = transformer(folder) / "config.json"
     stated = configuration.settings(path)
-    name = next((name for name in _LAYERS if stated.get(name) is not None), None)
+    names = tuple(dict.fromkeys(row.layers for row in families.FAMILIES if row.layers))
+    name = next((name for name in names if stated.get(name) is not None), None)
     if name is None:
         raise UnsupportedModel(
-            f"{path} does not say how many layers the model has (one of {', '.join(_LAYERS)}). Save the model again "
+            f"{path} does not say how many layers the model has (one of {', '.join(names)}). Save the model again "
             "with transformers' save_pretrained."
         )
     number = stated[name]

@@ -89,6 +89,14 @@ def inside(source: str) -> tuple[Path, ...]:
     return ()
 
 
+def family(source: str, online: bool = False) -> str:
+    """The published family of a model; "" if it is not on this disk, from where `online` lets it be downloaded."""
+    try:
+        return layout.family(find(source, online).folder)
+    except StrataError:  # whoever loads the model reports it
+        return ""
+
+
 def shown_name(source: str) -> str:
     """A source as shown: `run:NAME` for the model of a run, the last part of any other path."""
     if source == bundled.NAME or source.startswith(run_folder.RUN):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.locate import digests
+from explorer.encoding.locate import digests, families
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice, UnsupportedModel
@@ -158,5 +158,5 @@ def _alike(one: Tensor, other: Tensor, limit: float) -> bool:
 def _refused(encoder: Encoder) -> UnsupportedModel:
     return UnsupportedModel(
         f"'{encoder.name}' is a {encoder.model.config.model_type}, whose layers Strata cannot remove: what is left "
-        "would not return the states of its layers. Choose an encoder such as BERT, RoBERTa, MPNet or ModernBERT."
+        f"would not return the states of its layers. Choose an encoder {families.SUCH_AS}."
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
+from explorer.encoding.locate import families
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
@@ -25,12 +26,9 @@ if TYPE_CHECKING:
 ATTENTION, ALL_LINEAR = "attention", "all linear"
 TARGETS = (ATTENTION, ALL_LINEAR)
 _ADAPTER = "default"  # peft's name for the one adapter of a layer
-# the projections of query and value inside an attention block, by the end of their names; families differ in little but
-# the abbreviation, and some have query, key and value in one matrix
-_QUERY_VALUE = re.compile(
-    r".*att.*\.((q|query|v|value)(_?(proj|lin|head|layer))?|w?qkv(_proj)?|query_key_value|c_attn|in_proj)",
-    re.IGNORECASE,
-)
+# query and value inside an attention block: families differ in little but the abbreviation, and some have query, key
+# and value in one matrix
+_QUERY_VALUE = r"(q|query|v|value)(_?(proj|lin|head|layer))?|w?qkv(_proj)?"
 _BASE = ".base_layer"  # in the names of what an adapter leaves as it was
 _OWN = re.compile(r"(.*\.)?lora_[AB]\..*")  # the names of the adapters' weights
 
@@ -44,13 +42,19 @@ class Lora:
     targets: str
 
 
-def targeted(model: nn.Module, targets: str) -> tuple[str, ...]:
+def targeted(model: PreTrainedModel, targets: str) -> tuple[str, ...]:
     """The names of the layers that get an adapter: query and value of each attention block, or every linear layer."""
     from transformers.pytorch_utils import Conv1D  # the linear layer of GPT-2, with its matrix transposed
 
     # subclasses are left out: modules read their weights without calling them, so that an adapter would do nothing
     linear = [path for path, layer in model.named_modules() if type(layer) in (nn.Linear, Conv1D)]
-    return tuple(path for path in linear if targets == ALL_LINEAR or _QUERY_VALUE.fullmatch(path))
+    if targets == ALL_LINEAR:
+        return tuple(linear)
+    own = families.of(model.config.model_type).query_value
+    if own:
+        return tuple(path for path in linear if path.rpartition(".")[2] in own)
+    names = "|".join((_QUERY_VALUE, *(name for row in families.FAMILIES for name in row.query_value)))
+    return tuple(path for path in linear if re.fullmatch(rf".*att.*\.({names})", path, re.IGNORECASE))
 
 
 def targets_of(model: PreTrainedModel, name: str, targets: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from explorer.encoding.locate import families
 from explorer.encoding.read import attention
 from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer
@@ -59,8 +60,11 @@ class Tunable(nn.Module):
     @property
     def embeddings(self) -> nn.Module:
         """The embedding block: words, positions and their norm, if the family has them in one module."""
-        found = getattr(self.model, "embeddings", None)
-        return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
+        parts, rows = dict(self.model.named_children()), families.tried(self.model.config.model_type)
+        found: nn.Module = next(
+            (parts[row.embeddings] for row in rows if row.embeddings in parts), self.model.get_input_embeddings()
+        )
+        return found
 
     def frozen(self) -> Tunable:
         """A frozen copy, without adapters: they are added to its weights."""

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding.locate import bundled, families
+from explorer.encoding.locate import bundled, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating import suites
 from explorer.knobs import Knob, Values
@@ -186,7 +186,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
     from explorer.data.corpora import evaluated_beside
 
     kind = load(method)
-    family = families.of_model(model) if kind.by_family else ""
+    family = model_names.family(model) if kind.by_family else ""
     settings: dict[str, Any] = dict(recipes.start_values(kind, family, plan.values))
     knobs = knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply

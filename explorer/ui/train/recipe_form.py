@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, shown
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
-from explorer.encoding.locate import families, layout, model_names
+from explorer.encoding.locate import layout, model_names
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
@@ -52,7 +52,7 @@ def recipe() -> Recipe | None:
     head = st.container()
     model = base_form.base()
     there = model is not None and availability.encoder(model) is not None
-    family = families.of_model(model) if model is not None and there else ""
+    family = model_names.family(model) if model is not None and there else ""
     left, right = st.columns(2, gap="medium")
     with left:
         sources = text_form.chosen_text()
@@ -217,7 +217,7 @@ def fill(recipe: Recipe) -> None:
     train_form_keys.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
-    knob_form.fill(card.for_encoders(families.of_model(recipe.model)), recipe.every_setting())
+    knob_form.fill(card.for_encoders(model_names.family(recipe.model)), recipe.every_setting())
     evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
 

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoTokenizer
 
-from explorer.encoding.export.exporting import HALVES, export, opener
+from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import modules
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import bundled, families
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
@@ -78,7 +78,7 @@ def test_a_decoder_that_would_be_made_up_is_refused_before_training(tmp_path):
 
 
 def test_halves_are_classes_of_transformers():
-    assert all(hasattr(transformers, name) for name in HALVES)
+    assert all(hasattr(transformers, name) for row in families.FAMILIES for name in row.encoders)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.encoding.load import checking
-from explorer.encoding.locate import layout, model_names, weights
+from explorer.encoding.locate import families, layout, model_names, weights
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,
@@ -127,7 +127,7 @@ def test_a_folder_without_a_vocabulary_is_refused(bert):
         checking.check(bert)
 
 
-@pytest.mark.parametrize("names", layout.VOCABULARIES)
+@pytest.mark.parametrize("names", families.vocabularies())
 def test_any_known_vocabulary_will_do(bert, names):
     (bert / "tokenizer.json").unlink()
     for name in names:

@@ -10,7 +10,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from explorer.encoding.load.declared import poolings
-from explorer.encoding.locate.decoders import TYPES, is_decoder
+from explorer.encoding.locate import families, layout
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, save_tiny
@@ -40,7 +40,7 @@ def states(encoder, ids: list[int]) -> torch.Tensor:
 def test_the_types_are_those_of_the_installed_release():
     listed = set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) - set(MODEL_FOR_MASKED_LM_MAPPING_NAMES) - OTHERWISE
     with_an_encoder = {kind for kind in listed if getattr(CONFIG_MAPPING[kind], "is_encoder_decoder", False)}
-    assert listed - with_an_encoder == TYPES
+    assert listed - with_an_encoder == {kind for row in families.FAMILIES if row.decoder for kind in row.types}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind != "bart"])
@@ -51,7 +51,7 @@ def test_in_a_decoder_alone_later_tokens_do_not_change_the_first(kind, tmp_path)
     with torch.inference_mode():
         before, after = (states(encoder, ids)[:, 0, 0] for ids in (one, other))
     same = torch.allclose(before[1:], after[1:], atol=1e-6)
-    assert is_decoder(folder) == same
+    assert families.is_decoder(layout.settings(folder)) == same
     assert encoder.poolings == poolings(folder) == (DECODER_POOLINGS if same else GRID_POOLINGS)
 
 
@@ -65,7 +65,7 @@ def test_other_decoders_are_known_too(kind, tmp_path):
             model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
             for ids in ([7, 8, 9], [7, 10, 11])
         )
-    assert is_decoder(tmp_path)
+    assert families.is_decoder(layout.settings(tmp_path))
     for before, after in zip(one, other, strict=True):
         assert torch.allclose(before[:, 0], after[:, 0], atol=1e-6)
 
@@ -77,9 +77,9 @@ def test_a_decoder_whose_settings_let_tokens_see_both_sides_is_none(tmp_path):
     with torch.inference_mode():
         before, after = (states(encoder, ids)[-1, 0, 0] for ids in ([7, 8, 9, 10], [7, 11, 12, 13]))
     assert not torch.allclose(before, after, atol=1e-3)
-    assert not is_decoder(folder)
+    assert not families.is_decoder(layout.settings(folder))
     assert encoder.poolings == GRID_POOLINGS
 
 
 def test_a_folder_without_settings_is_no_decoder(tmp_path):
-    assert not is_decoder(tmp_path)
+    assert not families.is_decoder(layout.settings(tmp_path))

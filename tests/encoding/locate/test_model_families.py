@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from explorer.encoding.locate import families
+from explorer.encoding.locate import families, layout, model_names
 
 
 def folder(path, **config):
@@ -27,8 +28,14 @@ def folder(path, **config):
 )
 def test_a_family_is_an_architecture_of_a_size(tmp_path, kind, layers, width, family):
     model = folder(tmp_path, model_type=kind, num_hidden_layers=layers, hidden_size=width)
-    assert families.of_folder(model) == families.of_model(str(model)) == family
+    assert layout.family(model) == model_names.family(str(model)) == family
 
 
 def test_a_model_that_is_not_here_has_none(tmp_path):
-    assert families.of_model(str(tmp_path / "nowhere")) == ""
+    assert model_names.family(str(tmp_path / "nowhere")) == ""
+
+
+def test_every_type_is_one_of_transformers_and_has_one_row():
+    types = [kind for row in families.FAMILIES for kind in row.types]
+    assert len(types) == len(set(types))
+    assert set(types) <= set(CONFIG_MAPPING)

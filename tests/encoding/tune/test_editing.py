@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from explorer.encoding.load.loading import load
+from explorer.encoding.locate import families
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.tune import editing
@@ -183,7 +184,7 @@ def test_a_kept_head_is_scaled_and_all_are_kept_if_none_would_be():
 
 def test_a_model_without_known_attention_is_refused(tmp_path, monkeypatch):
     copy = Tunable(encoder_of(save_tiny("bert", tmp_path / "bert")), POSITIONS)
-    monkeypatch.setattr(editing, "_HEADS_JOINED", ("another.name",))
+    monkeypatch.setattr(families, "FAMILIES", (families.Family("BERT", ("bert",), heads_joined="another.name"),))
     with copy.heads_dropped(0.0):
         pass
     with pytest.raises(UnsupportedModel, match="attention heads Strata cannot drop"), copy.heads_dropped(0.2):

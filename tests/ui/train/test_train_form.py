@@ -222,7 +222,7 @@ def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, t
 
 
 def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says_so(app, monkeypatch):
-    family = "explorer.encoding.locate.families.of_model"
+    family = "explorer.encoding.locate.model_names.family"
     monkeypatch.setattr(family, lambda source, online=False: "BERT-large")
     app.query_params["method"] = "conisi-s"
     well(app.run())
