@@ -25,8 +25,8 @@ from explorer.evaluating.evaluation import Evaluation
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask, unscored
-from explorer.evaluating.suites import label_of
+from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, ScoredTask, unscored
+from explorer.evaluating.tasks import column_of
 from explorer.knobs import Values
 from explorer.measuring.scores.class_scores import MEASURES
 from explorer.progress import Progress, Work
@@ -38,7 +38,7 @@ from explorer.training.record.run_origin import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 
-SUITE = "glue"
+SUITE = GLUE
 TASKS = tuple(known.name for known in published_sets.GLUE)
 MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
 
@@ -75,7 +75,7 @@ def scored_task(task: str, data: str, recipe: Recipe, precision: str, device: st
 def label(task: str) -> tuple[str, str]:
     """The name of a task, and the end of the path of its folder."""
     known = published_sets.is_known(task) and not sources.is_folder(task)
-    return (published_sets.find(task).name, "") if known else label_of(task)
+    return (published_sets.find(task).name, "") if known else column_of(task)
 
 
 def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[Evaluation]:

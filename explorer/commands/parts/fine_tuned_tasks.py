@@ -21,15 +21,15 @@ PROBE = "fine-tuned"  # the choice of --probe
 
 
 def divided(suites: Sequence[str], named: Sequence[str], probe: str) -> tuple[list[str], list[str]]:
-    """The tasks that are scored as they are, by default all STS sets, and those that are fine-tuned on."""
-    from explorer.evaluating import suites as known
+    """The tasks that are scored as they are, by default those of the first suite, and those that are fine-tuned on."""
+    from explorer.evaluating import tasks as known
     from explorer.studies import fine_tuning
 
     tasks: list[str] = []
     for suite in suites:
         tasks += fine_tuning.TASKS if suite == fine_tuning.SUITE else known.tasks_of(suite)
     tasks += [fine_tuning.named(task) or known.named(task) for task in named]
-    tasks = list(dict.fromkeys(tasks)) or list(known.tasks_of("sts"))
+    tasks = list(dict.fromkeys(tasks)) or list(known.every_suite()[0].tasks)
     tuned = [task for task in tasks if task in fine_tuning.TASKS or (probe == PROBE and _is_classification(task))]
     if probe == PROBE and not tuned:
         raise BadChoice(

@@ -44,6 +44,11 @@ class QuestionPairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def digest(self) -> str:
+        """The digest of queries, documents and answers."""
+        return self.collection.digest
+
     @cached_property
     def collection(self) -> RetrievalSet:
         """The pairs as queries and documents."""
