@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from explorer.data import sources, uploads
+from explorer.data.kinds import NamedSet
 from explorer.data.tables.columns import plain
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
@@ -33,15 +34,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 
-class Content(Protocol):
-    """The data of a task."""
-
-    @property
-    def digest(self) -> str:
-        """The digest of sentences, with their scores, labels or judgements."""
-
-
-Data = TypeVar("Data", bound=Content)
+Data = TypeVar("Data", bound=NamedSet)
 
 ALL = "all"  # in place of titles: every layer & pooling
 

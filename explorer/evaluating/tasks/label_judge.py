@@ -47,6 +47,11 @@ class LabelJudge(Judge):
     def __len__(self) -> int:
         return len(self.task.scored)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether C is known."""
+        return self.strength is not None
+
     def settled(self, vectors: Tensor) -> LabelJudge:
         """The same judge with the C that is best for these vectors, so that others are judged faster and alike."""
         return LabelJudge(self.task, logistic.strength(self._data(vectors), SEED))
