@@ -71,12 +71,11 @@ def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> N
         return
     from explorer.progress import finish
     from explorer.studies import fine_tuning
-    from explorer.training.loop.estimate import try_out
 
     for model, task in product(models, tuned):
         with Line() as line:
-            found = finish(try_out(fine_tuning.recipe_of(model, task, options), options.online), line.tell)
-        print(f"{model}, {fine_tuning.label(task)[0]}: {found.words}")
+            found = finish(fine_tuning.FineTuned(task).cost(model, options), line.tell)
+        print(f"{model}, {fine_tuning.FineTuned(task).column[0]}: {found.words}")
 
 
 def _is_classification(task: str) -> bool:
