@@ -9,7 +9,7 @@ from functools import cached_property
 from explorer.data.graded.sts import RAW
 from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Setting
-from explorer.measuring.scores.measure import Settings, resolved
+from explorer.measuring.scores.measure import Settings
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
 VERSION = "2"
@@ -78,20 +78,6 @@ class ScoredTask:
     def key(self, model: str) -> str:
         """The key of the result of a model, which is given by the digest of its files."""
         return digest_of(("result", model, self.digest))
-
-
-def scored_task(
-    kind: str,
-    decided_by: tuple[str, ...],
-    data: str,
-    options: Options,
-    settings: Settings,
-    name: str,
-    folder: str = "",
-) -> ScoredTask:
-    """The task of some data, of which the digest is given, under the options and settings that decide its scores."""
-    every = stated(options, resolved(settings))
-    return ScoredTask(kind, data, {one: every[one] for one in (*decided_by, *OF_ENCODING)}, name, folder)
 
 
 def unscored(task: str, name: str, folder: str = "") -> ScoredTask:

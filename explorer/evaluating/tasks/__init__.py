@@ -22,8 +22,8 @@ from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import of_encoding
 from explorer.evaluating.measured import Cost, Measured
-from explorer.evaluating.results.scored_task import Options, ScoredTask, scored_task
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.evaluating.results.scored_task import OF_ENCODING, Options, ScoredTask, stated
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
 from explorer.places import given_path
 from explorer.progress import Progress, Work
 
@@ -141,7 +141,9 @@ class Task(ABC, Generic[Data]):
 
     def key(self, options: Options, settings: Settings) -> ScoredTask:
         """The task as results identify it; name and folder are those of its column."""
-        return scored_task(self.kind, self.decided_by, self.data.digest, options, settings, *column_of(self.name))
+        every = stated(options, resolved(settings))
+        decisive = {one: every[one] for one in (*self.decided_by, *OF_ENCODING)}
+        return ScoredTask(self.kind, self.data.digest, decisive, *column_of(self.name))
 
 
 def kinds() -> tuple[type[Task[Any]], ...]:

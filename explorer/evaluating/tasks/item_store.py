@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,6 @@ from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import Reading, Row
 from explorer.evaluating.tasks.item_scores import Items, ItemScores
 from explorer.places import cache_folder, write_whole
-
-if TYPE_CHECKING:
-    pass
-
-logger = logging.getLogger(__name__)
 
 VERSION = "1"  # a new one if the meaning of scores changes, so that old ones are not used
 _PLAIN = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds", "measure")
