@@ -5,7 +5,9 @@ import pytest
 from explorer import methods
 from explorer.__main__ import main
 from explorer.encoding.read.readings import REFERENCES
+from explorer.evaluating.tasks import suites
 from explorer.measuring.sentences import word_tables
+from explorer.studies import fine_tuning
 from tests.live import ROOT
 
 PAGES = sorted(
@@ -14,7 +16,7 @@ PAGES = sorted(
     if ".venv" not in path.parts
 )
 # code spans that name a file of the program as the docs do: relative to explorer/
-FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training|studies)/[\w/]+\.py)`")
+FILES = re.compile(r"`((?:data|encoding|measuring|evaluating|drawing|ui|methods|training|studies)/[\w/]+\.py)`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -46,6 +48,12 @@ def test_readme_and_changelog_count_the_methods():
 def test_the_page_of_methods_is_what_the_command_prints(capsys):
     assert main(["methods", "--markdown"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_suites_has_every_suite_in_order():
+    section = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8").partition("| suite | tasks |")[2]
+    named = re.findall(r"^\| `([\w-]+)` \|", section.partition("\n\n")[0], re.M)
+    assert named == [*suites(), fine_tuning.SUITE]
 
 
 def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():

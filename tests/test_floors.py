@@ -52,7 +52,7 @@ MOST_ARROWS = {
     "explorer.data": 51,
     "explorer.drawing": 6,
     "explorer.encoding": 9,
-    "explorer.evaluating": 21,
+    "explorer.evaluating": 16,
     "explorer.measuring": 16,
     "explorer.studies": 4,
     "explorer.training": 18,

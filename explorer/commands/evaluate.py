@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from explorer.evaluating.evaluation import Evaluation, Forecast
     from explorer.evaluating.results.result_files import Result, ScoredModel
     from explorer.evaluating.results.scored_task import ScoredTask
-    from explorer.evaluating.suites import Subject
+    from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject
     from explorer.training.loop.processes import World
 
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 TEXTS = ("raw", "senteval")
 PROBES = ("logistic", "senteval")
 INDEXES = ("flat", "ivf")
+
+
+class _Suites(str):
+    """The help of --suite, made when it is printed, since no task is loaded before the command is chosen."""
+
+    def __mod__(self, values: object) -> str:
+        from explorer.evaluating.tasks import every_suite
+
+        usual, *others = every_suite()
+        about = [f"{one.name} ({one.about})" if one.about else one.name for one in others]
+        return (
+            f"{usual.name} ({usual.about}, default), {', '.join(about)}, or glue (classification by fine-tuning the "
+            "whole encoder); repeatable"
+        )
 
 
 def add(verbs: Any) -> None:
@@ -49,8 +63,7 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="SUITE",
-        help="sts (the seven sets of papers, default), transfer (classification), search, retrieval, sts-more, or glue "
-        "(classification by fine-tuning the whole encoder); repeatable",
+        help=_Suites("the suites by name"),
     )
     verb.add_argument(
         "--task",
@@ -237,7 +250,7 @@ def _tell_forecast(expected: Forecast) -> None:
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.encoding.locate.model_names import find
-    from explorer.evaluating.suites import Subject
+    from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
 
     settings = reading_flags.settings(options)
@@ -247,7 +260,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
 
 
 def _scored(subject: Subject | WordSubject) -> ScoredModel:
-    from explorer.evaluating.suites import Subject
+    from explorer.evaluating.tasks import Subject
     from explorer.training.record.run_origin import scored
 
     return scored(subject.found) if isinstance(subject, Subject) else subject.scored

@@ -84,7 +84,7 @@ def _shrink(options: argparse.Namespace) -> None:
     from explorer.data import sources
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate.model_names import find
-    from explorer.evaluating.tasks.judges import evaluated_on, judge_for
+    from explorer.evaluating.tasks.judges import evaluated_on, judge_of
     from explorer.measuring.scores.measure import load_encoder
     from explorer.progress import finish
     from explorer.studies.size import tables
@@ -110,7 +110,7 @@ def _shrink(options: argparse.Namespace) -> None:
         found = finish(picture(encoder, given, text, wanted, more), line.tell)
         if options.export:
             point = next(one for one in found.points if _is_named(one.size, wanted))
-            fit_on = besides(text, judge_for(given, encoder))
+            fit_on = besides(text, judge_of(given, encoder))
             finish(export(encoder, models[0], found, point, fit_on, options.export), line.tell)
     form = next((form for form in FORMS if getattr(options, form)), "text")
     print(tables.as_text(found, form), end="")

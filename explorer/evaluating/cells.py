@@ -6,15 +6,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from explorer.errors import DataError, NotWritable
-from explorer.evaluating import suites, word_subject
-from explorer.evaluating.measured import Measured, SoFar
+from explorer.evaluating.measured import Cost, Measured, SoFar
 from explorer.evaluating.results import result_files, reused_results
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import Options, ScoredTask, unscored
-from explorer.evaluating.suites import Data, Subject
-from explorer.evaluating.tasks.transfer_cost import Cost
+from explorer.evaluating.tasks import Subject, Task, column_of, load
 from explorer.evaluating.word_subject import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Work
@@ -22,17 +21,16 @@ from explorer.progress import Work
 KEEP_EVERY = 10.0  # seconds between two results so far that are saved
 
 AnySubject = Subject | WordSubject
-Sets = dict[str, Data | DataError]  # of each task, or why there is none
+Sets = dict[str, Task[Any] | DataError]  # each task with its data, or why there is none
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A model, a task with its data, and the saved result with the same key."""
+    """A model, a task, and the saved result with the same key."""
 
     model: ScoredModel
     subject: AnySubject
-    task: str
-    data: Data
+    task: Task[Any]
     options: Options
     scored: ScoredTask
     wanted: tuple[str, ...]  # layers & poolings
@@ -54,11 +52,7 @@ class Cell:
         Of long work, what is measured so far is saved now and then: if it is stopped, it goes on from there.
         """
         options = replace(self.options, titles=self.lacking)
-        if isinstance(self.subject, WordSubject):
-            work = word_subject.evaluate(self.subject, self.data, self.task)
-        else:
-            work = suites.evaluate(self.subject, self.task, options, self.data)
-        whole = yield from self._saving(work)
+        whole = yield from self._saving(self.subject.score(self.task, options))
         return self._narrowed(whole), whole
 
     def _saving(self, work: Work[Measured]) -> Work[Result]:
@@ -86,31 +80,24 @@ class Cell:
 
     def _joined(self, new: Measured) -> Result:
         """New scores together with the saved ones of the same key."""
-        if self.saved is not None and isinstance(self.subject, Subject):
+        if self.saved is not None:
             new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
         return Result(self.model, self.scored, new)
 
     def cost(self) -> Work[Cost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
-        if isinstance(self.subject, WordSubject):
-            return None
-        return (yield from suites.cost(self.subject, self.data, replace(self.options, titles=self.lacking)))
+        return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
 
     def _narrowed(self, result: Result) -> Result:
         return replace(result, measured=reused_results.narrowed(result.measured, self.wanted))
 
 
-def cell(model: ScoredModel, subject: AnySubject, task: str, data: Data | DataError, options: Options) -> Cell:
+def cell(model: ScoredModel, subject: AnySubject, task: Task[Any] | DataError, options: Options) -> Cell:
     """Look for the saved result of a model on a task; an error if the task has no data, or not for this model."""
-    if isinstance(data, DataError):
-        raise data
-    if isinstance(subject, WordSubject):
-        word_subject.checked(subject, data, task)
-        wanted: tuple[str, ...] = word_subject.TITLES
-    else:
-        wanted = suites.titles_wanted(subject, data, options)
-    scored = suites.identified(task, data, options, subject.settings)
-    return Cell(model, subject, task, data, options, scored, wanted, result_files.saved(model, scored))
+    if isinstance(task, DataError):
+        raise task
+    wanted, scored = subject.titles(task, options), task.key(options, subject.settings)
+    return Cell(model, subject, task, options, scored, wanted, result_files.saved(model, scored))
 
 
 def loaded(tasks: Sequence[str], options: Options) -> Sets:
@@ -118,7 +105,7 @@ def loaded(tasks: Sequence[str], options: Options) -> Sets:
     found: Sets = {}
     for task in tasks:
         try:
-            found[task] = suites.loaded(task, options)
+            found[task] = load(task, options)
         except DataError as error:
             found[task] = error
     return found
@@ -127,8 +114,6 @@ def loaded(tasks: Sequence[str], options: Options) -> Sets:
 def columns(sets: Sets, options: Options, settings: Settings) -> dict[str, ScoredTask]:
     """Each task as results identify it; one without data, of which no result can be, by its name."""
     return {
-        task: unscored(task, *suites.label_of(task))
-        if isinstance(data, DataError)
-        else suites.identified(task, data, options, settings)
-        for task, data in sets.items()
+        name: unscored(name, *column_of(name)) if isinstance(task, DataError) else task.key(options, settings)
+        for name, task in sets.items()
     }

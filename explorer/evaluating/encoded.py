@@ -1,4 +1,7 @@
-"""Encode every distinct text once and keep its vectors, under every layer & pooling, in one unnamed file."""
+"""Encode every distinct text once and keep its vectors, under every layer & pooling, in one unnamed file.
+
+What this takes is estimated from some of the texts.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
+from explorer.evaluating.measured import Cost
 from explorer.measuring.sentences.sentence_vectors import pick
 from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]  # (text, width)
 
 AT_A_TIME = 8192  # texts that are tokenised between two progress reports
+TRIED = 64  # texts that are encoded to measure the speed
 SPARE = 2**26  # bytes of the disk that stay free
 FLOAT = np.dtype(np.float32).itemsize
 
@@ -109,6 +114,24 @@ def _tokens(
         ids += some.ids
         truncated += some.truncated
     return ids, truncated
+
+
+def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> Cost:
+    """What it takes to encode the texts of a task without a probe."""
+    distinct = list(dict.fromkeys(texts))
+    return Cost(len(distinct), 0, seconds_of(encoder, distinct, max_length), 0.0, 0.0, 0)
+
+
+def seconds_of(encoder: Encoder, distinct: Sequence[str], max_length: int | None) -> float:
+    """Seconds for all texts, from some of all lengths."""
+    step = max(1, len(distinct) // TRIED)
+    some = sorted(distinct, key=len)[step // 2 :: step]
+    for _ in encoder.views(some[-1:], max_length):  # the first pass through a model is slower
+        pass
+    started = time.perf_counter()
+    for _ in encoder.views(some, max_length):
+        pass
+    return (time.perf_counter() - started) * len(distinct) / len(some)
 
 
 def width_of(encoder: Encoder, title: str) -> int:

@@ -13,11 +13,10 @@ from typing import TypeVar
 
 from explorer.errors import DataError, ModelError, StrataError
 from explorer.evaluating.cells import AnySubject, Sets, cell, columns, loaded
+from explorer.evaluating.measured import Cost
 from explorer.evaluating.results import result_files, task_labels
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
-from explorer.evaluating.suites import Subject
-from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.progress import Progress, Work
 
 Outcome = TypeVar("Outcome")
@@ -104,7 +103,7 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options, share: sl
         yield Progress(f"{model.name}: {task}", done, len(cells))
         whole = None
         with told.of(model, task):
-            one = cell(model, subject, task, sets[task], options)
+            one = cell(model, subject, sets[task], options)
             found = one.reused()
             if found is not None:
                 reused.append(found)
@@ -116,7 +115,7 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options, share: sl
             results.append(found)
         if whole is not None:
             result_files.write(whole)  # a disk that cannot be written to ends the evaluation
-        if isinstance(subject, Subject) and all(other is not subject for (_, other), _ in cells[done + 1 :]):
+        if all(other is not subject for (_, other), _ in cells[done + 1 :]):
             subject.unload()  # the next model needs the memory
     scored_on, repeated = _columns(models, sets, options)
     return Evaluation(tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), scored_on, repeated)
@@ -157,13 +156,13 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
         with told.of(model, task):
-            one = cell(model, subject, task, sets[task], options)
+            one = cell(model, subject, sets[task], options)
             if one.reused() is not None:
                 reused += 1
             else:
                 told.usable(model)
                 cost = yield from one.cost()
                 costs[one.scored.key(model.digest)] = model.name, labels[one.scored.digest], cost
-        if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
+        if (done + 1) % len(sets) == 0:
             subject.unload()
     return Forecast(tuple(costs.values()), reused, tuple(told.missing), told.failures(len(sets)))

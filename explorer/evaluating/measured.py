@@ -1,4 +1,4 @@
-"""What one task measured of one model: a score for every layer & pooling, and what each item contributed."""
+"""What one task measured of one model: a score for every layer & pooling, what each item contributed, and the cost."""
 
 from __future__ import annotations
 
@@ -72,3 +72,25 @@ class SoFar(Progress):
     """Progress of long work with what is measured so far, so that it can be kept if the work is stopped."""
 
     measured: Measured = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a task takes on this machine, in seconds and bytes."""
+
+    texts: int  # distinct ones, each encoded once
+    fits: int  # trainings of the probe
+    encoding: float
+    probing: float
+    probing_at_most: float  # if no training of SentEval's classifier stops early
+    disk: int  # bytes of the temporary file of vectors
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of everything."""
+        return self.encoding + self.probing
+
+    @property
+    def at_most(self) -> float:
+        """The time if no training of SentEval's classifier stops early."""
+        return self.encoding + self.probing_at_most

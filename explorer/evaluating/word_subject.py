@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from explorer.data import sources
 from explorer.data.graded.set_identity import SetKind
-from explorer.data.kinds import GradedPairs, digest_of
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.kinds import digest_of
 from explorer.encoding.locate import digests
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError
-from explorer.evaluating.measured import Measured
+from explorer.evaluating.measured import Cost, Measured
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
-from explorer.evaluating.results.scored_task import EVALUATED
-from explorer.evaluating.suites import Data
+from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Options
+from explorer.evaluating.tasks import Task
 from explorer.evaluating.tasks.bm25 import SETTING, bm25
 from explorer.evaluating.tasks.word_models import IN_BAG, SPLIT, BagOfWords, mean_word_vectors, word_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 from explorer.progress import Work
 
-TITLES = (MODEL_DEFAULT,)  # of their results
 BAG = "bag-of-words"  # the name of the model that compares shared words
 BM25 = "bm25"  # and of the search by words
 _RULES = {BAG: [IN_BAG], BM25: [repr(SETTING)]}  # what decides the scores of a model without a file
@@ -36,6 +35,8 @@ class WordSubject:
     source: str
     settings: Settings = EVALUATED  # of the other models in the table; they decide no score of this one
 
+    every_title: ClassVar[tuple[str, ...]] = (MODEL_DEFAULT,)
+
     @property
     def scored(self) -> ScoredModel:
         """The model as its results name it, by the content of its file."""
@@ -46,30 +47,36 @@ class WordSubject:
             name, digest = path.name, digest_of([SPLIT, digests.of_file(path)])
         return ScoredModel(name, revision_of(digest, None), digest)
 
+    def unload(self) -> None:
+        """Nothing: its vectors are read for each task."""
+
+    def titles(self, task: Task[Any], options: Options) -> tuple[str, ...]:
+        """The title of its only result; an error for a task that such a model cannot be scored on."""
+        if self.source == BM25:
+            if task.kind != RETRIEVAL:
+                raise DataError(f"{BM25} is a search: it is scored on retrieval sets only, not on {task.name}.")
+        elif task.kind != STS:
+            raise DataError(f"{self.source} is scored on STS sets and files of scored pairs only, not on {task.name}.")
+        return self.every_title
+
+    def score(self, task: Task[Any], options: Options) -> Work[Measured]:
+        """Score it on scored pairs, or BM25 on a retrieval set."""
+        self.titles(task, options)
+        if self.source == BM25:
+            return (yield from bm25(task.data))
+        path, sentences = given_path(self.source), task.texts
+        model = BagOfWords() if self.source == BAG else (yield from mean_word_vectors(path, sentences))
+        given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
+        return word_scores(model, task.data, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
+
+    def cost(self, task: Task[Any], options: Options) -> Work[Cost | None]:
+        """Nothing to estimate: it has no transformer."""
+        yield from ()
+        return None
+
 
 def is_word_model(source: str) -> bool:
     """Whether a model is named that has no transformer."""
     with suppress(BadChoice, OSError):
         return source in _RULES or (source.endswith(ENDINGS) and given_path(source).is_file())
     return False
-
-
-def evaluate(subject: WordSubject, data: Data, task: str) -> Work[Measured]:
-    """Score such a model on scored pairs, or BM25 on a retrieval set."""
-    rows = checked(subject, data, task)
-    if isinstance(rows, RetrievalSet):
-        return (yield from bm25(rows))
-    path = given_path(subject.source)
-    model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
-    given = sources.identity(task)  # pairs that are no split of a published set are scored all
-    return word_scores(model, rows, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
-
-
-def checked(subject: WordSubject, data: Data, task: str) -> GradedPairs | RetrievalSet:
-    """The data of a task that such a model can be scored on; an error for another."""
-    if subject.source == BM25:
-        if not isinstance(data, RetrievalSet):
-            raise DataError(f"{BM25} is a search: it is scored on retrieval sets only, not on {task}.")
-    elif not isinstance(data, GradedPairs):
-        raise DataError(f"{subject.source} is scored on STS sets and files of scored pairs only, not on {task}.")
-    return data

@@ -25,20 +25,22 @@ from explorer.evaluating.evaluation import Evaluation
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask, unscored
-from explorer.evaluating.suites import label_of
+from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, ScoredTask, unscored
+from explorer.evaluating.tasks import column_of
 from explorer.knobs import Values
 from explorer.measuring.scores.class_scores import MEASURES
 from explorer.progress import Progress, Work
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running
+from explorer.training.loop.estimate import try_out
+from explorer.training.loop.measured_facts import Estimate
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.run_origin import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 
-SUITE = "glue"
+SUITE = GLUE
 TASKS = tuple(known.name for known in published_sets.GLUE)
 MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
 
@@ -59,23 +61,65 @@ def named(task: str) -> str | None:
     return next((name for name in TASKS if plain(name) == plain(task)), None)
 
 
-def scored_task(task: str, data: str, recipe: Recipe, precision: str, device: str) -> ScoredTask:
-    """The task as results identify it, from the digest of its rows and the recipe that is trained on them."""
-    settings: dict[str, Setting] = {
-        **recipe.every_setting(),
-        "seeds": ", ".join(map(str, recipe.seeds)),
-        "precision": precision,
-        "device": device,
-    }
-    if task in TASKS:
-        return ScoredTask(SUITE, data, settings, task)
-    return ScoredTask(FINE_TUNING, data, settings, *label(task))
+@dataclass(frozen=True)
+class FineTuned:
+    """A classification task that a whole encoder is fine-tuned on, by its name or path."""
 
+    name: str
 
-def label(task: str) -> tuple[str, str]:
-    """The name of a task, and the end of the path of its folder."""
-    known = published_sets.is_known(task) and not sources.is_folder(task)
-    return (published_sets.find(task).name, "") if known else label_of(task)
+    @property
+    def column(self) -> tuple[str, str]:
+        """The name of the task, and the end of the path of its folder."""
+        known = published_sets.is_known(self.name) and not sources.is_folder(self.name)
+        return (published_sets.find(self.name).name, "") if known else column_of(self.name)
+
+    def load(self) -> Corpus:
+        """Its rows, some of which validate and test."""
+        return corpora.corpus([self.name], LABELLED_TEXTS)[0]
+
+    def recipe(self, model: str, options: Options) -> Recipe:
+        """The recipe of the run that fine-tunes a model."""
+        settings = {"validate_by": MAIN.get(self.name, MEASURES[0]), **options.settings}
+        return Recipe(
+            _method(),
+            model,
+            (self.name,),
+            settings=settings,
+            seeds=options.seeds,
+            precision=options.precision,
+            device=options.device,
+        ).checked()
+
+    def cost(self, model: str, options: Options) -> Work[Estimate]:
+        """Estimate time and memory of the training, from one step."""
+        return try_out(self.recipe(model, options), options.online)
+
+    def key(self, data: str, recipe: Recipe, precision: str, device: str) -> ScoredTask:
+        """The task as results identify it, from the digest of its rows and the recipe that is trained on them."""
+        settings: dict[str, Setting] = {
+            **recipe.every_setting(),
+            "seeds": ", ".join(map(str, recipe.seeds)),
+            "precision": precision,
+            "device": device,
+        }
+        return ScoredTask(SUITE if self.name in TASKS else FINE_TUNING, data, settings, *self.column)
+
+    def score(self, model: str, options: Options, known: RecipeRuns) -> Work[Result]:
+        """Train a run, or find it among those that are known, and take the scores of its test rows."""
+        name, _ = self.column
+        yield Progress(f"{model}: {name}", 0, 0)
+        rows, recipe = self.load(), self.recipe(model, options)
+        found = model_names.find(model, online=options.online)
+        (run,) = known.of([recipe])
+        if run is None:
+            run = runs.new(recipe)
+            yield from running.or_nothing(run, _trained(run, options.online, name))
+        elif run.status().state != FINISHED:
+            runs.restarted(run)
+            yield from _trained(run, options.online, name)
+        facts = run.status().facts
+        key = self.key(rows.digest, recipe, facts.precision or "", facts.device or "")
+        return Result(scored(found), key, _measured(run, self.name, rows))
 
 
 def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[Evaluation]:
@@ -83,59 +127,27 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -
     results: list[Result] = []
     missing: dict[str, None] = {}
     failed: dict[str, None] = {}
-    columns: dict[str, dict[str, ScoredTask]] = {task: {} for task in tasks}
+    columns: dict[FineTuned, dict[str, ScoredTask]] = {FineTuned(task): {} for task in tasks}
     known = RecipeRuns()
-    for model, task in product(models, tasks):
+    for model, task in product(models, columns):
         try:
-            result = yield from _result(model, task, options, known)
+            result = yield from task.score(model, options, known)
         except DataError as error:
             missing[str(error)] = None
         except RunError as error:
-            failed[f"{model} ({label(task)[0]}): {error}"] = None
+            failed[f"{model} ({task.column[0]}): {error}"] = None
         else:
             result_files.write(result)
             results.append(result)
             columns[task][result.task.digest] = result.task
-    every = [one for task, found in columns.items() for one in found.values() or (unscored(task, *label(task)),)]
+    every = [one for task, found in columns.items() for one in found.values() or (unscored(task.name, *task.column),)]
     return Evaluation(tuple(results), (), tuple(missing), tuple(failed), tuple(every))
-
-
-def recipe_of(model: str, task: str, options: Options) -> Recipe:
-    """The recipe of the run that fine-tunes a model on a task."""
-    settings = {"validate_by": MAIN.get(task, MEASURES[0]), **options.settings}
-    return Recipe(
-        _method(),
-        model,
-        (task,),
-        settings=settings,
-        seeds=options.seeds,
-        precision=options.precision,
-        device=options.device,
-    ).checked()
 
 
 def _method() -> str:
     """The method that fine-tunes on labelled texts and predicts their classes."""
     kinds = {name: methods.load(name) for name in methods.names()}
     return next(name for name, kind in kinds.items() if kind.eats == LABELLED_TEXTS and kind.predicts())
-
-
-def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[Result]:
-    name, _ = label(task)
-    yield Progress(f"{model}: {name}", 0, 0)
-    rows, _ = corpora.corpus([task], LABELLED_TEXTS)
-    recipe = recipe_of(model, task, options)
-    found = model_names.find(model, online=options.online)
-    (run,) = known.of([recipe])
-    if run is None:
-        run = runs.new(recipe)
-        yield from running.or_nothing(run, _trained(run, options.online, name))
-    elif run.status().state != FINISHED:
-        runs.restarted(run)
-        yield from _trained(run, options.online, name)
-    facts = run.status().facts
-    of_task = scored_task(task, rows.digest, recipe, facts.precision or "", facts.device or "")
-    return Result(scored(found), of_task, _measured(run, task, rows))
 
 
 def _trained(run: Run, online: bool, task: str) -> Work[None]:

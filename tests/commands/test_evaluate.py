@@ -12,8 +12,7 @@ from explorer.commands import evaluate as evaluate_command
 from explorer.data import sample
 from explorer.data.graded import sts
 from explorer.evaluating.results import result_files
-from explorer.evaluating.suites import tasks_of
-from explorer.evaluating.tasks import layer_choice, transfer
+from explorer.evaluating.tasks import layer_choice, tasks_of, transfer
 from explorer.measuring.neighbours import batch_search
 from tests.evaluating.test_sts_task import write_set
 from tests.processes import ended, two

@@ -10,8 +10,11 @@ from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sample import triplets
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError
+from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.bm25 import K1, B, bm25
-from explorer.evaluating.word_subject import WordSubject, evaluate, is_word_model
+from explorer.evaluating.tasks.retrieval import Retrieval
+from explorer.evaluating.tasks.sts import ScoredPairs
+from explorer.evaluating.word_subject import WordSubject, is_word_model
 from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
 from explorer.progress import finish
 
@@ -68,8 +71,8 @@ def test_a_query_of_unknown_words_finds_nothing():
 def test_it_is_a_model_on_retrieval_sets_alone(task, few_pairs):
     assert is_word_model("bm25")
     subject = WordSubject("bm25")
-    assert finish(evaluate(subject, task, "Paraphrases")).measures[0] == "nDCG@10"
+    assert finish(subject.score(Retrieval("Paraphrases", task), Options())).measures[0] == "nDCG@10"
     with pytest.raises(DataError, match="scored on retrieval sets only, not on some pairs"):
-        finish(evaluate(subject, few_pairs, "some pairs"))
+        finish(subject.score(ScoredPairs("some pairs", few_pairs), Options()))
     with pytest.raises(DataError, match="bag-of-words is scored on STS sets"):
-        finish(evaluate(WordSubject("bag-of-words"), task, "Paraphrases"))
+        finish(WordSubject("bag-of-words").score(Retrieval("Paraphrases", task), Options()))

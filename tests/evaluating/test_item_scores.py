@@ -14,10 +14,8 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded
-from explorer.evaluating.tasks import item_store
 from explorer.evaluating.tasks.item_scores import ONE_VECTOR, score_items
-from explorer.evaluating.tasks.judges import judge_for
-from explorer.evaluating.tasks.set_items import as_pairs, columns_of, items_of
+from explorer.evaluating.tasks.judges import judge_of, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
@@ -56,8 +54,8 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
     import torch
 
     given = sets_of_every_kind()[kind]
-    scores = finish(score_items(encoder, given, also=ALSO))
-    judge = judge_for(given, encoder)
+    scores = finish(score_items(encoder, judge_of(given, encoder), also=ALSO))
+    judge = judge_of(given, encoder)
     titles = ["mean of layer 2", "max of layer 1", "last of layer 1", MODEL_DEFAULT]
     found = finish(encoded(encoder, judge.texts, titles=titles))
     if kind == "rows":
@@ -72,7 +70,7 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
 
 
 def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_says_why(encoder):
-    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     first = parse("cls of layer 0", 2)
     assert np.isnan(scores.score(first, "nDCG@10"))
     assert scores.why_not_measured(first) == ONE_VECTOR
@@ -81,23 +79,23 @@ def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_says_why(encod
 
 def test_ranks_are_those_of_a_full_search(encoder):
     given = sets_of_every_kind()["queries"]
-    scores = finish(score_items(encoder, given))
-    judge = judge_for(given, encoder)
+    scores = finish(score_items(encoder, judge_of(given, encoder)))
+    judge = judge_of(given, encoder)
     vectors = finish(encoded(encoder, judge.texts, titles=["mean of layer 2"])).of("mean of layer 2")
     vectors = vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
     place = {text: at for at, text in enumerate(judge.texts)}
     documents = vectors[[place[text] for text in given.documents]]
     ranks, nearest = [], []
-    for query, judged in zip(given.queries, given.judgements, strict=True):
+    for query, right in zip(given.queries, given.judgements, strict=True):
         cosines = documents @ vectors[place[query]]
-        nearest.append(cosines[list(judged)].max())
-        ranks.append(1 + (cosines > cosines[list(judged)].max() + 1e-9).sum())
+        nearest.append(cosines[list(right)].max())
+        ranks.append(1 + (cosines > cosines[list(right)].max() + 1e-9).sum())
     assert scores.details_of(parse("mean of layer 2", 2))[RANK].tolist() == ranks
     assert scores.details_of(parse("mean of layer 2", 2))[COSINE] == pytest.approx(nearest, abs=1e-6)
 
 
 def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
-    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     one, other = parse("mean of layer 1", 2), parse("max of layer 2", 2)
     for metric in ("nDCG@10", "Recall@1"):
         found = Comparison(scores, scores, one, other).chosen(metric)
@@ -108,7 +106,7 @@ def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
 
 
 def test_the_best_layer_of_some_items_is_compared_on_the_others(encoder):
-    scores = finish(score_items(encoder, sets_of_every_kind()["queries"]))
+    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     dev, test = scores.of_pairs(range(0, 30, 2)), scores.of_pairs(range(1, 30, 2))
     found = choose(dev, test, "MRR@10")
     table = {reading: dev.score(reading, "MRR@10") for reading in dev.grid}
@@ -117,7 +115,7 @@ def test_the_best_layer_of_some_items_is_compared_on_the_others(encoder):
 
 
 def test_a_metric_of_another_set_is_refused(encoder):
-    scores = finish(score_items(encoder, sets_of_every_kind()["triplets"]))
+    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["triplets"], encoder)))
     with pytest.raises(BadChoice, match="accuracy"):
         scores.score(parse("mean of layer 1", 2), "Spearman")
 
@@ -126,9 +124,9 @@ def test_a_metric_of_another_set_is_refused(encoder):
 def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     given, found = sets_of_every_kind()[kind], find(str(model))
-    first = finish(item_store.measured(found, given, Settings(), also=ALSO))
+    first = finish(judged(given).measured(found, Settings(), also=ALSO))
     loaded = []
-    again = finish(item_store.measured(found, given, Settings("bfloat16"), lambda *_: loaded.append(1), also=ALSO))
+    again = finish(judged(given).measured(found, Settings("bfloat16"), lambda *_: loaded.append(1), also=ALSO))
     assert not loaded, "in float32 whatever is chosen, so the stored ones serve"
     for reading in (*first.grid, *ALSO):
         for metric in first.metrics:
@@ -138,15 +136,15 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
         for name, each in first.details_of(reading).items():
             assert np.array_equal(each, again.details_of(reading)[name], equal_nan=True)
     renamed = replace(given, name="another name")
-    assert item_store.key_of(found, renamed, Settings()) == item_store.key_of(found, given, Settings())
+    assert judged(renamed).key(found, Settings()) == judged(given).key(found, Settings())
 
 
 def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     sets = sets_of_every_kind()
     for given in sets.values():
-        assert len(items_of(given)) == len(given)
-    query, passage = columns_of(sets["queries"])
+        assert len(judged(given).items) == len(given)
+    query, passage = judged(sets["queries"]).columns
     rows = sample.triplets()
     assert (query.cells[3], passage.cells[3]) == (rows.anchors[3], rows.positives[3])
-    assert as_pairs(sets["rows"]) is None
-    assert set(as_pairs(sets["triplets"]).gold) == {0.0, 1.0}
+    assert judged(sets["rows"]).pairs is None
+    assert set(judged(sets["triplets"]).pairs.gold) == {0.0, 1.0}

@@ -7,8 +7,7 @@ import pytest
 from explorer.data import published_figures
 from explorer.evaluating.results.published_rows import rows_for, what_differs
 from explorer.evaluating.results.result_table import models
-from explorer.evaluating.suites import SUITES
-from explorer.evaluating.tasks import sts, transfer
+from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task
 
 
@@ -26,7 +25,7 @@ def test_a_row_has_the_scores_of_the_paper():
 
 
 def test_every_score_on_a_task_of_a_suite_is_in_a_row():
-    tasks = [task for suite, _ in SUITES.values() for task in suite]
+    tasks = published()
     rows = rows_for(tasks)
     for paper in published_figures.FOLDER.glob("*.json"):
         stated = json.loads(paper.read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import pytest
 from explorer.data.kinds import GradedPairs
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import TooFewRows
-from explorer.evaluating import suites
+from explorer.evaluating import tasks
 from explorer.evaluating.results.scored_task import Options
 
 ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"
@@ -15,7 +15,7 @@ ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnig
 def loaded(tmp_path):
     def load(text):
         (tmp_path / "pairs.csv").write_text(text, encoding="utf-8")
-        return suites.loaded(str(tmp_path / "pairs.csv"), Options())
+        return tasks.load(str(tmp_path / "pairs.csv"), Options()).data
 
     return load
 

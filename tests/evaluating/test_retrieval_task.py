@@ -18,9 +18,9 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating import suites
+from explorer.evaluating import tasks
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.suites import Subject
+from explorer.evaluating.tasks import Subject
 from explorer.evaluating.tasks.retrieval import chosen, retrieval
 from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -130,6 +130,7 @@ def test_fewer_documents_than_are_ranked_are_all_found(bundled_encoder):
 def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
     file = tmp_path / "help.csv"
     file.write_text("query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises in the warm.\n")
-    assert suites.loaded(str(file), Options()).split == "all"
-    measured = finish(suites.evaluate(Subject(find(NAME)), str(file), Options()))
+    task = tasks.load(str(file), Options())
+    assert task.data.split == "all"
+    measured = finish(task.score(Subject(find(NAME)), Options()))
     assert (measured.measures, len(measured.titles)) == (MEASURES, 31)

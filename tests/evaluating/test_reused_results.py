@@ -16,8 +16,7 @@ from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.results import result_files, reused_results
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.suites import ALL, Subject
-from explorer.evaluating.tasks import search
+from explorer.evaluating.tasks import ALL, Subject, search
 from explorer.evaluating.word_subject import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
@@ -97,7 +96,7 @@ def evaluated(place, names, options=FEW, settings=SETTINGS):
 
 
 def is_reused(place, task, options=FEW, settings=SETTINGS):
-    return cell(*subject(place, settings), task, loaded([task], options)[task], options).reused() is not None
+    return cell(*subject(place, settings), loaded([task], options)[task], options).reused() is not None
 
 
 def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, monkeypatch):
@@ -175,7 +174,7 @@ def test_another_model_of_the_same_name_is_measured(place, desk, saved, tmp_path
     (tmp_path / "other/model.safetensors").write_bytes(b"other weights")
     one = Subject(of_folder("model", tmp_path / "other"), SETTINGS)
     model = scored_as("model", one.found)
-    assert cell(model, one, "STS17", loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
+    assert cell(model, one, loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
 
 
 def test_a_model_under_another_name_is_not_measured_again_and_has_a_row_of_its_own(place, desk, saved):

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,31 +11,32 @@ from explorer.data.graded import sts
 from explorer.evaluating.results.scored_task import (
     EVALUATED,
     FINE_TUNING,
-    OF_KIND,
     RETRIEVAL,
     RUN_TEST,
     SEARCH,
     STS,
     TRANSFER,
     Options,
-    scored_task,
 )
 from explorer.evaluating.results.task_labels import described, labels, varying
+from explorer.evaluating.tasks import kinds
 from explorer.measuring.scores.measure import Settings
 from tests.evaluating.results_by_hand import task
 
 CPU = replace(EVALUATED, device="cpu")
+KINDS = {one.kind: one for one in kinds()}
 
 
 def of(kind, name="t", data="d", folder="", settings=CPU, **options):
-    return scored_task(kind, data, Options(**options), settings, name, folder)
+    found = KINDS[kind](name, SimpleNamespace(digest=data)).key(Options(**options), settings)
+    return replace(found, name=name, folder=folder)
 
 
 OTHER_OPTIONS = {"text": sts.SENTEVAL, "probe": "senteval", "seeds": (1, 2), "index": "ivf", "prompts": ("q: ", None)}
 MATTERS = {STS: {"text"}, TRANSFER: {"probe", "seeds"}, RETRIEVAL: {"prompts"}, SEARCH: {"index"}}
 
 
-@pytest.mark.parametrize("kind", OF_KIND)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("option", OTHER_OPTIONS)
 def test_an_option_makes_another_task_of_the_kinds_it_matters_to(kind, option):
     other = of(kind, **{option: OTHER_OPTIONS[option]})
@@ -42,7 +44,7 @@ def test_an_option_makes_another_task_of_the_kinds_it_matters_to(kind, option):
     assert (other != of(kind)) == (option in MATTERS[kind])
 
 
-@pytest.mark.parametrize("kind", OF_KIND)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("changed", [{"precision": "bfloat16"}, {"max_length": 4}])
 def test_how_a_model_encodes_makes_another_task(kind, changed):
     assert of(kind, settings=replace(CPU, **changed)).digest != of(kind).digest

@@ -12,8 +12,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Row
 from explorer.errors import BadChoice, DataError
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.suites import SUITES, Subject, evaluate, named, tasks_of
-from explorer.evaluating.tasks import sts
+from explorer.evaluating.tasks import Subject, load, named, sts, suites, tasks_of
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import AGGREGATES
@@ -144,9 +143,9 @@ def test_scores_that_are_known_are_not_measured_again(tmp_path, monkeypatch):
     def subject():
         return Subject(found, Settings("float32", "cpu"))
 
-    first = finish(evaluate(subject(), "STS17", Options()))
+    first = finish(load("STS17", Options()).score(subject(), Options()))
     again = subject()
-    second = finish(evaluate(again, "STS17", Options()))
+    second = finish(load("STS17", Options()).score(again, Options()))
     assert "encoder" not in vars(again), "the model was loaded for scores that are stored"
     assert np.array_equal(first.table, second.table, equal_nan=True)
-    assert "sts-more" in SUITES
+    assert "sts-more" in suites()

@@ -11,9 +11,11 @@ from scipy import stats
 from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.errors import DataError
+from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.tasks.sts import ScoredPairs
 from explorer.evaluating.tasks.word_models import BagOfWords, MeanWordVectors, forms_of, mean_word_vectors, word_scores
 from explorer.evaluating.tasks.word_vectors import WordVectors
-from explorer.evaluating.word_subject import BAG, WordSubject, evaluate
+from explorer.evaluating.word_subject import BAG, WordSubject
 from explorer.progress import finish
 
 FOLDER = Path(os.environ.get("STRATA_DATA") or "no folder")
@@ -172,7 +174,7 @@ def test_a_set_without_parts_has_no_mean_over_parts(pairs):
     [("STS-B", "test"), ("STS-B validation", "dev"), ("Sample pairs, dev half", "all"), ("my pairs.tsv", "all")],
 )
 def test_the_split_is_that_of_the_published_set(pairs, task, split):
-    assert finish(evaluate(WordSubject(BAG), pairs, task)).split == split
+    assert finish(WordSubject(BAG).score(ScoredPairs(task, pairs), Options())).split == split
 
 
 # worked out without Strata: Spearman × 100 over all pairs, but for the Pearson of Cer et al. 2017, track 5

@@ -13,7 +13,7 @@ from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
-from explorer.evaluating.results.scored_task import FINE_TUNING, OF_KIND, RUN_TEST, ScoredTask
+from explorer.evaluating.results.scored_task import FINE_TUNING, RETRIEVAL, RUN_TEST, SEARCH, STS, TRANSFER, ScoredTask
 from tests.fuzz import mutants
 from tests.fuzz.pages import shown
 
@@ -80,7 +80,7 @@ def _result(drawn: Random) -> Result:
     digest = digest_of((drawn.choice(("old", "new")), recipe, str(origin.seed)))
     model = ScoredModel(name, drawn.choice((f"local-{digest[:12]}", "abc123")), digest, origin)
     settings = {setting: drawn.choice(VALUES) for setting in drawn.sample(("text", "seeds", "max_length"), 2)}
-    kind = drawn.choice((*OF_KIND, FINE_TUNING, RUN_TEST))
+    kind = drawn.choice((STS, TRANSFER, RETRIEVAL, SEARCH, FINE_TUNING, RUN_TEST))
     task = ScoredTask(kind, digest_of((drawn.choice("de"),)), settings, drawn.choice(NAMES), drawn.choice(FOLDERS))
     numbers = Random(task.key(model.digest))  # equal inputs have equal scores
     score = numbers.choice((float("nan"), numbers.uniform(-100, 100)))

@@ -8,7 +8,7 @@ from explorer.data import sample
 from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings
@@ -40,7 +40,7 @@ def test_held_out_queries_have_the_scores_of_sentence_transformers(tmp_path, mon
     pairs = sample.triplets()
     given = of_pairs("own", pairs.anchors, pairs.positives, pairs.negatives, split=HELD_OUT)
     model = save_tiny("bert", tmp_path / "tiny")
-    scores = finish(item_store.measured(find(str(model)), given, Settings()))
+    scores = finish(judged(given).measured(find(str(model)), Settings()))
     evaluator = InformationRetrievalEvaluator(
         {str(number): query for number, query in enumerate(given.queries)},
         {str(number): document for number, document in enumerate(given.documents)},

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask
-from explorer.evaluating.tasks import item_store
+from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, Options, ScoredTask
+from explorer.evaluating.tasks import Task, item_store, kinds
 from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import word_store
 from explorer.measuring.sentences.word_pair import WordPair
 from explorer.progress import finish
@@ -119,6 +121,27 @@ def read_result(desk: Desk, key: Hashable) -> int:
     saved = result_files.saved(replace(found.model, name="another name"), replace(found.task, name="another task"))
     assert saved is not None
     return int(saved.measured.score())
+
+
+def of_kind(kind: type[Task[Any]]) -> Store:
+    """The results of a kind of task, whose keys have the options that it says decide its scores."""
+    options = {
+        "text": one_of("raw", "senteval"), "probe": one_of("logistic", "senteval"), "seeds": one_of((1,), (12,)),
+        "index": one_of("flat", "ivf"), "query_prompt": one_of(None, "", "a"), "document_prompt": one_of(None, "", "a"),
+    }  # fmt: skip
+    decides = {name: options.pop(name) for name in kind.decided_by}
+
+    def key(desk: Desk, x: Any) -> Hashable:
+        task = kind(x.name, SimpleNamespace(digest=x.data))
+        prompts = x.query_prompt, x.document_prompt
+        chosen = Options(x.text, x.probe, x.seeds, x.index, x.titles, prompts, again=x.again)
+        return task.key(chosen, Settings(x.precision, "cpu", x.max_length)).key(x.model)
+
+    encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44)}
+    asked = {"name": drawn.name, "titles": one_of((), ("all",)), "again": one_of(True, False)}
+    return Store(
+        {"data": drawn.digest, "model": drawn.digest, **encoding, **decides}, {**asked, **options}, key, bases=100
+    )
 
 
 def vectors_of_a_task(desk: Desk, x: Any) -> Hashable:
@@ -239,13 +262,16 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         put_item_scores,
         read_item_scores,
     ),
-    "Results": Store(
-        {"kind": one_of(STS, FINE_TUNING, RUN_TEST), "data": drawn.digest, "digest": drawn.digest,
-         "settings": settings_of_a_task},
-        {"model": drawn.name, "task": drawn.name, "folder": drawn.name},
-        write_result,
-        read_result,
-        bases=5,
+    "Results": (
+        Store(
+            {"kind": one_of(STS, FINE_TUNING, RUN_TEST), "data": drawn.digest, "digest": drawn.digest,
+             "settings": settings_of_a_task},
+            {"model": drawn.name, "task": drawn.name, "folder": drawn.name},
+            write_result,
+            read_result,
+            bases=5,
+        ),
+        *map(of_kind, kinds()),
     ),
     "Vectors of a task": Store({"reading": drawn.reading}, {}, vectors_of_a_task, bases=100),
     "Uploaded texts": Store(

@@ -21,15 +21,15 @@ PROBE = "fine-tuned"  # the choice of --probe
 
 
 def divided(suites: Sequence[str], named: Sequence[str], probe: str) -> tuple[list[str], list[str]]:
-    """The tasks that are scored as they are, by default all STS sets, and those that are fine-tuned on."""
-    from explorer.evaluating import suites as known
+    """The tasks that are scored as they are, by default those of the first suite, and those that are fine-tuned on."""
+    from explorer.evaluating import tasks as known
     from explorer.studies import fine_tuning
 
     tasks: list[str] = []
     for suite in suites:
         tasks += fine_tuning.TASKS if suite == fine_tuning.SUITE else known.tasks_of(suite)
     tasks += [fine_tuning.named(task) or known.named(task) for task in named]
-    tasks = list(dict.fromkeys(tasks)) or list(known.tasks_of("sts"))
+    tasks = list(dict.fromkeys(tasks)) or list(known.every_suite()[0].tasks)
     tuned = [task for task in tasks if task in fine_tuning.TASKS or (probe == PROBE and _is_classification(task))]
     if probe == PROBE and not tuned:
         raise BadChoice(
@@ -71,12 +71,11 @@ def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> N
         return
     from explorer.progress import finish
     from explorer.studies import fine_tuning
-    from explorer.training.loop.estimate import try_out
 
     for model, task in product(models, tuned):
         with Line() as line:
-            found = finish(try_out(fine_tuning.recipe_of(model, task, options), options.online), line.tell)
-        print(f"{model}, {fine_tuning.label(task)[0]}: {found.words}")
+            found = finish(fine_tuning.FineTuned(task).cost(model, options), line.tell)
+        print(f"{model}, {fine_tuning.FineTuned(task).column[0]}: {found.words}")
 
 
 def _is_classification(task: str) -> bool:

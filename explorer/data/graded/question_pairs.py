@@ -33,7 +33,7 @@ SHOWN = 5  # lines named in a message
 class QuestionPairs:
     """Two questions per row, and whether they are duplicates; the keys say which questions are the same one."""
 
-    task: str
+    name: str
     split: str
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -44,6 +44,11 @@ class QuestionPairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def digest(self) -> str:
+        """The digest of queries, documents and answers."""
+        return self.collection.digest
+
     @cached_property
     def collection(self) -> RetrievalSet:
         """The pairs as queries and documents."""
@@ -52,7 +57,7 @@ class QuestionPairs:
             (query, document): 1 for query, document, same in zip(first, second, self.duplicate, strict=True) if same
         }
         queries, documents = _by_key(first, self.first), _by_key(second, self.second)
-        return retrieval_set(self.task, self.split, queries, documents, grades)
+        return retrieval_set(self.name, self.split, queries, documents, grades)
 
 
 def path(folder: Path | None = None) -> Path | None:
@@ -73,8 +78,8 @@ def load(folder: Path | None = None) -> QuestionPairs:
     return read(file, TASK, "dev")
 
 
-def read(path: str | Path, task: str = "", split: str = "all") -> QuestionPairs:
-    """Read question pairs from a file; the task is called as given, by default like the file."""
+def read(path: str | Path, name: str = "", split: str = "all") -> QuestionPairs:
+    """Read question pairs from a file; they are called as given, by default like the file."""
     table = read_file(path)
     label, first, second = (_column(table, names) for names in (LABELS, FIRST, SECOND))
     ids = [name for name in IDS if name in table.columns]
@@ -88,7 +93,7 @@ def read(path: str | Path, task: str = "", split: str = "all") -> QuestionPairs:
             "Expected: at least one pair of duplicates. Add some, or choose another file."
         )
     return QuestionPairs(
-        task or table.name,
+        name or table.name,
         split,
         tuple(first[at] for at in kept),
         tuple(second[at] for at in kept),

@@ -41,6 +41,11 @@ class LabelledSet:
         return {name: rows for name, rows in by_name.items() if rows is not None}
 
     @property
+    def texts(self) -> list[str]:
+        """All sentences, split by split: the first ones, then the second ones."""
+        return [text for rows in self.splits.values() for text in (*rows.texts, *rows.second)]
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The names of the classes, sorted."""
         return self.train.classes

@@ -12,8 +12,7 @@ from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_table import Cell, Model
-from explorer.evaluating.results.scored_task import ScoredTask
-from explorer.evaluating.tasks import transfer
+from explorer.evaluating.results.scored_task import SENTEVAL, ScoredTask
 from explorer.measuring.scores.metrics import METRICS
 from explorer.measuring.scores.verdict_text import ACCURACY
 
@@ -88,7 +87,7 @@ def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[
     differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
     for what, here, theirs, titles in (
         ("text", texts, sts.SENTEVAL, task_labels.TEXTS),
-        ("classifier", probes, transfer.SENTEVAL, task_labels.PROBES),
+        ("classifier", probes, SENTEVAL, task_labels.PROBES),
     ):
         if here - {theirs}:
             differs.append(f"{what}: {titles[theirs]}, here {', '.join(sorted(titles.get(one, one) for one in here))}")

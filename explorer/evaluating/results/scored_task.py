@@ -9,12 +9,12 @@ from functools import cached_property
 from explorer.data.graded.sts import RAW
 from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Setting
-from explorer.evaluating.tasks.transfer import LOGISTIC
-from explorer.measuring.scores.measure import Settings, resolved
+from explorer.measuring.scores.measure import Settings
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
 VERSION = "2"
 EVALUATED = Settings()
+LOGISTIC, SENTEVAL = "logistic", "senteval"  # probes
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,9 @@ def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     }
 
 
-# the kinds of tasks, with the settings that matter to each; those of the encoding matter to all
-STS, TRANSFER, RETRIEVAL, SEARCH = "sts", "transfer", "retrieval", "search"
-OF_KIND = {
-    STS: ("text",),
-    TRANSFER: ("probe", "seeds"),
-    RETRIEVAL: ("query_prompt", "document_prompt"),
-    SEARCH: ("index",),
-}
-OF_ENCODING = ("max_length", "precision", "device")
-FINE_TUNING, RUN_TEST = "fine-tuning", "run's test set"  # results that are not of `evaluate`
+STS, TRANSFER, RETRIEVAL, SEARCH = "sts", "transfer", "retrieval", "search"  # kinds of tasks
+OF_ENCODING = ("max_length", "precision", "device")  # settings that matter to all of them
+FINE_TUNING, GLUE, RUN_TEST = "fine-tuning", "glue", "run's test set"  # results with the settings of a training
 USUAL = {name: value for name, value in stated(Options(), EVALUATED).items() if name not in ("seeds", "device")}
 
 
@@ -79,18 +72,12 @@ class ScoredTask:
     @property
     def unusual(self) -> dict[str, Setting]:
         """The settings that have another value than the usual one."""
-        known = USUAL if self.kind in OF_KIND else {}
+        known = {} if self.kind in (FINE_TUNING, GLUE, RUN_TEST) else USUAL
         return {name: value for name, value in self.settings.items() if value != known.get(name, value)}
 
     def key(self, model: str) -> str:
         """The key of the result of a model, which is given by the digest of its files."""
         return digest_of(("result", model, self.digest))
-
-
-def scored_task(kind: str, data: str, options: Options, settings: Settings, name: str, folder: str = "") -> ScoredTask:
-    """The task of some data, of which the digest is given, under the options and settings that matter to its kind."""
-    every = stated(options, resolved(settings))
-    return ScoredTask(kind, data, {one: every[one] for one in (*OF_KIND[kind], *OF_ENCODING)}, name, folder)
 
 
 def unscored(task: str, name: str, folder: str = "") -> ScoredTask:

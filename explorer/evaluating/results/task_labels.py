@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from explorer.data.graded import sts
 from explorer.evaluating.measured import Setting
-from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, ScoredTask
-from explorer.evaluating.tasks import transfer
+from explorer.evaluating.results.scored_task import FINE_TUNING, LOGISTIC, RUN_TEST, SENTEVAL, ScoredTask
 
 _KINDS = {FINE_TUNING: "fine-tuned", RUN_TEST: "as scored by runs"}
-PROBES = {transfer.LOGISTIC: "logistic regression", transfer.SENTEVAL: "SentEval's MLP"}
+PROBES = {LOGISTIC: "logistic regression", SENTEVAL: "SentEval's MLP"}
 TEXTS = {sts.RAW: "raw", sts.SENTEVAL: "SentEval's"}
 _WORDS: Mapping[str, Callable[[str], str]] = {  # of settings whose value says what it is
     "text": lambda text: f"{TEXTS.get(text, text)} text",

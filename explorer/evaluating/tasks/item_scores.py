@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of
-from explorer.evaluating.tasks.judges import Evaluated, judge_for
-from explorer.evaluating.tasks.label_judge import LabelJudge
-from explorer.measuring.scores.judge import COSINE, RANK
+from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
 from explorer.measuring.scores.metrics import MEAN
 from explorer.progress import Progress, Work
@@ -121,18 +119,18 @@ class ItemScores(LayerScores):
 
 
 def score_items(
-    encoder: Encoder, given: Evaluated, max_length: int | None = None, also: Sequence[Reading] = ()
+    encoder: Encoder, judge: Judge, max_length: int | None = None, also: Sequence[Reading] = ()
 ) -> Work[ItemScores]:
     """Encode every text once, and score the items under every layer & pooling of the grid and those of `also`.
 
-    Queries and documents have the prompts that the model declares for them. Of labelled texts, one classifier's
+    Of labelled texts, one classifier's
     strength is chosen under the model default, and used under every layer & pooling.
     """
     started = time.perf_counter()
-    judge, outside = judge_for(given, encoder), encoder.outside(also)
+    outside = encoder.outside(also)
     titles = (*titles_of(encoder), *(one.title for one in outside))
     found = yield from encoded(encoder, judge.texts, max_length, titles)
-    if isinstance(judge, LabelJudge):
+    if not judge.is_settled:
         yield Progress("choosing the classifier's regularisation", 0, 0)
         judge = judge.settled(_tensor(found.of(MODEL_DEFAULT)))
     items: dict[str, dict[str, Floats]] = {}  # by measure, then by title

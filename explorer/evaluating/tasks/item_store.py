@@ -1,86 +1,27 @@
-"""Scores of a model on any evaluation set: stored ones if they exist, else measured and stored."""
+"""Store what each item of an evaluation set gets under every layer & pooling."""
 
 from __future__ import annotations
 
 import json
-import logging
 import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from explorer.data.kinds import GradedPairs, digest_of
-from explorer.data.retrieval.retrieval_set import RetrievalSet
-from explorer.encoding.load import declared
+from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import Reading, Row
-from explorer.errors import NotWritable
-from explorer.evaluating.tasks.item_scores import Items, ItemScores, score_items
-from explorer.evaluating.tasks.judges import Evaluated, main_measure
-from explorer.measuring.scores import measure as pair_scores
-from explorer.measuring.scores import score_store
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.evaluating.tasks.item_scores import Items, ItemScores
 from explorer.places import cache_folder, write_whole
-from explorer.progress import Progress, Work
-
-if TYPE_CHECKING:
-    from explorer.encoding.locate.model_names import Found
-
-logger = logging.getLogger(__name__)
 
 VERSION = "1"  # a new one if the meaning of scores changes, so that old ones are not used
 _PLAIN = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds", "measure")
 
 
-def exact(given: Evaluated, settings: Settings) -> Settings:
-    """The settings that a set is scored with: in float32 whatever is chosen, unless it is scored pairs.
-
-    The verdicts of runs are in float32 too, so that one number stands on all pages.
-    """
-    return settings if isinstance(given, GradedPairs) else replace(settings, precision="float32")
-
-
-def key_of(found: Found, given: Evaluated, settings: Settings) -> str:
-    """The key of stored scores: model, set, its main measure, and settings."""
-    if isinstance(given, GradedPairs):
-        return pair_scores.shelf_key(found, given, settings)
-    main = main_measure(given) if isinstance(given, RetrievalSet) else ""
-    return key(found.digest, given.digest, main, settings.device, settings.max_length, declared.poolings(found.folder))
-
-
 def key(model: str, given: str, main: str, device: str, max_length: int | None, poolings: Sequence[str]) -> str:
     """The key of a measurement: the digests of model and set, the main measure, every setting, and the poolings."""
     return digest_of(("item scores", VERSION, model, given, main, device, str(max_length), *poolings))
-
-
-def measured(
-    found: Found, given: Evaluated, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
-) -> Work[LayerScores]:
-    """Load stored scores, or measure and store them, with layers & poolings outside of the grid (`also`)."""
-    if isinstance(given, GradedPairs):
-        return (yield from pair_scores.measure(found, given, settings, load, also=also))
-    settings = exact(given, settings)
-    name = key_of(found, given, settings)
-    scores = kept(name)
-    if scores is None or scores.lacks(also):
-        known = () if scores is None else tuple(scores.also)
-        yield Progress(f"loading {found.name}", 0, 0)
-        encoder = load(found, settings)
-        scores = yield from score_items(encoder, given, settings.max_length, tuple(dict.fromkeys((*known, *also))))
-        try:
-            keep(name, scores)
-        except NotWritable as error:  # return the scores even if they cannot be stored
-            logger.warning("The scores were not stored. %s", error)
-    return scores
-
-
-def stored(found: Found, given: Evaluated, settings: Settings) -> LayerScores | None:
-    """Scores that are stored; None if there are none."""
-    name = key_of(found, given, exact(given, settings))
-    return score_store.kept(name) if isinstance(given, GradedPairs) else kept(name)
 
 
 def keep(name: str, scores: ItemScores) -> None:

@@ -1,29 +1,255 @@
-"""What a model is scored on, and how: scored pairs, a retrieval set, triplets, probe packs or labelled texts."""
+"""Evaluation sets whose items are judged one by one: how each kind is scored, and what its items are as texts.
+
+The kinds are scored pairs, retrieval sets, triplets, probe packs and labelled texts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from explorer.data import sources
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.kinds import GradedPairs, Triplets
+from explorer.data.kinds import GradedPairs, NamedSet, Triplets
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT, EvaluationSet
+from explorer.encoding.load import declared
 from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.readings import Reading
+from explorer.errors import NotWritable
+from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.item_scores import score_items
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
+from explorer.measuring.scores import measure as pair_scores
+from explorer.measuring.scores import score_store
 from explorer.measuring.scores.judge import Judge, PairJudge
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.meaning_judges import ProbeJudge, TripletJudge
+from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
+logger = logging.getLogger(__name__)
+
 Evaluated = EvaluationSet | LabelledSet
+Given = TypeVar("Given", bound=NamedSet)
+
+LABEL = "label"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A text of each item, with a heading."""
+
+    heading: str
+    cells: tuple[str, ...]
+
+
+class JudgedSet(ABC, Generic[Given]):
+    """An evaluation set; a subclass is a kind of set.
+
+    It is scored in float32 whatever is chosen, as the verdicts of runs are, so that one number stands on all pages.
+    """
+
+    main = ""  # the measure that it is reported by, if its kind has several
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+
+    @abstractmethod
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        """How the set is scored; queries and documents have these prompts."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """The texts of every item, and labels."""
+
+    @property
+    def texts(self) -> tuple[Column, ...]:
+        """The columns without the labels."""
+        return tuple(column for column in self.columns if column.heading != LABEL)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The first text of every item, such as the query."""
+        return self.columns[0].cells
+
+    @property
+    def pairs(self) -> GradedPairs | None:
+        """The pairs of texts: those that belong together have 1, those that do not 0; None of single texts."""
+        rows = tuple(self._pairs())
+        first, second, gold = zip(*rows, strict=True) if rows else ((), (), ())
+        return GradedPairs(self.given.name, first, second, gold, ("",) * len(rows)) if rows else None
+
+    def _pairs(self) -> Iterable[tuple[str, str, float]]:
+        return ()
+
+    def exact(self, settings: Settings) -> Settings:
+        """The settings that the set is scored with."""
+        return replace(settings, precision="float32")
+
+    def key(self, found: Found, settings: Settings) -> str:
+        """The key of stored scores: model, set, its main measure, and settings."""
+        of_settings = settings.device, settings.max_length, declared.poolings(found.folder)
+        return item_store.key(found.digest, self.given.digest, self.main, *of_settings)
+
+    def stored(self, found: Found, settings: Settings) -> LayerScores | None:
+        """Scores that are stored; None if there are none."""
+        return item_store.kept(self.key(found, self.exact(settings)))
+
+    def measured(
+        self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
+    ) -> Work[LayerScores]:
+        """Load stored scores, or measure and store them, with layers & poolings outside of the grid (`also`)."""
+        settings = self.exact(settings)
+        name = self.key(found, settings)
+        scores = item_store.kept(name)
+        if scores is None or scores.lacks(also):
+            known = () if scores is None else tuple(scores.also)
+            yield Progress(f"loading {found.name}", 0, 0)
+            encoder = load(found, settings)
+            every = tuple(dict.fromkeys((*known, *also)))
+            judge = self.judge(encoder, encoder.role_prompts)
+            scores = yield from score_items(encoder, judge, settings.max_length, every)
+            try:
+                item_store.keep(name, scores)
+            except NotWritable as error:  # return the scores even if they cannot be stored
+                logger.warning("The scores were not stored. %s", error)
+        return scores
+
+
+class _ScoredPairs(JudgedSet[GradedPairs]):
+    """Scored by Spearman, in the precision that is chosen; what is stored are the cosines."""
+
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        return PairJudge(self.given)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return Column("first", self.given.first), Column("second", self.given.second)
+
+    @property
+    def pairs(self) -> GradedPairs:
+        return self.given
+
+    def exact(self, settings: Settings) -> Settings:
+        return settings
+
+    def key(self, found: Found, settings: Settings) -> str:
+        return pair_scores.shelf_key(found, self.given, settings)
+
+    def stored(self, found: Found, settings: Settings) -> LayerScores | None:
+        return score_store.kept(self.key(found, settings))
+
+    def measured(
+        self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
+    ) -> Work[LayerScores]:
+        return pair_scores.measure(found, self.given, settings, load, also=also)
+
+
+class _Probes(JudgedSet[ProbePairs]):
+    """Scored by the share of paraphrases that are more similar than pairs with a small difference."""
+
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        return ProbeJudge(self.given)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return Column("first", self.given.first), Column("second", self.given.second)
+
+    def _pairs(self) -> Iterable[tuple[str, str, float]]:
+        return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
+
+
+class _Triplets(JudgedSet[Triplets]):
+    """Scored by the share in which the positive is more similar to the anchor than the negative."""
+
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        return TripletJudge(self.given)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        others = Column("positive", self.given.positives), Column("negative", self.given.negatives)
+        return Column("anchor", self.given.anchors), *others
+
+    def _pairs(self) -> Iterable[tuple[str, str, float]]:
+        for anchor, positive, negative in zip(*(column.cells for column in self.columns), strict=True):
+            yield from ((anchor, positive, 1.0), (anchor, negative, 0.0))
+
+
+class _Queries(JudgedSet[RetrievalSet]):
+    """Scored by nDCG@10, held-out rows by MRR@10."""
+
+    @property
+    def main(self) -> str:  # type: ignore[override]
+        return MRR if self.given.split == HELD_OUT else NDCG
+
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        """The base is judged as it is used, with the prompts that it declares."""
+        judge = self._ranking(encoder, prompts)
+        if prompts != encoder.role_prompts:
+            judge.before = self._ranking(encoder, encoder.role_prompts)
+        return judge
+
+    def _ranking(self, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
+        check(prompts, encoder, encoder.limit(None))
+        return RankingJudge(self.given, self.main, prompts.query, prompts.document)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The queries, each with its most relevant passage."""
+        best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.given.judgements)
+        passages = tuple(self.given.documents[place] for place in best)
+        return Column("query", self.given.queries), Column("passage", passages)
+
+    def _pairs(self) -> Iterable[tuple[str, str, float]]:
+        related = zip(self.given.queries, self.given.judgements, strict=True)
+        return ((query, self.given.documents[place], 1.0) for query, judged in related for place in judged)
+
+
+class _Labelled(JudgedSet[LabelledSet]):
+    """Scored by the accuracy of logistic regression."""
+
+    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
+        return LabelJudge(self.given)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        rows = self.given.scored
+        second = (Column("second", rows.second),) if rows.second else ()
+        return Column("text", rows.texts), *second, Column(LABEL, rows.labels)
+
+
+KINDS: dict[type, type[JudgedSet[Any]]] = {
+    GradedPairs: _ScoredPairs,
+    ProbePairs: _Probes,
+    Triplets: _Triplets,
+    RetrievalSet: _Queries,
+    LabelledSet: _Labelled,
+}
+
+
+def judged(given: Evaluated) -> JudgedSet[Any]:
+    """A set of any kind, with what its kind decides."""
+    return KINDS[type(given)](given)
+
+
+def judge_of(given: Evaluated, encoder: Encoder, prompts: RolePrompts | None = None) -> Judge:
+    """How a set is scored; queries and documents have these prompts, by default those of the encoder."""
+    return judged(given).judge(encoder, encoder.role_prompts if prompts is None else prompts)
 
 
 def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
@@ -31,39 +257,3 @@ def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
     if not given.is_scored and labelled_sets.is_labelled(source := sources.located(given)):
         return labelled_sets.load(source)[0]
     return sources.evaluation_set(given, online=online)
-
-
-def judge_for(given: Evaluated, encoder: Encoder) -> Judge:
-    """How a set is scored; queries and documents have the prompts of the encoder."""
-    if isinstance(given, LabelledSet):
-        return LabelJudge(given)
-    return judge_of(given, encoder, encoder.role_prompts)
-
-
-def main_measure(given: RetrievalSet) -> str:
-    """The measure that a retrieval set is reported by: MRR@10 of held-out rows, nDCG@10 of any other."""
-    return MRR if given.split == HELD_OUT else NDCG
-
-
-def judge_of(given: EvaluationSet, encoder: Encoder, prompts: RolePrompts) -> Judge:
-    """How a set is scored: pairs by Spearman, a retrieval set by nDCG@10, held-out rows by MRR@10.
-
-    Triplets and probe packs are scored by the share that is in the right order. Queries and documents have these
-    prompts; for the base as it is used, those that it declares.
-    """
-    if isinstance(given, GradedPairs):
-        return PairJudge(given)
-    if isinstance(given, Triplets):
-        return TripletJudge(given)
-    if isinstance(given, ProbePairs):
-        return ProbeJudge(given)
-    measure = main_measure(given)
-    judge, before = (_ranking(given, measure, encoder, roles) for roles in (prompts, encoder.role_prompts))
-    if prompts != encoder.role_prompts:
-        judge.before = before
-    return judge
-
-
-def _ranking(given: RetrievalSet, measure: str, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
-    check(prompts, encoder, encoder.limit(None))
-    return RankingJudge(given, measure, prompts.query, prompts.document)

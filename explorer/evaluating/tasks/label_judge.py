@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.evaluating.probes import logistic
-from explorer.evaluating.tasks.transfer import order_of, probe_data, texts_of
+from explorer.evaluating.tasks.transfer import order_of, probe_data
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict_text import ACCURACY
@@ -38,7 +38,7 @@ class LabelJudge(Judge):
     def __init__(self, task: LabelledSet, strength: float | None = None) -> None:
         self.task, self.strength = check(task), strength
         self.name, self.digest = task.name, task.digest
-        rows = texts_of(task)
+        rows = task.texts
         self.texts = self.sentences = tuple(dict.fromkeys(rows))
         place = {text: at for at, text in enumerate(self.texts)}
         self._places = np.array([place[text] for text in rows], dtype=np.intp)
@@ -46,6 +46,11 @@ class LabelJudge(Judge):
 
     def __len__(self) -> int:
         return len(self.task.scored)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether C is known."""
+        return self.strength is not None
 
     def settled(self, vectors: Tensor) -> LabelJudge:
         """The same judge with the C that is best for these vectors, so that others are judged faster and alike."""

@@ -12,21 +12,60 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data import sources
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import checked_titles, titles_of
 from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.results.scored_task import RETRIEVAL, Options
+from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.layer_choice import intervals
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import Found
 from explorer.measuring.neighbours.index_setting import FLAT, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
-from explorer.progress import Work
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+
+
+class Retrieval(Task[RetrievalSet]):
+    """Queries with judged documents: a published set, a folder in BEIR's layout, or a file of queries and passages."""
+
+    kind = RETRIEVAL
+    suites = (Suite("retrieval", tuple(sources.RETRIEVAL_SETS), 4),)
+    decided_by = "query_prompt", "document_prompt"
+
+    @classmethod
+    def load(cls, name: str, options: Options) -> Retrieval:
+        """Load the set with this name."""
+        return cls(name, sources.RETRIEVAL_SETS[name]())
+
+    @classmethod
+    def own(cls, source: str) -> Retrieval | None:
+        """Load a retrieval folder, or a file of two columns of texts without a score or a label."""
+        found = sources.retrieval_set(source)
+        return None if found is None else cls(source, found)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """All distinct queries and documents."""
+        return self.data.texts
+
+    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+        """Rank the documents under each layer & pooling."""
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        work = retrieval(
+            subject.encoder,
+            self.data,
+            titles=self.titles(subject, options),
+            max_length=self.length(subject),
+            prompts=chosen(subject.encoder, *options.prompts),
+        )
+        return (yield from work)
 
 
 def retrieval(

@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data.graded import question_pairs
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
+from explorer.evaluating.results.scored_task import SEARCH, Options
+from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import Found
 from explorer.measuring.neighbours.index_setting import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import MRR, reciprocal_ranks
-from explorer.progress import Work
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -35,6 +38,35 @@ MEASURES = (MRR, *COSTS)
 TOP = 10
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
+
+
+class QuestionSearch(Task[QuestionPairs]):
+    """Duplicate questions: one of a pair is searched with the other."""
+
+    kind = SEARCH
+    suites = (Suite("search", (question_pairs.TASK,), 3),)
+    decided_by = ("index",)
+
+    @classmethod
+    def load(cls, name: str, options: Options) -> QuestionSearch:
+        """Load the pairs of questions."""
+        return cls(name, question_pairs.load())
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The distinct questions."""
+        return self.data.collection.texts
+
+    def length(self, subject: Subject) -> int:
+        """That of a question, unless another is set."""
+        return min(subject.settings.max_length or LENGTH, subject.encoder.max_length)
+
+    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+        """Search under each layer & pooling."""
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        titles, length = self.titles(subject, options), self.length(subject)
+        work = search(subject.encoder, self.data, titles=titles, index=options.index, max_length=length)
+        return (yield from work)
 
 
 def search(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.data.graded import sts as published
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.sources import is_folder
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_file
+from explorer.data.tables.text_rows import graded_pairs
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.results.scored_task import STS, Options
+from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved
 from explorer.measuring.scores.metrics import ways_of
+from explorer.places import given_path
 from explorer.progress import Work
 
 if TYPE_CHECKING:
@@ -22,6 +31,43 @@ if TYPE_CHECKING:
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")  # whose average papers print
 OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN)
 TASKS = (*SEVEN, *OTHERS)
+
+
+class ScoredPairs(Task[GradedPairs]):
+    """Scored pairs of a published STS set, or of a file."""
+
+    kind = STS
+    suites = Suite("sts", SEVEN, 1, "the seven sets of papers"), Suite("sts-more", OTHERS, 5)
+    decided_by = ("text",)
+
+    @classmethod
+    def load(cls, name: str, options: Options) -> ScoredPairs:
+        """Load the test split."""
+        return cls(name, published.load(name, "test", online=options.online, text=options.text))
+
+    @classmethod
+    def own(cls, source: str) -> ScoredPairs | None:
+        """Load a file with two columns of sentences and one of scores."""
+        if is_folder(source):
+            return None
+        table = read_file(given_path(source))
+        mapping = guess(table)
+        return cls(source, graded_pairs(table, mapping)[0]) if mapping.kind == SCORED_PAIRS else None
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The distinct sentences."""
+        return self.data.sentences
+
+    def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
+        """The whole grid, which costs no more than one of it, and what is outside of it."""
+        return super().titles(subject, replace(options, titles=(ALL, *options.titles)))
+
+    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+        """Score every layer & pooling, under every aggregation over sub-corpora."""
+        # stored scores are those of this device, whatever `auto` was where they were measured
+        of_model = subject.found, self.data, resolved(subject.settings), options.text, subject.loaded
+        return (yield from sts(*of_model, again=options.again, also=subject.named(options.titles)))
 
 
 def sts(

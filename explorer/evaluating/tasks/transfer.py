@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import Labelled
-from explorer.data.labelled import published_sets
+from explorer.data.labelled import labelled_sets, published_sets
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import checked_titles, encoded
-from explorer.evaluating.measured import Items, Measured, Setting, SoFar
+from explorer.evaluating.measured import Cost, Items, Measured, Setting, SoFar
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
+from explorer.evaluating.results.scored_task import LOGISTIC, SENTEVAL, TRANSFER, Options
+from explorer.evaluating.tasks import Subject, Suite, Task
+from explorer.evaluating.tasks.transfer_cost import estimate
 from explorer.knobs import wholes_in
 from explorer.progress import Progress, Work
 
@@ -28,13 +31,56 @@ if TYPE_CHECKING:
 
 TASKS = published_sets.names()
 MEASURES = ("accuracy", "macro F1")
-LOGISTIC, SENTEVAL = "logistic", "senteval"
 PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
     LOGISTIC: logistic.predictions,
     SENTEVAL: senteval.predictions,
 }
 SEEDS = (1, 2, 3, 4, 1234, 2345, 3456, 7890)  # of SG-BERT's transfer table
 LARGEST_SEED = 2**32 - 1  # what NumPy allows
+
+
+class Classification(Task[LabelledSet]):
+    """Texts with labels: a published task, a file, or a folder with a file for each split."""
+
+    kind = TRANSFER
+    suites = (Suite("transfer", TASKS, 2, "classification"),)
+    decided_by = "probe", "seeds"
+    any_file = True
+
+    @classmethod
+    def load(cls, name: str, options: Options) -> Classification:
+        """Load all splits."""
+        return cls(name, labelled_sets.load(name)[0])
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """All sentences, split by split."""
+        return self.data.texts
+
+    def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
+        """Those asked for, by default what the probe scores."""
+        titles = options.titles or usual_titles(options.probe) or ()
+        return super().titles(subject, replace(options, titles=titles))
+
+    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+        """Train and score a probe for each layer & pooling and each seed."""
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        return (yield from transfer(subject.encoder, self.data, **self._choice(subject, options)))
+
+    def cost(self, subject: Subject, options: Options) -> Work[Cost | None]:
+        """Estimate the time of the encoding and of the trainings of the probe."""
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        check_choice(options.probe, options.seeds)
+        return (yield from estimate(subject.encoder, self.data, **self._choice(subject, options)))
+
+    def _choice(self, subject: Subject, options: Options) -> dict[str, Any]:
+        """What decides the work, as both functions name it."""
+        return {
+            "probe": options.probe,
+            "seeds": options.seeds,
+            "titles": checked_titles(subject.encoder, self.titles(subject, options)),
+            "max_length": self.length(subject),
+        }
 
 
 def transfer(
@@ -54,8 +100,8 @@ def transfer(
     started = time.perf_counter()
     check_choice(probe, seeds)
     check(task)
-    kept = chosen_titles(encoder, probe, titles)
-    vectors = yield from encoded(encoder, texts_of(task), max_length, kept)
+    kept = checked_titles(encoder, usual_titles(probe) if titles is None else titles)
+    vectors = yield from encoded(encoder, task.texts, max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
     right = np.full((len(seeds), len(task.scored)), np.nan)
     rows = {split: order_of(one) for split, one in task.splits.items()}
@@ -109,19 +155,9 @@ def seeds_in(written: str) -> tuple[int, ...]:
     return found
 
 
-def chosen_titles(encoder: Encoder, probe: str, titles: Sequence[str] | None) -> tuple[str, ...]:
-    """Which layers & poolings are scored, in the order of the grid; by default all by logistic regression."""
-    return checked_titles(encoder, usual_titles(probe) if titles is None else titles)
-
-
 def usual_titles(probe: str) -> tuple[str, ...] | None:
     """Which layers & poolings a probe scores by default; None for all."""
     return (MODEL_DEFAULT,) if probe == SENTEVAL else None
-
-
-def texts_of(task: LabelledSet) -> list[str]:
-    """All sentences, split by split: the first ones, then the second ones."""
-    return [text for rows in task.splits.values() for text in (*rows.texts, *rows.second)]
 
 
 def pair_features(first: Features, second: Features) -> Features:
@@ -137,7 +173,7 @@ def order_of(rows: Labelled) -> NDArray[np.intp]:
 
 
 def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
-    """Features and classes of each split, from the vectors of `texts_of`, with the rows of a split in this order."""
+    """Features and classes of each split, from the vectors of `task.texts`, with the rows of a split in this order."""
     start = 0
     splits: dict[str, Rows] = {}
     for split, rows in task.splits.items():

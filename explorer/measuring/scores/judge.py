@@ -49,6 +49,15 @@ class Judge(ABC):
         """
         return {self.measure: self.items(vectors)}
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is ready to judge; if not, a part of it can be chosen by vectors first, which is quicker."""
+        return True
+
+    def settled(self, vectors: Tensor) -> Judge:
+        """The judge with what is best for these vectors."""
+        return self
+
     @abstractmethod
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The score × 100; NaN if there is none, or if it is lost in the rounding of the precision."""

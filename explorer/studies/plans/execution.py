@@ -9,11 +9,11 @@ from itertools import count
 
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, DataError, StrataError
-from explorer.evaluating import suites
+from explorer.evaluating import tasks as kinds
 from explorer.evaluating.cells import columns, loaded
 from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.results.scored_task import EVALUATED, Options
-from explorer.evaluating.suites import Subject
+from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
@@ -231,4 +231,4 @@ def tasks_of(plan: Plan) -> tuple[str, ...]:
 
 def _tasks_named(named: str) -> tuple[str, ...]:
     """The tasks of a suite, or the one of this name."""
-    return suites.tasks_of(named) if named in suites.SUITES else (suites.named(named),)
+    return kinds.tasks_of(named) if named in kinds.suites() else (kinds.named(named),)

@@ -12,7 +12,7 @@ from typing import Any
 
 from explorer.encoding.locate import bundled, model_names
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating import suites
+from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Values
 from explorer.methods import load
 from explorer.training import recipe as recipes
@@ -151,8 +151,8 @@ def _check(plan: Plan) -> None:
         raise BadChoice(f"values cannot be {plan.values!r}. Choose one of {', '.join(VALUES)}.")
     plan.budget.checked()
     for task in plan.tasks:
-        if task not in suites.SUITES:
-            suites.named(task)
+        if task not in suites():
+            named(task)
 
 
 def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:

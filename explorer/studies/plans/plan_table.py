@@ -13,7 +13,7 @@ from explorer.evaluating.results import result_files, task_labels
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import Cell as Score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
-from explorer.evaluating.suites import label_of
+from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.verdict_text import SPEARMAN
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
@@ -172,7 +172,7 @@ class PlanTable:
 def table(plan: Plan) -> PlanTable:
     """The table as it stands now."""
     every, begun = cells(plan), plan_folder.standing(plan)
-    tasks = _labelled([begun.tasks.get(task) or unscored(task, *label_of(task)) for task in tasks_of(plan)])
+    tasks = _labelled([begun.tasks.get(task) or unscored(task, *column_of(task)) for task in tasks_of(plan)])
     scores = _Scores(tasks)
     by_row: dict[str, list[Trained]] = {}
     for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], begun.id), strict=True):

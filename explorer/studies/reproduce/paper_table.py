@@ -17,12 +17,12 @@ from typing import Any
 from explorer.data import published_figures
 from explorer.data.published_figures import Row, Score, Table
 from explorer.errors import BadChoice
-from explorer.evaluating import suites
+from explorer.evaluating.tasks import tasks_of
 from explorer.knobs import Values
 from explorer.methods import load
 
 FOLDER = Path(__file__).parent / "tables"
-WHOLE = suites.tasks_of("sts")  # whose average papers print
+WHOLE = tasks_of("sts")  # whose average papers print
 AVERAGE = "STS average"
 OTHER_TEXT = ", trained on other text"
 BASES = {
@@ -169,6 +169,6 @@ def _stated(paper: str) -> dict[str, Any]:
 def _table(paper: dict[str, Any], stated: dict[str, Any]) -> PaperTable:
     given = {**({} if "elsewhere" in stated else paper["training"]), **stated}
     suite, kind = given.pop("suite", None), "figure-" if given.get("figure") else ""
-    tasks = suites.tasks_of(suite) if suite else tuple(given.pop("tasks", ()))
+    tasks = tasks_of(suite) if suite else tuple(given.pop("tasks", ()))
     name = f"{paper['prefix']}-{kind}{given['number']}"
     return PaperTable(name, paper["paper"], tasks=tasks, **given)

@@ -21,7 +21,7 @@ from explorer.evaluating.results.published_rows import PublishedRow, published_r
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import Cell, Model
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
-from explorer.evaluating.suites import Subject
+from explorer.evaluating.tasks import Subject
 from explorer.knobs import Knob, Values
 from explorer.methods import load
 from explorer.progress import Work

@@ -17,8 +17,7 @@ from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
-from explorer.evaluating.tasks.judges import Evaluated, judge_for
-from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, Point, Size, Wanted
@@ -60,7 +59,7 @@ def picture(
     from explorer.encoding.tune.cutting import cut, stack
 
     started = time.perf_counter()
-    judge, where = judge_for(given, encoder), stack(encoder)
+    judge, where = judge_of(given, encoder), stack(encoder)
     wanted = checked(wanted, encoder, where)
     fit_on = besides(text, judge)
     points: list[tuple[Encoder, Size, Floats]] = []
@@ -69,7 +68,7 @@ def picture(
         if one is not encoder:
             cells = yield from cells_of(one, stack(one), judge.texts, fit_on, (), ())
         for cell in cells:
-            if isinstance(judge, LabelJudge) and judge.strength is None:
+            if not judge.is_settled:
                 yield Progress("choosing the classifier's regularisation", 0, 0)
                 judge = judge.settled(_tensor(unit(cell.vectors)))
             for size, items in _scored(cell, judge, wanted, reference=not points):

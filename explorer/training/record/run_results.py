@@ -11,7 +11,7 @@ from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
-from explorer.evaluating.suites import label_of
+from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.verdict_text import SPEARMAN, items_of
 from explorer.training.record import runs
 from explorer.training.record.run_origin import of_run
@@ -55,7 +55,7 @@ def _result(model: ScoredModel, status: Status, use: str, data: str, score: floa
     measure = facts.measure_of(use)
     by = measure.lower() if measure == SPEARMAN else measure
     settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
-    task = ScoredTask(RUN_TEST, data, settings, *label_of(facts.set_of(use)))
+    task = ScoredTask(RUN_TEST, data, settings, *column_of(facts.set_of(use)))
     setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
     measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
     return Result(model, task, measured)

@@ -18,8 +18,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.evaluating.tasks import item_store
-from explorer.evaluating.tasks.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.ui.access import cached_text
@@ -70,7 +69,8 @@ def kept_scores(
     found: Found, given: Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
-    key = item_store.key_of(found, given, item_store.exact(given, settings))
+    of_kind = judged(given)
+    key = of_kind.key(found, of_kind.exact(settings))
     try:
         return _kept(key, tuple(one.title for one in also), also, found, given, settings)
     except _NotKeptError:
@@ -86,7 +86,7 @@ def _kept(
     _given: Evaluated,
     _settings: Settings,
 ) -> LayerScores:
-    scores = item_store.stored(_found, _given, _settings)
+    scores = judged(_given).stored(_found, _settings)
     if scores is None or scores.lacks(_also):
         raise _NotKeptError
     return scores.only(_also)

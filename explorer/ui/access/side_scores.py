@@ -9,8 +9,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.evaluating.tasks import item_store
-from explorer.evaluating.tasks.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
@@ -81,9 +80,9 @@ def _scores(found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading,
 
 def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
-    key = " ".join(map(str, (found.folder, item_store.key_of(found, pairs, settings), *(one.title for one in also))))
+    key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
     return (
         key,
         f"{found.name} on {pairs.name}",
-        lambda: item_store.measured(found, pairs, settings, load=cached.encoder, also=also),
+        lambda: judged(pairs).measured(found, settings, cached.encoder, also=also),
     )

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs
 from explorer.drawing.scores import layer_geometry as drawn
-from explorer.evaluating.tasks.set_items import as_pairs
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,
@@ -54,7 +54,7 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
 
 def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
     """The geometry; None while it is being computed, with progress shown."""
-    pairs = as_pairs(sides[0].pairs)
+    pairs = judged(sides[0].pairs).pairs
     if pairs is None:
         st.info(NO_PAIRS, icon=":material/block:")
         return None

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.evaluating.tasks.item_scores import ItemScores
-from explorer.evaluating.tasks.set_items import columns_of
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.item_changes import ItemChanges
 from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.verdict_text import ACCURACY
@@ -64,7 +64,7 @@ def _changes(compared: Compared, before: ItemScores, after: ItemScores) -> ItemC
     details = before.details_of(base), after.details_of(tuned)
     ranks, cosines = ((details[0][name], details[1][name]) if name in details[0] else None for name in (RANK, COSINE))
     return ItemChanges(
-        {column.heading: column.cells for column in columns_of(compared.sides[0].pairs)},
+        {column.heading: column.cells for column in judged(compared.sides[0].pairs).columns},
         before.items_of(base, metric),
         after.items_of(tuned, metric),
         ranks,

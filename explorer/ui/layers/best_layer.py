@@ -14,8 +14,8 @@ from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.evaluating.tasks.item_scores import ItemScores
+from explorer.evaluating.tasks.judges import judged
 from explorer.evaluating.tasks.layer_choice import LEAST, half
-from explorer.evaluating.tasks.set_items import items_of
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
@@ -133,7 +133,7 @@ def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]
 
 def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
-    texts = items_of(shown.pairs)
+    texts = judged(shown.pairs).items
     first = half(texts)
     if min(first.sum(), (~first).sum()) < LEAST:
         return None

@@ -11,7 +11,7 @@ from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
-from explorer.evaluating.tasks.set_items import LABEL, columns_of, texts_in
+from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
@@ -76,8 +76,8 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource |
     if kind == EXTREMES:
         st.info(NO_EXTREMES, icon=":material/block:")
         return None
-    labels = [column.cells for column in columns_of(given) if column.heading == LABEL]
-    texts = {column.heading: column.cells for column in texts_in(given)}
+    labels = [column.cells for column in judged(given).columns if column.heading == LABEL]
+    texts = {column.heading: column.cells for column in judged(given).texts}
     return map_sentences.of_set(given.name, texts, *labels)
 
 

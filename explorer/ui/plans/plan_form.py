@@ -11,7 +11,7 @@ from explorer.data import sources
 from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sts
 from explorer.errors import SetNotFound, StrataError
-from explorer.evaluating.suites import SUITES
+from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Values
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, method_cards, sidebar_choice
@@ -264,12 +264,12 @@ def _seeds_and_sets(
 
 def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
     left, middle, right = st.columns([2, 1, 1])
-    single = [task for tasks, _ in SUITES.values() for task in tasks]
+    known = suites()
     tasks: list[str] = left.multiselect(
         "Also evaluate on",
-        list(dict.fromkeys([*SUITES, *single])),
+        list(dict.fromkeys([*known, *published()])),
         key=TASKS,
-        format_func=lambda task: f"{task} ({len(SUITES[task][0])} tasks)" if task in SUITES else task,
+        format_func=lambda task: f"{task} ({len(known[task])} tasks)" if task in known else task,
         persist_state="session",
         placeholder="no tasks",
         help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "

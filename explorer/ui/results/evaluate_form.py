@@ -11,7 +11,7 @@ from explorer.data.kinds import digest_of
 from explorer.encoding.locate import bundled
 from explorer.evaluating.evaluation import Evaluation, Forecast
 from explorer.evaluating.results import result_files
-from explorer.evaluating.suites import SUITES
+from explorer.evaluating.tasks import published, suites
 from explorer.evaluating.word_subject import BAG, BM25
 from explorer.ui import messages
 from explorer.ui.access import cached, job_progress, jobs
@@ -81,17 +81,16 @@ def _fields() -> None:
     )
     st.multiselect(
         "Suites",
-        list(SUITES),
-        default=[next(iter(SUITES))],
+        list(suites()),
+        default=[next(iter(suites()))],
         key=SUITES_KEY,
         persist_state="session",
         help="Sets of tasks: sts are the seven STS sets of papers, transfer classifies texts from their vectors, "
         "search and retrieval find duplicate questions. Their files are read from the folder that STRATA_DATA names.",
     )
-    known = [task for tasks, _ in SUITES.values() for task in tasks]
     st.multiselect(
         "Single tasks and your own files",
-        upload_boxes.offered(_with_chosen(known, TASKS)),
+        upload_boxes.offered(_with_chosen(published(), TASKS)),
         format_func=sources.label,
         key=TASKS,
         persist_state="session",

@@ -9,7 +9,7 @@ from explorer.evaluating.cells import AnySubject
 from explorer.evaluating.evaluation import Evaluation, Forecast, Models, evaluation, forecast
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options
-from explorer.evaluating.suites import Subject, named, tasks_of
+from explorer.evaluating.tasks import Subject, named, tasks_of
 from explorer.evaluating.word_subject import WordSubject, is_word_model
 from explorer.progress import Progress, Work
 from explorer.training.record.run_origin import scored

@@ -9,9 +9,8 @@ import streamlit as st
 from explorer.data.graded import sts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
-from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.suites import ALL
-from explorer.evaluating.tasks import transfer
+from explorer.evaluating.results.scored_task import LOGISTIC, Options
+from explorer.evaluating.tasks import ALL, transfer
 from explorer.measuring.neighbours.batch_search import INDEXES
 from explorer.measuring.neighbours.index_setting import FLAT, IVF
 
@@ -51,7 +50,7 @@ class Written:
 def written() -> Written:
     """What the fields say; in a callback too, where it is newer than what was drawn."""
     text, probe, seeds, index, titles, length, again, *prompts = (st.session_state.get(key) for key in KEYS)
-    first = (text or sts.RAW), (probe or transfer.LOGISTIC), str(seeds or "").strip(), (index or FLAT)
+    first = (text or sts.RAW), (probe or LOGISTIC), str(seeds or "").strip(), (index or FLAT)
     return Written(*first, titles or USUAL, length, bool(again), *(prompt or None for prompt in prompts))
 
 

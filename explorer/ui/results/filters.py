@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_table, task_labels
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.result_table import Model
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
-from explorer.evaluating.suites import SUITES
 from explorer.ui import messages
 
 ALL = "all tasks"
@@ -117,7 +117,7 @@ def _renamed(rows: tuple[Model, ...]) -> tuple[Model, ...]:
 
 def suite_of(task: ScoredTask) -> str:
     """The suite of a task, under any settings; `OTHERS` for a file of the user, `RUNS` for the test set of a run."""
-    known = (suite for suite, (tasks, _) in SUITES.items() if task.name in tasks and not task.folder)
+    known = (suite for suite, tasks in kinds.suites().items() if task.name in tasks and not task.folder)
     return RUNS if task.kind == RUN_TEST else next(known, OTHERS)
 
 
@@ -148,7 +148,7 @@ def _evaluated(tasks: list[ScoredTask]) -> list[ScoredTask]:
 
 def _in_order(tasks: Sequence[ScoredTask]) -> list[ScoredTask]:
     """Every task once, in the order of their suites, then by name."""
-    known = [task for of_suite, _ in SUITES.values() for task in of_suite]
+    known = kinds.published()
     places = {task: place for place, task in enumerate(known)}
     different = {task.digest: task for task in tasks}.values()
     return sorted(different, key=lambda task: (places.get(task.name, len(known)), task.name, task.folder))

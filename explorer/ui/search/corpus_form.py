@@ -17,8 +17,7 @@ from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
-from explorer.evaluating.tasks.judges import Evaluated
-from explorer.evaluating.tasks.set_items import texts_in
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar
@@ -112,7 +111,7 @@ def _of_set(identity: SetIdentity, given: Evaluated) -> Corpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
         return Corpus(identity, search_corpus.of_documents(given.name, given.documents), given)
-    texts = [cell for one in texts_in(given) for cell in one.cells]
+    texts = [cell for one in judged(given).texts for cell in one.cells]
     return Corpus(identity, search_corpus.of_texts(given.name, texts))
 
 

@@ -77,12 +77,12 @@ def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: P
 
 
 def _written(subject: Subject, picture: Picture, point: Point, folder: Path) -> Work[None]:
-    from explorer.evaluating.tasks.judges import judge_for
+    from explorer.evaluating.tasks.judges import judge_of
     from explorer.studies.size.export import export
     from explorer.studies.size.picture import besides, limited
 
     encoder = limited(cached.encoder(subject.found, subject.settings), subject.max_length)
-    fit_on = besides(subject.text, judge_for(subject.given, encoder))
+    fit_on = besides(subject.text, judge_of(subject.given, encoder))
     yield from export(encoder, subject.found, picture, point, fit_on, folder)
 
 

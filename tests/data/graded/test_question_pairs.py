@@ -40,8 +40,8 @@ def test_ids_decide_which_questions_are_the_same(tmp_path):
 
 def test_the_name_is_that_of_the_file_unless_one_is_given(tmp_path):
     path = put(tmp_path, *ROWS)
-    assert (read(path).task, read(path).split) == ("questions.tsv", "all")
-    assert (read(path, "Mine", "test").task, read(path, "Mine", "test").split) == ("Mine", "test")
+    assert (read(path).name, read(path).split) == ("questions.tsv", "all")
+    assert (read(path, "Mine", "test").name, read(path, "Mine", "test").split) == ("Mine", "test")
 
 
 def test_rows_without_a_question_are_dropped_and_counted(tmp_path):
@@ -85,7 +85,7 @@ def test_the_questions_are_found_in_the_folder_of_the_variable(tmp_path, monkeyp
     (tmp_path / FILE).parent.mkdir()
     put((tmp_path / FILE).parent, *ROWS, name="dev.tsv")
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
-    assert (load().task, load().split, len(load())) == ("Quora search", "dev", 5)
+    assert (load().name, load().split, len(load())) == ("Quora search", "dev", 5)
 
 
 def test_a_missing_file_is_named_with_what_to_do(tmp_path, monkeypatch):
@@ -114,4 +114,4 @@ def test_the_published_slice_is_counted_as_by_a_loop():
         for query, answers in zip(found.queries, found.judgements, strict=True)
     } == gold
     assert found.report.unjudged == len({first for _, first, _ in rows} - set(gold))
-    assert pairs.task == question_pairs.TASK
+    assert pairs.name == question_pairs.TASK

@@ -18,7 +18,7 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.cutting import cut
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import evaluated_on, judge_for
+from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import speed, tables
@@ -113,7 +113,7 @@ def test_fewer_layers_take_less_time(found):
 def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, found, tmp_path):
     one = point(found, "mean of layer 3, 64 dimensions, int8")
     folder, pairs = tmp_path / "small", dev()
-    fit_on = besides(text, judge_for(pairs, bundled_encoder))
+    fit_on = besides(text, judge_of(pairs, bundled_encoder))
     finish(export(bundled_encoder, find(NAME), found, one, fit_on, folder))
     model = SentenceTransformer(str(folder), device="cpu")
     assert model[0].auto_model.config.num_hidden_layers == 3
@@ -154,7 +154,7 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
     wanted = Wanted(layers=(1,), poolings=("last",), dimensions=(8,), stored=("float32",))
     found = finish(picture(encoder, dev(), text, wanted))
     pairs, folder = dev(), tmp_path / "small"
-    fit_on = besides(text, judge_for(pairs, encoder))
+    fit_on = besides(text, judge_of(pairs, encoder))
     finish(export(encoder, of_folder("tiny", tmp_path / kind), found, found.points[1], fit_on, folder))
     model = SentenceTransformer(str(folder), device="cpu")
     sides = (model.encode(list(side)) for side in (pairs.first, pairs.second))

@@ -15,7 +15,7 @@ from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
-from explorer.evaluating.tasks import item_store
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import (
     BASE,
@@ -413,7 +413,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     app.query_params["sts"], app.query_params["beside"] = "test rows of run:own", "run:own"
     measured(app)
     given = run_sets.load(SetIdentity(SetKind.TEST_ROWS, "own"))
-    scores = [finish(item_store.measured(find(name), given, Settings())) for name in (str(place.model), "run:own")]
+    scores = [finish(judged(given).measured(find(name), Settings())) for name in (str(place.model), "run:own")]
     ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
     better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()
     assert any(f"{better} improved, {worse} got worse" in told for told in words(app.caption))

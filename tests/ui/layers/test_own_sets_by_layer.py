@@ -6,7 +6,7 @@ from sklearn.metrics import average_precision_score
 
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating.tasks import item_store, judges
+from explorer.evaluating.tasks import judges
 from explorer.measuring.comparing.comparison_verdict import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
@@ -63,7 +63,7 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
     assert label in furnished.selectbox(key="sts").options
     assert best_layer.BEST_ON_DEV in cards(furnished)
     scores = finish(
-        item_store.measured(find(str(place.model)), judges.evaluated_on(sources.identity(own[name])), Settings())
+        judges.judged(judges.evaluated_on(sources.identity(own[name]))).measured(find(str(place.model)), Settings())
     )
     assert scores.metrics[0] == metric
     table = furnished.dataframe[0].value.set_index("layer & pooling")
@@ -80,7 +80,7 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
     assert not furnished.exception
     assert furnished.segmented_control(key="metric").options[2:] == ["average precision", "F1"]
     given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
-    scores = finish(item_store.measured(find(str(place.model)), given, Settings("float32")))
+    scores = finish(judges.judged(given).measured(find(str(place.model)), Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     theirs = 100 * average_precision_score(np.array(given.gold), cosines)
