@@ -9,7 +9,9 @@ import torch
 
 from benchmarks import gpu
 from benchmarks.gpu import checks, device_tests, lives
+from benchmarks.gpu.models import trained_methods
 from benchmarks.gpu.parts import ALL_SECONDS, PARTS, Part, Row, Setting, rows_here, rows_of
+from explorer import methods
 from tests.live import ROOT
 from tests.trainings import in_no_time
 
@@ -24,7 +26,8 @@ def setting(tmp_path_factory) -> Setting:
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part.name != "tests"], ids=lambda part: part.name)
 def test_every_part_runs_in_miniature(part, setting, monkeypatch):
-    monkeypatch.setattr(checks, "trained_methods", lambda: ["cosent", "conisi-o2"])
+    of_each_kind = list({methods.load(name).eats: name for name in trained_methods()}.values())
+    monkeypatch.setattr(checks, "trained_methods", lambda: of_each_kind)
     monkeypatch.setattr(lives, "CYCLES", 2)
     with in_no_time():
         rows = rows_here(part, setting)

@@ -15,7 +15,7 @@ from explorer import methods
 from explorer.data import sample
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
-from explorer.data.row_kinds import DOCUMENTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.data.row_kinds import Document, Kind, Score
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import Found, find, of_folder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # layers, width, heads, inner width: as published (Devlin and others 2019, section 3)
 SHAPES = {"BERT-base": (12, 768, 12, 3072), "BERT-large": (24, 1024, 16, 4096)}
 SEED = 1
-AT_ONCE = 20  # sentences of a long text
+LONG, DOCUMENT = 20, 200  # sentences of a long text, and of a document, of which DeCLUTR takes 2,048 tokens
 
 
 def shapes(setting: Setting) -> tuple[str, ...]:
@@ -98,19 +98,23 @@ def pairs(count: int) -> GradedPairs:
 
 
 @cache
-def long_texts(count: int) -> tuple[str, ...]:
-    """Different texts of about 250 tokens."""
-    texts = sentences(count + AT_ONCE)
-    return tuple(" ".join(texts[start : start + AT_ONCE]) for start in range(count))
+def long_texts(count: int, length: int = LONG) -> tuple[str, ...]:
+    """Different texts of so many sentences; the usual length is about 250 tokens."""
+    texts = sentences(count + length)
+    return tuple(" ".join(texts[start : start + length]) for start in range(count))
 
 
 def corpus(eats: Kind, rows: int, long: bool = False) -> Corpus:
-    """Rows of any kind."""
-    width = {SENTENCES: 1, DOCUMENTS: 1, TRIPLETS: 3}.get(eats, 2)
-    texts = (long_texts if long or eats == DOCUMENTS else sentences)(width * rows)
-    columns = [texts[start : start + rows] for start in range(0, width * rows, rows)]
-    scores = [tuple(number % 6 / 5 for number in range(rows))] if eats == SCORED_PAIRS else []
-    return Corpus("sample sentences", eats, (*columns, *scores))
+    """Rows of any kind, with every column that it can have."""
+    documents = isinstance(eats.texts[0], Document)
+    count = rows * len(eats.texts)
+    texts = long_texts(count, DOCUMENT if documents else LONG) if documents or long else sentences(count)
+    columns = [texts[start : start + rows] for start in range(0, count, rows)]
+    if isinstance(eats.answer, Score):
+        columns.append(tuple(number % 6 / 5 for number in range(rows)))
+    elif eats.answer:
+        columns.append(tuple(str(number % 2) for number in range(rows)))
+    return Corpus("sample sentences", eats, tuple(columns))
 
 
 def learner(
