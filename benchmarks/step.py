@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import cycle, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -42,6 +43,7 @@ def _apart(kind: str) -> Iterator[Callable[[], None]]:
     here, there = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_rounds, args=(kind, there), daemon=True)
     process.start()
+    there.close()  # so that a process that ends early is an error here, and no wait for ever
 
     def one() -> None:
         here.send(True)
@@ -67,13 +69,13 @@ def _rounds(kind: str, pipe: Connection) -> None:
 
 
 def pairs(count: int) -> tuple[list[str], list[str]]:
-    """Pairs of SNLI where STRATA_DATA has them, else of the sample."""
+    """Pairs of SNLI where STRATA_DATA has them, else those of the sample, again and again."""
     path = Path(os.environ.get("STRATA_DATA", "")) / "SNLI" / "triplets_dev.tsv"
     rows = sample.triplets()
     if path.is_file():
         table = read_file(path)
         rows, _ = triplets(table, guess(table, TRIPLETS))
-    return list(rows.anchors[:count]), list(rows.positives[:count])
+    return list(islice(cycle(rows.anchors), count)), list(islice(cycle(rows.positives), count))
 
 
 def _peer(folder: Path, anchors: list[str], positives: list[str]):

@@ -1,4 +1,4 @@
-"""Check and measure everything on a GPU, in at most eight minutes: `make bench ARGS=gpu`.
+"""Check and measure everything on a GPU, in at most nine minutes: `make bench ARGS=gpu`.
 
 Without a GPU it prints the parts and what they take. `make bench ARGS="gpu --dry"` runs every part in miniature on this
 processor. The exit status is 1 if a check failed.

@@ -28,6 +28,7 @@ def results(setting: Setting, paths: tuple[str, ...] = ()) -> Iterator[Row]:
         "device",
         "-p",
         "no:cacheprovider",
+        *(() if setting.dry else ("-n", "4")),  # what a test computes is little beside starting it
         "--tb=line",
         "-rfE",
         *chosen,

@@ -49,7 +49,7 @@ def _held(device: str) -> int:
 
 def too_large(setting: Setting) -> Iterator[Row]:
     """Refuse a batch before it is tried, and follow the error until one fits; then run out of memory in a run."""
-    from explorer.training.loop.estimate import estimate
+    from explorer.training.loop.estimate import estimate, ran_out
     from explorer.training.loop.memory import give_back
 
     of = encoder(setting, small(setting))
@@ -60,10 +60,13 @@ def too_large(setting: Setting) -> Iterator[Row]:
             tried.append(batch)
             made = learner(setting, of, "simcse", rows, batch_size=batch, max_length=of.max_length)
             try:
-                told = estimate(made, Path(setting.folder)).words
-            except RunTooLarge as error:
-                yield Row(f"a batch of {batch:,}", str(error), _named(error) > 0 or None)
-                batch = _named(error)
+                fits = estimate(made, Path(setting.folder)).words
+            except (RunTooLarge, RuntimeError) as error:
+                told = error if isinstance(error, RunTooLarge) else ran_out(error, batch)
+                if told is None:
+                    raise
+                yield Row(f"a batch of {batch:,}", str(told), _named(told) > 0)
+                batch = _named(told)
             else:
                 break
             finally:
@@ -72,15 +75,15 @@ def too_large(setting: Setting) -> Iterator[Row]:
             if not batch:
                 break
         else:
-            told = ""
-        if not batch or not told or len(tried) == 1:
+            fits = ""
+        if not batch or not fits or len(tried) == 1:
             yield Row("a batch that fits", f"none after {', '.join(map(str, tried))} rows", False)
         else:
             made = learner(setting, of, "simcse", rows, batch_size=batch, max_length=of.max_length)
             for _ in range(2):
                 made.update()
             made.note(1.0)
-            yield Row(f"a batch of {batch:,}", f"2 steps fit; {told}", len(made.fetch()) == 2)
+            yield Row(f"a batch of {batch:,}", f"2 steps fit; {fits}", len(made.fetch()) == 2)
             del made
     give_back()
     yield _out_of_memory(setting)

@@ -30,6 +30,7 @@ from explorer.training.recipe import Recipe
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
+PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
 
 
@@ -50,6 +51,8 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     rows = learner.feed.share
     with _untouched(learner):
         a_row = _held_by(learner, min(FEW, rows)) / min(FEW, rows)
+        if fixed + a_row * 8 * FEW <= free:  # so that four times as many rows fit, too
+            a_row = max(a_row, _peak_per_row(learner, rows))
         needed = int(fixed + a_row * learner.method.held_rows(rows))
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
@@ -207,6 +210,23 @@ def _held_by(learner: Learner, rows: int) -> int:
         learner.gradients(learner.feed.longest(rows))
     learner.optimizer.zero_grad()
     return sum(held.values())
+
+
+def _peak_per_row(learner: Learner, rows: int) -> float:
+    """Bytes by which a GPU's peak grows with each row; 0 on other devices.
+
+    The backward pass adds temporaries to what is held before it. Gradients are in both peaks, and so not in this.
+    """
+    few, more = min(FEW, rows), min(4 * FEW, rows)
+    if learner.world.device.type not in PEAKS or more == few:
+        return 0.0
+    peaks: list[int] = []
+    for count in (few, more):
+        with _peak(learner.world.device.type) as peak:
+            learner.gradients(learner.feed.longest(count))
+        learner.optimizer.zero_grad()
+        peaks += peak
+    return (peaks[1] - peaks[0]) / (more - few)
 
 
 @contextmanager

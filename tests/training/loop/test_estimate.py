@@ -225,3 +225,27 @@ def test_a_peak_that_was_measured_counts_with_the_moments_and_the_copy_that_come
     free(needed)
     with pytest.raises(RunTooLarge, match=r"A batch of 4 needs about 1\.1 GB .* Set batch_size to 3"):
         estimate(of, place.folder)
+
+
+def test_a_batch_that_only_the_temporaries_of_a_backward_pass_make_too_large_is_not_tried(place, monkeypatch, free):
+    tried = []
+
+    def longest(rows):
+        tried.append(rows)
+        return real(rows)
+
+    @contextmanager
+    def peak(device):
+        found = []
+        yield found
+        found.append(5 * 10**9 + tried[-1] * 10**8)
+
+    of = learner(place, batch_size=16)
+    real = of.feed.longest
+    monkeypatch.setattr(of.feed, "longest", longest)
+    monkeypatch.setattr(estimates, "PEAKS", (DEVICE,))
+    monkeypatch.setattr(estimates, "_peak", peak)
+    free(10**9)
+    with pytest.raises(RunTooLarge, match=r"A batch of 16 needs about 1\.76 GB of memory.* Set batch_size to 9"):
+        estimate(of, place.folder)
+    assert max(tried) == 8
