@@ -27,7 +27,7 @@ def grid_of(encoder: Encoder, sentences: list[str]) -> torch.Tensor:
     """Every view (row, pooling, sentence, width), in the caller's order."""
     grid = torch.empty(len(encoder.rows), len(encoder.poolings), len(sentences), encoder.width)
     for views in encoder.views(sentences):
-        grid[:, :, views.positions] = views.grid
+        grid[:, :, views.positions] = views.grid.cpu()
     return grid
 
 

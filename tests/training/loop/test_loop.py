@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -133,7 +134,7 @@ def test_the_recipe_in_the_folder_says_what_was_found(run, place):
     found = yaml.safe_load((run.folder / "recipe.yaml").read_text())["made_with"]
     assert found["data_rows"] == run.status().facts.rows == 24
     assert {len(found[f"{what}_digest"]) for what in ("model", "data", "dev", "test")} == {64}
-    assert found["versions"]["torch"] == torch.__version__
+    assert found["versions"]["torch"] == version("torch")
     assert run.recipe().made_with == found
 
 
