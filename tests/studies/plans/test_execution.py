@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from explorer.__main__ import main
+from explorer.data.graded.set_identity import SetIdentity
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
-from explorer.progress import finish
+from explorer.progress import WORDS, Phase, finish
 from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
 from explorer.studies.plans.plan import Budget, cells
 from explorer.training import running
@@ -72,6 +74,36 @@ def test_a_plan_that_is_stopped_at_every_step_ends_in_the_same_table(plan, unbro
     assert sessions > 3
     assert numbers(plan) == unbroken
     assert len(runs.every()) == 4
+
+
+def test_a_plan_and_its_comparison_have_the_same_numbers_if_every_text_has_other_words(
+    plan, place, unbroken, monkeypatch, capsys
+):
+    def compared():
+        assert main(["compare", str(place.model), f"run:{first.name}", "--sts", str(place.test), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return found["cells"], found["chosen"]
+
+    folder, failed = plan_folder.new(plan), []
+
+    def train(run):
+        if not failed:
+            failed.append(run.name)
+            raise StrataError("The disk is full.")
+        return (yield from running.train(run))
+
+    executed(folder)
+    first = runs.every()[0]
+    before = compared()
+    first.delete()
+    for phase, words in zip(list(WORDS), [*list(WORDS.values())[1:], WORDS[next(iter(Phase))]], strict=True):
+        monkeypatch.setitem(WORDS, phase, words)
+    monkeypatch.setattr(SetIdentity, "title", property(lambda given: f"{given.piece} <- {given.name}"[::-1]))
+    monkeypatch.setattr(StrataError, "__str__", lambda error: "Other words.")
+    assert executed(folder, train).failures
+    assert not executed(folder).failures, "what failed is tried again"
+    assert numbers(plan) == unbroken
+    assert compared() == before
 
 
 def test_nothing_is_trained_twice(plan):
