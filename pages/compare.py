@@ -11,7 +11,6 @@ from explorer.ui.compare import (
     dev_picked_readings,
     example_pairs,
     export,
-    first_screen,
     flipped_pairs,
     geometry_view,
     grids_view,
@@ -19,7 +18,6 @@ from explorer.ui.compare import (
     model_b,
     probe_changes,
     verdict_view,
-    view_choice,
 )
 from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
@@ -52,10 +50,10 @@ compared = scored_and_judged(both, choices, comparison, ways)
 if compared is None:
     st.stop()
 with switches:
-    view_choice.control(compared)
+    model_b.view_control(compared)
 with first:
     changes = probe_changes.found(compared)  # until then, their progress
-    drawn = first_screen.show(compared, changes)
+    drawn = verdict_view.show(compared, changes)
 item_changes.show(compared)
 grids_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
