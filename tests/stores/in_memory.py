@@ -35,7 +35,7 @@ from explorer.ui.layers import best_layer
 from explorer.ui.map import map_data
 from explorer.ui.microscope import microscope, word_view
 from explorer.ui.plans import cached_tables
-from explorer.ui.replay import cached_maps, step_grid
+from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.search import neighbour_changes, query_changes, side_index
@@ -205,7 +205,7 @@ def map_of_a_run(desk: Desk, x: Any) -> Hashable:
         file, random = probe_file(run.folder, x.seed, step), np.random.default_rng([x.vectors, step])
         file.unlink(missing_ok=True)
         np.save(file, random.normal(size=(5, 3)))
-    answer, probes = cached_maps.travel(run, x.seed, steps), recorder.probes(run, x.seed, steps)
+    answer, probes = step_map.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
     assert answer is not None
     assert np.array_equal(answer[0].places, step_maps.travel(probes).places), "the map of other vectors"
     return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed
