@@ -34,7 +34,7 @@ from explorer.ui.layer_attention import cached_attention
 from explorer.ui.layers import best_layer
 from explorer.ui.map import map_data
 from explorer.ui.microscope import microscope, word_view
-from explorer.ui.plans import cached_tables
+from explorer.ui.plans import plan_view
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
@@ -245,7 +245,7 @@ def plans(desk: Desk, x: Any) -> Hashable:
     desk.patch.setenv("STRATA_RUNS", str(desk.folder / "runs"))
     desk.keep(f"runs/run/{STATUS}", json.dumps({"state": x.state}))
     model, text = model_and_text(desk, x)
-    key = cached_tables.stamp(Plan("mine", ("simcse",), (model,), (text,)))
+    key = plan_view.table_stamp(Plan("mine", ("simcse",), (model,), (text,)))
     return answered(desk, key, (x.state, x.weights, x.content))
 
 
