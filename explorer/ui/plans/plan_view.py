@@ -19,7 +19,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.plans import plan_form, plan_list, plan_result
-from explorer.ui.runs import name_and_state, plan_queue
+from explorer.ui.runs import plan_queue, run_status
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _delete(folder: PlanFolder) -> None:
 
 
 def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTable) -> None:
-    name_and_state.show(folder.name, status.state)
+    run_status.heading(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     from explorer.studies.plans import plan_report

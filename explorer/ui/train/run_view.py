@@ -13,7 +13,7 @@ from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
-from explorer.ui.runs import name_and_state, run_curves, run_status_text, training_queue
+from explorer.ui.runs import run_curves, run_status, training_queue
 from explorer.ui.train import run_result
 from explorer.ui.widgets import refused_clicks
 
@@ -52,7 +52,7 @@ def _traces(run: Run) -> None:
 
 
 def _headline(run: Run, status: Status) -> None:
-    line = name_and_state.show(run.name, status.state)
+    line = run_status.heading(run.name, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
@@ -76,11 +76,11 @@ def _headline(run: Run, status: Status) -> None:
 def _under_way(run: Run, status: Status) -> None:
     """Progress, the job ahead of it, and the buttons to stop it."""
     told = [
-        run_status_text.place(status),
-        run_status_text.pace(status),
+        run_status.place(status),
+        run_status.pace(status),
         f"{in_words.duration(status.seconds)} so far",
     ]
-    st.progress(run_status_text.share(status), messages.plain(" · ".join(filter(None, told))))
+    st.progress(run_status.share(status), messages.plain(" · ".join(filter(None, told))))
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
