@@ -22,7 +22,7 @@ from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import availability, jobs
-from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_history, pooler_view, sentence_pair_form
+from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_history, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -45,7 +45,7 @@ def like(template):
     return re.compile(".+?".join(map(re.escape, re.split(r"\{.*?\}", template))))
 
 
-PAPERS = (sentence_pair_form.SHORT, sentence_pair_form.LONG)
+PAPERS = (pair_view.SHORT, pair_view.LONG)
 BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, heads_view.LEFT_OUT))
 
 
@@ -130,7 +130,7 @@ def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
 
 
 def test_the_papers_sentences_stand_there_at_first(plain):
-    assert [box.value for box in plain.text_area] == [sentence_pair_form.SHORT, sentence_pair_form.LONG]
+    assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
 
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
