@@ -38,7 +38,7 @@ from explorer.ui.plans import plan_view
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
-from explorer.ui.search import neighbour_changes, query_changes, side_index
+from explorer.ui.search import judged_queries, neighbour_changes, side_index
 from explorer.ui.size import export_form
 from explorer.ui.size.measured_sizes import Subject
 from explorer.ui.start import own_pairs_form
@@ -137,9 +137,9 @@ def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
     return key_of(desk, neighbour_changes, lambda: neighbour_changes.show(one, other, (), x.k))
 
 
-def judged_queries(desk: Desk, x: Any) -> Hashable:
+def judged_scores(desk: Desk, x: Any) -> Hashable:
     task = named(x.task, x)
-    return key_of(desk, query_changes, lambda: query_changes._scores(side(x), task, task.documents))
+    return key_of(desk, judged_queries, lambda: judged_queries._scores(side(x), task, task.documents))
 
 
 def token_pairs(desk: Desk, x: Any) -> Hashable:
@@ -317,7 +317,7 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),
         Store({**READ, "sentences": drawn.sentences, "others": drawn.sentences, "k": one_of(1, 10)}, NAMED,
               neighbour_overlap),
-        Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_queries),
+        Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_scores),
     ),
     "Pairs of sentences": (
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
