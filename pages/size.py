@@ -22,7 +22,7 @@ except StrataError as error:
     st.stop()
 if given is None:
     st.stop()
-subject = measured_sizes.Subject(found, given, text, asked, others, choice.settings.max_length)
+subject = measured_sizes.SizeRequest(found, given, text, asked, others, choice.settings.max_length)
 first = st.container()  # the verdict, above what it is made of
 picture = measured_sizes.picture(subject)
 if picture is None:

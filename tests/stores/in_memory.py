@@ -40,7 +40,7 @@ from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.search import judged_queries, neighbour_changes, side_index
 from explorer.ui.size import export_form
-from explorer.ui.size.measured_sizes import Subject
+from explorer.ui.size.measured_sizes import SizeRequest
 from explorer.ui.start import own_pairs_form
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
@@ -218,10 +218,10 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
     return answered(desk, step_grid.models_key(Run(desk.folder / "run"), names), (x.steps, x.weights))
 
 
-def subject(x: Any) -> Subject:
+def subject(x: Any) -> SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
     asked = SimpleNamespace(wanted=x.wanted, on=x.name, text=x.name)
-    return Subject(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
+    return SizeRequest(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
 
 
 def exports(desk: Desk, x: Any) -> Hashable:

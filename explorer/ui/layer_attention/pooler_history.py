@@ -28,7 +28,7 @@ PATH = (
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class WeightHistory:
     """Mean weights (step, key layer) of a seed; `best` is the step of the saved model."""
 
     seed: int
@@ -62,7 +62,7 @@ def run_of(found: Found) -> Run | None:
     return runs.of_model(found.folder)
 
 
-def path_of(run: Run) -> Path | None:
+def path_of(run: Run) -> WeightHistory | None:
     """The weights of the seed that the model was saved from; None if no evaluation kept any."""
     status = run.status()
     number, seed = status.seed_number, status.seed
@@ -83,4 +83,4 @@ def path_of(run: Run) -> Path | None:
         return None
     best = next((one.step for one, _ in reversed(known) if one.best), None)
     steps = tuple(one.step for one, _ in known)
-    return Path(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)
+    return WeightHistory(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)

@@ -32,7 +32,7 @@ UPLOAD = "corpus that is brought"
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SearchedCorpus:
     """What is searched, which set it is, and the judgements of a retrieval set."""
 
     identity: SetIdentity
@@ -79,7 +79,7 @@ def source(line: DeltaGenerator) -> str:
     return chosen.strip()
 
 
-def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     """The corpus of a text; None, with the error shown, if there is none."""
     found = _read(source, choice)
     if found is not None:
@@ -89,7 +89,7 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     return found
 
 
-def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     identity = choice.sts if source == PAIRS else sources.identity(source)
     try:
         if source == PAIRS:
@@ -99,7 +99,7 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
             given = cached_text.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
                 return _of_set(identity, given)
-        return Corpus(identity, cached_text.searched(source))
+        return SearchedCorpus(identity, cached_text.searched(source))
     except SetNotFound as error:
         availability.set_not_found(error, *availability.published(identity))
     except StrataError as error:
@@ -107,12 +107,12 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     return None
 
 
-def _of_set(identity: SetIdentity, given: Evaluated) -> Corpus:
+def _of_set(identity: SetIdentity, given: Evaluated) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
-        return Corpus(identity, search_corpus.of_documents(given.name, given.documents), given)
+        return SearchedCorpus(identity, search_corpus.of_documents(given.name, given.documents), given)
     texts = [cell for one in judged(given).texts for cell in one.cells]
-    return Corpus(identity, search_corpus.of_texts(given.name, texts))
+    return SearchedCorpus(identity, search_corpus.of_texts(given.name, texts))
 
 
 def _take(path: str) -> None:

@@ -18,14 +18,14 @@ CUT = "The query is too long: only its first {:,} tokens were encoded."
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class EncodedQuery:
     """The corpus and the query, encoded by one side."""
 
     side: Side
     key: str  # identifies encoder, layer & pooling, settings and corpus; not the query
 
 
-def read(reader: Reader, searched: Sentences, query: str) -> Asked | None:
+def read(reader: Reader, searched: Sentences, query: str) -> EncodedQuery | None:
     """Both, once they are encoded; until then progress or the error, below the side's title."""
     st.markdown(reader.title)
     try:
@@ -38,7 +38,7 @@ def read(reader: Reader, searched: Sentences, query: str) -> Asked | None:
     except StrataError as error:
         messages.trouble(error)
         return None
-    return None if side is None else Asked(side, key)
+    return None if side is None else EncodedQuery(side, key)
 
 
 def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> Side | None:

@@ -14,7 +14,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture
 from explorer.ui.access import cached, jobs, remembered
-from explorer.ui.size.size_form import Asked
+from explorer.ui.size.size_form import SizeChoice
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ ABOUT = (
 
 
 @dataclass(frozen=True)
-class Subject:
+class SizeRequest:
     """Everything that decides a picture."""
 
     found: Found
     given: Evaluated
     text: Sentences
-    asked: Asked
+    asked: SizeChoice
     others: tuple[Found, ...]
     max_length: int | None
 
@@ -50,7 +50,7 @@ class Subject:
         return Settings(max_length=self.max_length)
 
 
-def picture(subject: Subject) -> Picture | None:
+def picture(subject: SizeRequest) -> Picture | None:
     """The picture; None, with a button to start or the progress, until it is measured."""
     started: set[str] = st.session_state.setdefault(STARTED, set())
     known: Picture | None = remembered.known(subject.key)
@@ -72,7 +72,7 @@ def picture(subject: Subject) -> Picture | None:
     return found
 
 
-def _measured(subject: Subject) -> Work[Picture]:
+def _measured(subject: SizeRequest) -> Work[Picture]:
     from explorer.studies.size import picture as pictures
 
     encoders = []

@@ -31,7 +31,7 @@ WAYS = {PCA: "PCA", FIRST: "the first ones (Matryoshka)"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizeChoice:
     """What is to be measured: names of the evaluation set, of the text and of other encoders, and the sizes."""
 
     on: SetIdentity
@@ -40,7 +40,7 @@ class Asked:
     others: tuple[str, ...]
 
 
-def asked(choice: Choice) -> Asked:
+def asked(choice: Choice) -> SizeChoice:
     """The form; an error if the dimensions are no numbers."""
     own = [*evaluation_sets.uploaded(), *evaluation_sets.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -68,7 +68,7 @@ def asked(choice: Choice) -> Asked:
         )
     with st.expander("Sizes", icon=":material/tune:"):
         wanted, others = _sizes()
-    return Asked(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), wanted, others)
+    return SizeChoice(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), wanted, others)
 
 
 def _sizes() -> tuple[Wanted, tuple[str, ...]]:
