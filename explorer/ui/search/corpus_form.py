@@ -22,11 +22,10 @@ from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_form
-from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
+from explorer.ui.widgets import refused_clicks, upload_boxes
 
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
-RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
@@ -49,7 +48,6 @@ class SearchedCorpus:
 
 def source(line: DeltaGenerator) -> str:
     """What names the corpus; the widgets are drawn into `line`."""
-    renamed_options.accept(SOURCE, RENAMED)
     with line:
         chosen: str = st.selectbox(
             "Search in",

@@ -204,9 +204,3 @@ def test_a_word_that_is_none_selects_none(app, word):
     assert not app.exception
     assert not app.dataframe
     assert not [one for one in app.caption if one.value.startswith(lead(selection.NONE_FOUND)) and len(word) < 200]
-
-
-def test_an_older_link_finds_the_option_that_was_renamed(app):
-    app.query_params["mapped"] = "likest and unlikest pairs"
-    drawn(app)
-    assert app.segmented_control(key="mapped").value == sentence_source.EXTREMES
