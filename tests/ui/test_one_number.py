@@ -23,7 +23,7 @@ from explorer.ui.access import jobs
 from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
 from explorer.ui.size import measured_sizes, picture_view, size_form
-from explorer.ui.train import run_scores
+from explorer.ui.train import run_result
 from tests import trainings
 from tests.live import ROOT
 from tests.visits import cards, measured, words
@@ -153,10 +153,10 @@ def of_verdicts(run):
 
 def of_run(run):
     shown = cards(opened(run, "train", run=run.name))
-    sides = {BASE: run_scores.BASE, TUNED: run_scores.TUNED}
+    sides = {BASE: run_result.BASE, TUNED: run_result.TUNED}
     return {
         **{name: shown[f"Test: {label}"] for name, label in sides.items()},
-        DEV: shown[f"Dev: {run_scores.TUNED}"],
+        DEV: shown[f"Dev: {run_result.TUNED}"],
         **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
     }
 
