@@ -23,7 +23,7 @@ from explorer.ui import messages
 from explorer.ui.compare import grids_view, probe_changes
 from explorer.ui.compare.compared import Compared
 from explorer.ui.microscope import word_view
-from explorer.ui.widgets import learned_view, opened_words, picture_format, score_options, verdict_banner
+from explorer.ui.widgets import opened_words, picture_format, score_options, verdict_banner
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -78,7 +78,7 @@ def _on_one_screen(compared: Compared, changes: ProbeChanges) -> str:
 
 def news(compared: Compared, changes: ProbeChanges) -> None:
     """What was learned in one line, and how sure it is."""
-    if not learned_view.line(compared.verdict.learned(changes)):
+    if not verdict_banner.learned(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
 
 
@@ -93,7 +93,7 @@ def pairs(compared: Compared, changes: ProbeChanges) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
-        learned_view.pairs(changes.pairs, sides, opened_words.COMPARE)
+        verdict_banner.learned_pairs(changes.pairs, sides, opened_words.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
     word_view.over(opened_words.COMPARE, probe_changes.readers(compared))

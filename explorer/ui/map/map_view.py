@@ -19,7 +19,7 @@ from explorer.ui.access import side_readers
 from explorer.ui.map import projection_form, selection
 from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
 from explorer.ui.messages import shortened
-from explorer.ui.widgets import downloads, picture_format, vector_downloads
+from explorer.ui.widgets import downloads, picture_format
 
 MOST_MOVED = 10  # sentences
 SHOWN = 500  # rows of a table; the file contains all
@@ -89,7 +89,7 @@ def take_along(mapped: Mapped) -> None:
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
     labels = map_tables.labels(mapped.described)
     for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
-        vector_downloads.offer(side.name, side.found.name, mapped.described.texts, vectors, labels)
+        downloads.of_vectors(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
 def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:

@@ -17,7 +17,7 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
-from explorer.ui.widgets import learned_view
+from explorer.ui.widgets import verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
@@ -42,8 +42,8 @@ OF_CLASSES = {
 def card(run: Run, status: Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = run_verdict.learned(status)
-    if learned_view.line(learned):
-        learned_view.pairs(status.verdict.pairs if status.verdict else ())
+    if verdict_banner.learned(learned):
+        verdict_banner.learned_pairs(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
         if learned.score is not None and learned.score.kind == WORSE:
