@@ -15,7 +15,7 @@ from explorer.measuring.sentences import token_tables
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, job_results
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import word_view
@@ -60,7 +60,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
     title = f"Encoding two sentences with {side.found.name}"
-    found: TokenPair | None = remembered.made(key, title, lambda: _read(side, first, second))
+    found: TokenPair | None = job_results.made(key, title, lambda: _read(side, first, second))
     return found
 
 
