@@ -17,7 +17,7 @@ from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.sentences.word_store import of_pairs
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 from explorer.measuring.table_cells import Rows
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, job_results
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
@@ -76,7 +76,7 @@ def _report(findings: Findings, compared: Compared, pooling: str) -> None:
     models = [(found.digest, reading.title) for found, reading in weighed.values()]
     key = f"words of the report {models} {digest_of(chain(*pairs))} {settings.max_length}"
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
-    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or remembered.known(key) is not None)
+    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or job_results.known(key) is not None)
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
@@ -90,7 +90,7 @@ def _report(findings: Findings, compared: Compared, pooling: str) -> None:
     geometry = geometry_view.found(sides, pooling, settings)
     if geometry is None:
         return
-    words: ExplainedPairs | None = remembered.made(
+    words: ExplainedPairs | None = job_results.made(
         key,
         "Weighing the words of the report's pairs",
         lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),

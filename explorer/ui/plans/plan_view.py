@@ -17,7 +17,7 @@ from explorer.places import stamps
 from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import job_results, jobs
 from explorer.ui.plans import plan_form, plan_list, plan_result
 from explorer.ui.runs import plan_queue, run_status
 from explorer.ui.widgets import refused_clicks
@@ -142,7 +142,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(told)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
+        st.caption(job_results.WAITING.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
     if folder.asked():

@@ -24,7 +24,7 @@ from explorer.progress import Work, finish
 from explorer.run_folder import PROBE, PROBE_SENTENCES, probe_file
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui.access import remembered
+from explorer.ui.access import job_results
 from explorer.ui.widgets import picture_format, segments
 
 WAY = Way("UMAP")
@@ -86,7 +86,7 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], plane: Travel) -> NDAr
         return (yield from travel_by_umap(probes, plane, WAY))
 
     key = digest_of((repr(stamp(run, seed, steps)), str(WAY)))
-    places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
+    places: Any = job_results.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return None if places is None else np.asarray(places)
 
 

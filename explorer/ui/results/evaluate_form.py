@@ -14,7 +14,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.tasks import published, suites
 from explorer.evaluating.word_subject import BAG, BM25
 from explorer.ui import messages
-from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import evaluation_settings, filters
@@ -42,7 +42,7 @@ def show(*, unfolded: bool) -> None:
         jobs.forget(JOB)
         job = None
     if job is not None and job.live:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
         return
     if job is not None:
         _tell_end(job)
@@ -143,7 +143,7 @@ def _buttons(choice: EvaluationChoice) -> None:
     elif estimate.state == jobs.DONE:
         _tell_forecast(st.container(), estimate.result)
     else:
-        job_progress.progress_of(estimate)
+        job_results.progress_of(estimate)
 
 
 def _told(choice: EvaluationChoice) -> str:

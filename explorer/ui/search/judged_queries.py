@@ -15,7 +15,7 @@ from explorer.measuring.neighbours.ranking_judge import of_queries
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict_text import CI
 from explorer.ui import messages
-from explorer.ui.access import remembered
+from explorer.ui.access import job_results
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.search import query_form, result_list
 from explorer.ui.widgets import downloads
@@ -110,7 +110,7 @@ def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> ND
         return None
     place = {text: at for at, text in enumerate(searched)}
     every = unit(documents)[[place[text] for text in task.documents]]
-    scores: NDArray[np.float64] | None = remembered.made(
+    scores: NDArray[np.float64] | None = job_results.made(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
         lambda: of_queries(every, unit(queries), task.judgements),

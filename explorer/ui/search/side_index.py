@@ -11,7 +11,7 @@ from explorer.errors import StrataError
 from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
 from explorer.ui import messages
-from explorer.ui.access import encoder_loading, remembered
+from explorer.ui.access import encoder_loading, job_results
 from explorer.ui.access.side_readers import Reader
 
 CUT = "The query is too long: only its first {:,} tokens were encoded."
@@ -33,7 +33,7 @@ def read(reader: Reader, searched: Sentences, query: str) -> EncodedQuery | None
         if corpus is None:
             return None
         key = f"{reader.key} {searched.digest}"
-        index: Index | None = remembered.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
+        index: Index | None = job_results.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
         side = None if index is None else _side(reader, searched, index, query)
     except StrataError as error:
         messages.trouble(error)

@@ -14,7 +14,7 @@ from explorer.progress import Work
 from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.storage import BITS, INT8
 from explorer.ui import messages
-from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.frame import second_encoder
 from explorer.ui.size import picture_view
 from explorer.ui.size.measured_sizes import SizeRequest
@@ -55,7 +55,7 @@ def show(subject: SizeRequest, picture: Picture) -> None:
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)
     elif job is not None and job.live:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
     else:
         if job is not None and job.error:
             messages.trouble(job.error, job.details)

@@ -13,7 +13,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture
-from explorer.ui.access import cached, jobs, remembered
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.size.size_form import SizeChoice
 from explorer.ui.widgets import late_clicks
 
@@ -53,7 +53,7 @@ class SizeRequest:
 def picture(subject: SizeRequest) -> Picture | None:
     """The picture; None, with a button to start or the progress, until it is measured."""
     started: set[str] = st.session_state.setdefault(STARTED, set())
-    known: Picture | None = remembered.known(subject.key)
+    known: Picture | None = job_results.known(subject.key)
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
@@ -68,7 +68,7 @@ def picture(subject: SizeRequest) -> Picture | None:
         )
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
-    found: Picture | None = remembered.made(subject.key, title, lambda: _measured(subject))
+    found: Picture | None = job_results.made(subject.key, title, lambda: _measured(subject))
     return found
 
 

@@ -12,7 +12,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import job_results, jobs
 from explorer.ui.runs import run_curves, run_status, training_queue
 from explorer.ui.train import run_result
 from explorer.ui.widgets import refused_clicks
@@ -84,7 +84,7 @@ def _under_way(run: Run, status: Status) -> None:
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
+        st.caption(job_results.WAITING.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
     if run.wish():

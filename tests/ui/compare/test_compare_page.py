@@ -237,7 +237,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
-    with mock.patch("explorer.ui.access.remembered.MOMENT", 0):
+    with mock.patch("explorer.ui.access.job_results.MOMENT", 0):
         app.run()
     assert not app.exception
     assert "create report" not in buttons(app), "it is under way, and once is enough"
