@@ -22,7 +22,7 @@ from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import availability, jobs
-from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_history, pooler_view
+from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -138,16 +138,16 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
         pooler_view.WEIGHTS,
         pooler_view.SCORES,
         pooler_view.PARTS,
-        pooler_history.TITLE,
+        pooler_view.OVER_TRAINING,
     ]
     assert charts(listener) == 4
     told = words(listener.caption)
     assert pooler_view.SCORES_ON.format("Sample pairs") in told
     assert BEST_SCORE.search(told)
-    assert pooler_history.PATH.partition(":")[0].format(1, "both") in told
+    assert pooler_view.HISTORY.partition(":")[0].format(1, "both") in told
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
-    assert downloads(listener) == [pooler_view.FILE, pooler_history.FILE]
+    assert downloads(listener) == [pooler_view.FILE, pooler_view.HISTORY_FILE]
 
 
 def test_the_share_of_attention_is_the_headline_and_is_that_of_the_table(listener):
@@ -225,7 +225,7 @@ def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not
     settled(app)
     assert HIGHEST.search(words(app.caption))
     assert pooler_view.UNIFORM not in words(app.caption)
-    assert pooler_history.TITLE in headings(app)
+    assert pooler_view.OVER_TRAINING in headings(app)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
@@ -252,7 +252,7 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
         file.unlink()
     app.query_params["model"] = str(old.model)
     settled(app)
-    assert pooler_history.OLD.format("old") in words(app.caption)
+    assert pooler_view.NO_HISTORY.format("old") in words(app.caption)
 
 
 def test_heads_are_folded_where_there_is_a_pooler(listener):
