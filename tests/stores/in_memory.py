@@ -40,7 +40,7 @@ from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.search import judged_queries, neighbour_changes, side_index
 from explorer.ui.size import export_form
-from explorer.ui.size.measured_sizes import SizeRequest
+from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn

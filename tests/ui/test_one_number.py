@@ -22,7 +22,7 @@ from explorer.studies.size import speed
 from explorer.ui.access import jobs
 from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
-from explorer.ui.size import measured_sizes, picture_view, size_form
+from explorer.ui.size import picture_view, size_form
 from explorer.ui.train import run_result
 from tests import trainings
 from tests.live import ROOT
@@ -186,7 +186,7 @@ def of_results(run):
 def of_size(run):
     chosen = {size_form.DIMENSIONS: "32", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32"]}
     app = opened(run, "size", chosen)
-    app.button(key=measured_sizes.START).click()
+    app.button(key=size_form.START).click()
     measured(app)
     app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
     rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}

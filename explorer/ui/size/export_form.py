@@ -17,7 +17,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.frame import second_encoder
 from explorer.ui.size import picture_view
-from explorer.ui.size.measured_sizes import SizeRequest
+from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.widgets import downloads, late_clicks
 
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
