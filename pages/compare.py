@@ -9,7 +9,6 @@ from explorer.ui import messages
 from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.compare import (
     dev_picked_readings,
-    example_pairs,
     export,
     flipped_pairs,
     geometry_view,
@@ -59,7 +58,7 @@ grids_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
 probe_changes.show(compared, changes, drawn=bool(drawn))
-example_pairs.show(compared)
+flipped_pairs.examples(compared)
 pick = dev_picked_readings.picked(both, choices, ways[0]) if one_shown.graded else None
 if pick is not None:
     dev_picked_readings.show(pick, both, *ways)
