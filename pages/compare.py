@@ -9,9 +9,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.compare import (
     dev_picked_readings,
-    example_pairs,
     export,
-    first_screen,
     flipped_pairs,
     geometry_view,
     grids_view,
@@ -19,7 +17,6 @@ from explorer.ui.compare import (
     model_b,
     probe_changes,
     verdict_view,
-    view_choice,
 )
 from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
@@ -52,16 +49,16 @@ compared = scored_and_judged(both, choices, comparison, ways)
 if compared is None:
     st.stop()
 with switches:
-    view_choice.control(compared)
+    model_b.view_control(compared)
 with first:
     changes = probe_changes.found(compared)  # until then, their progress
-    drawn = first_screen.show(compared, changes)
+    drawn = verdict_view.show(compared, changes)
 item_changes.show(compared)
 grids_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
 probe_changes.show(compared, changes, drawn=bool(drawn))
-example_pairs.show(compared)
+flipped_pairs.examples(compared)
 pick = dev_picked_readings.picked(both, choices, ways[0]) if one_shown.graded else None
 if pick is not None:
     dev_picked_readings.show(pick, both, *ways)

@@ -6,12 +6,12 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, encoder_loading, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layer_attention import heads_view, pair_view, pooler_view, sentence_pair_form
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
 found = availability.encoder(choice.source)
-sentences = sentence_pair_form.asked_for()
+sentences = pair_view.asked_for()
 if found is None or sentences is None:
     st.stop()
 reader = encoder_loading.encoder(found, choice.settings)

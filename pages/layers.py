@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layers import best_layer, pictures, score_downloads
+from explorer.ui.layers import best_layer, pictures
 from explorer.ui.widgets import score_options
 
 page_frame.enter()
@@ -24,4 +24,4 @@ if shown.graded is not None:
     pictures.cosines(shown, shown.graded)
 
 st.subheader("Export")
-score_downloads.offer(shown, metric, aggregate)
+pictures.export(shown, metric, aggregate)

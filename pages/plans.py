@@ -1,10 +1,10 @@
 """Plans: the form of many runs under one plan or the result of one, and the list of all plans."""
 
 from explorer.ui.frame import page_frame
-from explorer.ui.plans import plan_in_address, plan_list, plan_start, plan_view
+from explorer.ui.plans import plan_list, plan_start, plan_view
 
 page_frame.enter()
-folder = plan_in_address.asked_for()
+folder = plan_list.asked_for()
 if folder is None:
     plan_start.form()
 else:

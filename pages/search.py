@@ -11,7 +11,6 @@ from explorer.ui.search import (
     corpus_form,
     judged_queries,
     neighbour_changes,
-    query_changes,
     query_form,
     result_list,
     side_index,
@@ -70,5 +69,5 @@ with columns[1]:
 with told:
     result_list.summary(findings, len(searched) - itself)
 if corpus.task:
-    query_changes.show(reading, corpus.task, searched.texts)
+    judged_queries.changes(reading, corpus.task, searched.texts)
 neighbour_changes.show(one, two, searched.texts, k)

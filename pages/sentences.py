@@ -9,7 +9,7 @@ from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.microscope import microscope
 from explorer.ui.sentences import probe_view, sentence_box, similarity_view
-from explorer.ui.widgets import downloads, vector_downloads
+from explorer.ui.widgets import downloads
 
 YOURS, PACKS = "Your sentences", "Probe packs"
 
@@ -33,7 +33,7 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
     names = " ".join(side.found.name for side in reading)
     downloads.rows(similarity_rows(sentences, one, other), f"similarities {names}", "Similarities (CSV)")
     for side, of_side in zip(reading, vectors, strict=True):
-        vector_downloads.offer(side.name, side.found.name, sentences, of_side)
+        downloads.of_vectors(side.name, side.found.name, sentences, of_side)
 
 
 page_frame.enter()

@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, cached_text, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.size import export_form, measured_sizes, picture_view, size_form
+from explorer.ui.size import export_form, picture_view, size_form
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -22,9 +22,9 @@ except StrataError as error:
     st.stop()
 if given is None:
     st.stop()
-subject = measured_sizes.Subject(found, given, text, asked, others, choice.settings.max_length)
+subject = size_form.SizeRequest(found, given, text, asked, others, choice.settings.max_length)
 first = st.container()  # the verdict, above what it is made of
-picture = measured_sizes.picture(subject)
+picture = size_form.picture(subject)
 if picture is None:
     st.stop()
 with first:

@@ -2,7 +2,7 @@
 
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_in_address, run_list
-from explorer.ui.train import recipe_form, run_actions, run_view, start_form
+from explorer.ui.train import recipe_form, run_view, start_form
 from explorer.ui.widgets import refused_clicks
 
 page_frame.enter()
@@ -11,6 +11,6 @@ run = run_in_address.asked_for()
 if run is None:
     start_form.buttons(recipe_form.recipe())
 else:
-    run_actions.bar(run)
+    run_view.actions(run)
     run_view.show(run)
 run_list.table(run.name if run else "the form", run_in_address.choose, "show its run")

@@ -40,16 +40,13 @@ GLOSSARY = {
 }
 # keys of widgets, kinds of rows, and values in addresses, which links contain
 KEPT = {
-    "as its reading",  # of older links
     "corpus that is brought",
     "graded pairs",
     "grid of readings",
-    "likest and unlikest pairs",  # of older links
     "listen to {}",
     "own reading",
     "sentences that are brought",
     "text that is brought",
-    "the graded pairs",  # of older links
 }
 
 

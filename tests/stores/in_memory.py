@@ -34,13 +34,13 @@ from explorer.ui.layer_attention import cached_attention
 from explorer.ui.layers import best_layer
 from explorer.ui.map import map_data
 from explorer.ui.microscope import microscope, word_view
-from explorer.ui.plans import cached_tables
-from explorer.ui.replay import cached_maps, step_grid
+from explorer.ui.plans import plan_view
+from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
-from explorer.ui.search import neighbour_changes, query_changes, side_index
+from explorer.ui.search import judged_queries, neighbour_changes, side_index
 from explorer.ui.size import export_form
-from explorer.ui.size.measured_sizes import Subject
+from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
@@ -60,7 +60,7 @@ class Side(Reader):
 def key_of(desk: Desk, module: Any, work: Any, there: Any = None) -> str:
     """The last key under which some work asks for a result; `there` is what each of them is."""
     keys: list[str] = []
-    desk.patch.setattr(module.remembered, "made", lambda key, *_: keys.append(key) or there)
+    desk.patch.setattr(module.job_results, "made", lambda key, *_: keys.append(key) or there)
     work()
     return keys[-1]
 
@@ -137,9 +137,9 @@ def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
     return key_of(desk, neighbour_changes, lambda: neighbour_changes.show(one, other, (), x.k))
 
 
-def judged_queries(desk: Desk, x: Any) -> Hashable:
+def judged_scores(desk: Desk, x: Any) -> Hashable:
     task = named(x.task, x)
-    return key_of(desk, query_changes, lambda: query_changes._scores(side(x), task, task.documents))
+    return key_of(desk, judged_queries, lambda: judged_queries._scores(side(x), task, task.documents))
 
 
 def token_pairs(desk: Desk, x: Any) -> Hashable:
@@ -205,7 +205,7 @@ def map_of_a_run(desk: Desk, x: Any) -> Hashable:
         file, random = probe_file(run.folder, x.seed, step), np.random.default_rng([x.vectors, step])
         file.unlink(missing_ok=True)
         np.save(file, random.normal(size=(5, 3)))
-    answer, probes = cached_maps.travel(run, x.seed, steps), recorder.probes(run, x.seed, steps)
+    answer, probes = step_map.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
     assert answer is not None
     assert np.array_equal(answer[0].places, step_maps.travel(probes).places), "the map of other vectors"
     return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed
@@ -218,10 +218,10 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
     return answered(desk, step_grid.models_key(Run(desk.folder / "run"), names), (x.steps, x.weights))
 
 
-def subject(x: Any) -> Subject:
+def subject(x: Any) -> SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
     asked = SimpleNamespace(wanted=x.wanted, on=x.name, text=x.name)
-    return Subject(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
+    return SizeRequest(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
@@ -245,7 +245,7 @@ def plans(desk: Desk, x: Any) -> Hashable:
     desk.patch.setenv("STRATA_RUNS", str(desk.folder / "runs"))
     desk.keep(f"runs/run/{STATUS}", json.dumps({"state": x.state}))
     model, text = model_and_text(desk, x)
-    key = cached_tables.stamp(Plan("mine", ("simcse",), (model,), (text,)))
+    key = plan_view.table_stamp(Plan("mine", ("simcse",), (model,), (text,)))
     return answered(desk, key, (x.state, x.weights, x.content))
 
 
@@ -317,7 +317,7 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),
         Store({**READ, "sentences": drawn.sentences, "others": drawn.sentences, "k": one_of(1, 10)}, NAMED,
               neighbour_overlap),
-        Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_queries),
+        Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_scores),
     ),
     "Pairs of sentences": (
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),

@@ -38,7 +38,7 @@ from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.tuned_pair import tuning
-from explorer.ui.layer_attention.sentence_pair_form import LONG, SHORT
+from explorer.ui.layer_attention.pair_view import LONG, SHORT
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,8 @@ from explorer.studies.size import speed
 from explorer.ui.access import jobs
 from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
-from explorer.ui.size import measured_sizes, picture_view, size_form
-from explorer.ui.train import run_scores
+from explorer.ui.size import picture_view, size_form
+from explorer.ui.train import run_result
 from tests import trainings
 from tests.live import ROOT
 from tests.visits import cards, measured, words
@@ -153,10 +153,10 @@ def of_verdicts(run):
 
 def of_run(run):
     shown = cards(opened(run, "train", run=run.name))
-    sides = {BASE: run_scores.BASE, TUNED: run_scores.TUNED}
+    sides = {BASE: run_result.BASE, TUNED: run_result.TUNED}
     return {
         **{name: shown[f"Test: {label}"] for name, label in sides.items()},
-        DEV: shown[f"Dev: {run_scores.TUNED}"],
+        DEV: shown[f"Dev: {run_result.TUNED}"],
         **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
     }
 
@@ -186,7 +186,7 @@ def of_results(run):
 def of_size(run):
     chosen = {size_form.DIMENSIONS: "32", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32"]}
     app = opened(run, "size", chosen)
-    app.button(key=measured_sizes.START).click()
+    app.button(key=size_form.START).click()
     measured(app)
     app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
     rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}

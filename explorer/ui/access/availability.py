@@ -18,7 +18,7 @@ from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, job_progress, jobs
+from explorer.ui.access import cached, cached_text, job_results, jobs
 
 Loaded = TypeVar("Loaded")
 FETCH = "Fetch {} from the hub"
@@ -110,7 +110,7 @@ def offer(label: str, make: jobs.Make) -> None:
     """A button that starts a download; nothing is fetched without a click."""
     job = jobs.find(label)
     if job is not None and job.state != jobs.DONE:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
     elif st.button(messages.plain(label), icon=":material/download:", key=label):
         jobs.forget(label)
         jobs.follow(label, label, make, lane=jobs.NETWORK)

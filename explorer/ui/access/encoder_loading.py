@@ -12,7 +12,7 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, remembered
+from explorer.ui.access import cached, job_results, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -30,7 +30,7 @@ def attending(found: Found) -> Encoder | None:
 
 def _opened(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | None:
     key = f"loading {how} {found.folder} {found.digest}"
-    if remembered.finished(key, f"Loading {found.name}", lambda: _loading(load), jobs.LOADING) is None:
+    if job_results.finished(key, f"Loading {found.name}", lambda: _loading(load), jobs.LOADING) is None:
         return None
     try:
         with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile

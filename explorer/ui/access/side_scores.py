@@ -13,7 +13,7 @@ from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, jobs, remembered
+from explorer.ui.access import availability, cached, job_results, jobs
 from explorer.ui.access.jobs import Job, Make
 from explorer.ui.access.sidebar_choice import Choice
 
@@ -71,7 +71,7 @@ def _scores(found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading,
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
-    job = remembered.finished(key, title, make)
+    job = job_results.finished(key, title, make)
     if job is None:
         return None
     of_job: LayerScores = job.result  # the store is read-only or was emptied

@@ -15,7 +15,7 @@ from explorer.errors import WrongColumns
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.vector_search import VectorSearch
 from explorer.places import Stamps, given_path
-from explorer.ui.access import remembered
+from explorer.ui.access import job_results
 
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
 
@@ -25,13 +25,13 @@ def corpus(source: str, title: str) -> VectorCorpus | None:
     stamp = _stamp(source)
     files = _opened(source, title, stamp)
     key = f"vectors on disk {source} {files.columns} {stamp}"
-    found: VectorCorpus | None = remembered.made(key, f"Vectors of {files.name}", lambda: preparing.corpus(files))
+    found: VectorCorpus | None = job_results.made(key, f"Vectors of {files.name}", lambda: preparing.corpus(files))
     return found
 
 
 def searchable(found: VectorCorpus, kind: str | None) -> VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
-    search: VectorSearch | None = remembered.made(
+    search: VectorSearch | None = job_results.made(
         f"index of vectors {found.digest} {kind}",
         f"Index of {found.name}",
         lambda: saved_index.searchable(found, kind),

@@ -13,7 +13,7 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, jobs, remembered
+from explorer.ui.access import cached, job_results, jobs
 
 Vectors = NDArray[np.float32]
 
@@ -23,7 +23,7 @@ def of_reading(found: Found, sentences: Sequence[str], reading: Reading, setting
     texts = digest_of(sentences)
     key = _key(found, texts, reading, settings)
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    vectors: Vectors | None = remembered.made(key, title, lambda: _read(found, sentences, reading, settings))
+    vectors: Vectors | None = job_results.made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
 
 

@@ -14,7 +14,7 @@ from explorer.ui import messages
 from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.compare import compared, score_cards
+from explorer.ui.compare import compared, verdict_view
 from explorer.ui.frame import second_encoder, sidebar
 
 NOTHING = "nothing"
@@ -49,7 +49,7 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = compared.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
-    score_cards.cards(comparison, metric, aggregate, differences.chosen)
+    verdict_view.score_cards(comparison, metric, aggregate, differences.chosen)
     st.caption(messages.plain(found.told))
     if found.readings != (sides[0].reading, sides[1].reading):
         st.button(

@@ -1,18 +1,29 @@
-"""Export a comparison: the table of all cells, and the report."""
+"""Export a comparison: the table of all cells, and one HTML report, made on request."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
+
 import streamlit as st
 
+from explorer.data.kinds import digest_of
+from explorer.drawing.reports.report import report
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.comparison_tables import cell_rows
 from explorer.measuring.comparing.dev_picking import Pick
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.sentences.word_store import of_pairs
+from explorer.measuring.sentences.word_tables import ExplainedPairs
 from explorer.measuring.table_cells import Rows
-from explorer.ui.compare import report_button
+from explorer.ui.access import cached, job_results
+from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
+
+_ASKED = "report asked for"
+FILE = "Report (HTML)"
 
 
 def show(
@@ -46,7 +57,7 @@ def show(
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")
     else:
-        report_button.offer(findings, compared, pooling)
+        _report(findings, compared, pooling)
 
 
 def _table(rows: Rows, stem: str) -> None:
@@ -54,3 +65,45 @@ def _table(rows: Rows, stem: str) -> None:
     if rows:
         downloads.table(rows, lines=8)
         downloads.rows(rows, stem, "Table (CSV)")
+
+
+def _report(findings: Findings, compared: Compared, pooling: str) -> None:
+    """A button that makes the report; once geometry and words are computed, a button that downloads it."""
+    sides, settings = compared.sides, compared.choices[0].settings
+    readings = compared.about.one_reading, compared.about.other_reading
+    weighed = dict(zip("AB", zip(findings.found, readings, strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in findings.probes.pairs]
+    models = [(found.digest, reading.title) for found, reading in weighed.values()]
+    key = f"words of the report {models} {digest_of(chain(*pairs))} {settings.max_length}"
+    what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
+    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or job_results.known(key) is not None)
+    if not there and st.session_state.get(_ASKED) != what:
+        st.button(
+            "Create report (HTML)",
+            key="create report",
+            icon=":material/description:",
+            on_click=lambda: st.session_state.update({_ASKED: what}),
+            help="Encodes the sentences with A and B to compute the geometry, and weighs the words of the pairs that "
+            "show what was learned; then the report can be downloaded.",
+        )
+        return
+    geometry = geometry_view.found(sides, pooling, settings)
+    if geometry is None:
+        return
+    words: ExplainedPairs | None = job_results.made(
+        key,
+        "Weighing the words of the report's pairs",
+        lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),
+    )
+    if words is None:
+        return
+    whole, explained = replace(findings, geometry=geometry), words
+    st.download_button(
+        FILE,
+        lambda: report(whole, pooling, explained),
+        f"{downloads.file_name(f'{sides[0].found.name} {sides[1].found.name} {sides[0].pairs.name}')}.html",
+        "text/html",
+        icon=":material/description:",
+        on_click="ignore",
+        help="One self-contained file: figures, tables, improved and worsened pairs, and measurement settings.",
+    )

@@ -1,4 +1,4 @@
-"""List the pairs that improved from A to B, that got worse, and that are wrong in both, with filters."""
+"""Show pairs that improved from A to B, got worse, and are wrong in both: examples first, then lists with filters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from explorer.data.kinds import GradedPairs, digest_of
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.flip_tables import pair_rows
 from explorer.measuring.comparing.pair_traits import PairTraits, traits
-from explorer.measuring.comparing.rank_errors import FAR, FIXED, KINDS
+from explorer.measuring.comparing.rank_errors import BROKEN, FAR, FIXED, KINDS
+from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.compare.compared import Compared
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads, segments
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
-EXAMPLE = "_example pair"  # two sentences of `example_pairs` that the microscope shows
+EXAMPLE = "_example pair"  # two sentences of `examples` that the microscope shows
 DIFFER = "that differ", "that do not"
 NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
 SELECT_ROW = "Select a row to see its pair token by token."
 OF_LONGER = "Counted in the longer of the two sentences."
+UNCHANGED = "unchanged"
+_ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
 
 
 def show(pairs: GradedPairs | None, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
@@ -139,3 +143,59 @@ def _negates(told: PairTraits, asked: str) -> bool:
 
 def _differs(does: bool, asked: str) -> bool:
     return asked == ANY or does == (asked == DIFFER[0])
+
+
+def examples(compared: Compared) -> None:
+    """The pairs side by side, and the microscope for the selected one."""
+    pairs = compared.sides[0].graded
+    if pairs is None:
+        return
+    errors = compared.about.rank_errors()
+    if compared.after == 0:
+        errors = type(errors)(errors.other, errors.one)
+    places = dict(zip((FIXED, BROKEN, UNCHANGED), errors.examples(), strict=True))
+    if not any(place is not None for place in places.values()):
+        return
+    st.subheader("Example pairs")
+    st.caption(
+        "Rank error: distance between the rank of a pair's cosine and the rank of its human score, in percent of all "
+        "pairs. Lower is better; 0 % is right, random order gives 33 % on average."
+    )
+    cosines = [
+        scores.cosines_of(reading)
+        for scores, reading in (
+            (compared.about.one, compared.about.one_reading),
+            (compared.about.other, compared.about.other_reading),
+        )
+    ]
+    before, after = cosines[1 - compared.after], cosines[compared.after]
+    for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
+        with column.container(border=True):
+            st.markdown(f"**{_ICONS[kind]} {kind.capitalize()}**")
+            if place is None:
+                st.markdown("No pair.")
+                continue
+            pair = pairs.first[place], pairs.second[place]
+            for sentence in pair:
+                st.markdown(f"> {messages.plain(messages.shortened(sentence, 200))}")
+            st.markdown(
+                f"Human score {pairs.gold[place]:.2f}  \n"
+                f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
+                f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
+            )
+            st.button(
+                "Show token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,)
+            )
+    opened: tuple[str, str] | None = st.session_state.get(EXAMPLE)
+    if opened is not None:
+        _microscope(compared, opened)
+
+
+def _microscope(compared: Compared, pair: tuple[str, str]) -> None:
+    st.subheader(microscope.TITLE)
+    st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
+    microscope.show(*compared.choices, *pair)
+
+
+def _open(pair: tuple[str, str] | None) -> None:
+    st.session_state[EXAMPLE] = pair

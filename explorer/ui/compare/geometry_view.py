@@ -21,7 +21,7 @@ from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometr
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, job_results
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.widgets import downloads, picture_format
 
@@ -45,9 +45,9 @@ def asked(count: int) -> bool:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
-    geometry: LayerGeometry | None = remembered.known(key_of(sides, pooling, settings))
+    geometry: LayerGeometry | None = job_results.known(key_of(sides, pooling, settings))
     return geometry is not None and all(
-        geometry.cloud_of(place, side.reading) or remembered.known(cloud_key(side, settings))
+        geometry.cloud_of(place, side.reading) or job_results.known(cloud_key(side, settings))
         for place, side in enumerate(sides)
     )
 
@@ -59,7 +59,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
         st.info(NO_PAIRS, icon=":material/block:")
         return None
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
-    made: LayerGeometry | None = remembered.made(
+    made: LayerGeometry | None = job_results.made(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
         lambda: layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
@@ -73,7 +73,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
 
 
 def _cloud(side: Shown, pairs: GradedPairs, settings: Settings) -> Cloud | None:
-    cloud: Cloud | None = remembered.made(
+    cloud: Cloud | None = job_results.made(
         cloud_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
         lambda: reading_cloud(side.found, pairs, side.reading, settings, cached.encoder),

@@ -12,14 +12,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from explorer import run_folder, typed_json
+from explorer.errors import RunBusy, StrataError
 from explorer.measuring.maps import umap_layout
+from explorer.places import runs_folder
 from explorer.progress import Progress, Work
+from explorer.run_folder import QUEUED, STATUS
+from explorer.training.record import folder_lock
 from explorer.ui.access import jobs, side_scores, sidebar_choice
-from explorer.ui.runs import restored_queue, training_queue
+from explorer.ui.runs import plan_queue, training_queue
 
 if TYPE_CHECKING:
     from streamlit.starlette import App
-
 
 LEFT_ALONE = 10  # seconds
 INTERRUPTED = "'%s' is interrupted. Resume it on its page, or with: python -m explorer train --resume %s"
@@ -31,7 +35,7 @@ async def until_the_server_ends(app: App) -> AsyncIterator[None]:
     """Prepare the first page and restore the queue, in threads; stop every job when the server ends."""
     _end_with_the_terminal()
     jobs.follow("first page", "Preparing the first page", _first_page, lane=jobs.LOADING)
-    threading.Thread(target=restored_queue.restore, name="restoring the queue", daemon=True).start()
+    threading.Thread(target=restore_queue, name="restoring the queue", daemon=True).start()
     under_way: list[str] = []
     try:
         async with jobs.until_the_server_ends(app):
@@ -68,3 +72,34 @@ def _first_page() -> Work[None]:
             yield measuring.progress
     if jobs.idle(jobs.TRAINING):  # a run needs the processor more, and the first map can load it too
         yield from umap_layout.loaded()
+
+
+def restore_queue() -> None:
+    """Queue again what another server left; nothing is loaded if there is nothing."""
+    try:
+        home = run_folder.home()
+        waited, planned = any(home.glob(f"[!.]*/{QUEUED}")), _plans_were_under_way()
+        if not waited and not planned:
+            return
+        # of two servers that start at once, the second finds everything queued
+        with folder_lock.holding(home, "Another server restores the queue.", "The queue is not restored."):
+            if waited:
+                training_queue.queue_again()
+            if planned:
+                plan_queue.go_on()
+    except RunBusy:
+        return
+    except StrataError as error:
+        logger.warning("The queue is not restored: %s", error)
+
+
+def _plans_were_under_way() -> bool:
+    """Whether a plan of the app is written as waiting or running, by this server or one that ended."""
+    for path in runs_folder().glob(f"plans/[!.]*/{STATUS}"):
+        try:
+            stated = typed_json.parsed(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(stated, dict) and stated.get("of_app") and stated.get("state") in ("waiting", "running"):
+            return True
+    return False

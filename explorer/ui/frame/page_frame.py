@@ -13,8 +13,9 @@ from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
+from explorer.ui.frame import presentation, second_encoder, sidebar
 from explorer.ui.frame.page_list import PAGES, named
+from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import late_clicks, picture_format
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
@@ -67,6 +68,8 @@ body:has([data-test-connection-state]:not([data-test-connection-state="CONNECTED
 itself.</div>"""
 NAME = "Strata"
 _FRAMED, _ADDRESS = "_frame", "_page"
+TRAIN_PAGE = "pages/train.py"
+TRAINING = "Training: {}"
 
 
 def in_a_visit() -> bool:
@@ -116,7 +119,7 @@ def _draw_sidebar(*, scores: bool) -> None:
         else:
             second_encoder.none()
     with job:
-        training_line.line()
+        training_line()
 
 
 def _run_again_when_reconnected() -> None:
@@ -143,3 +146,26 @@ def _opened() -> StreamlitPage:
     opened = st.navigation(menu)
     st.set_page_config(page_title=NAME if named(opened.url_path) is PAGES[0] else f"{opened.title} · {NAME}")
     return opened
+
+
+def training_line() -> None:
+    """A link to the running run that updates itself; nothing, and no polling, when no run is training."""
+    if training_queue.under_way():
+        st.fragment(_live_runs, run_every=2.0)()
+
+
+def _live_runs() -> None:
+    live = training_queue.under_way()
+    if not live:
+        st.rerun()  # the whole page: with it this fragment's clock goes
+    run, status = live[0]
+    told = TRAINING.format(run_status.place(status))
+    if len(live) > 1:
+        told += f" (+{len(live) - 1})"
+    st.page_link(
+        TRAIN_PAGE,
+        label=messages.plain(told),
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+        help=messages.plain(run.name),
+    )

@@ -1,4 +1,4 @@
-"""Show the cosine of two sentences by layer, and each layer's contribution, for an encoder without a pooler."""
+"""Ask for two sentences, and show their cosine by layer and what each layer contributes, without a pooler."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ PAPER = (
 )
 SETTINGS = "Settings of the example"
 MOST = 5  # models that are offered
+# those of Figure 3 of Oh, Kim, Lee, Huang and Lim 2022
+SHORT = "You should do it."
+LONG = "People on motorcycles wearing racing gear ride around a racetrack."
+LONGEST = 4000  # characters, far more than an encoder's maximum length
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
@@ -92,3 +96,16 @@ def _no_pooler(found: Found, choice: Choice) -> None:
             },
         )
     st.caption(PAPER)
+
+
+def asked_for() -> tuple[str, str] | None:
+    """The two sentences, by default the paper's; None, with a message, if one is empty."""
+    left, right = st.columns(2, gap="medium")
+    one, other = (
+        box.text_area(label, text, height=80, max_chars=LONGEST, key=label, persist_state="session").strip()
+        for box, label, text in ((left, "One sentence", SHORT), (right, "Another sentence", LONG))
+    )
+    if not one or not other:
+        st.info("Type a sentence in both boxes.", icon=":material/edit:")
+        return None
+    return one, other

@@ -1,6 +1,8 @@
-"""Show a pooler's layer weights for two sentences, next to the score of each layer."""
+"""Show a pooler's layer weights for two sentences, next to the score of each layer, and over the run behind it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -8,14 +10,18 @@ import streamlit as st
 from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading, Row
-from explorer.measuring.attention.attention_tables import part_rows, weight_rows
+from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.geometry.dev_check import PROBE
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.training.record import recorder, runs
+from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, side_scores
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.layer_attention import cached_attention, model_b, pooler_history
+from explorer.ui.layer_attention import cached_attention, model_b
+from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads, picture_format
 
 UNIFORM = "nearly uniform: no layer is preferred"
@@ -31,6 +37,13 @@ SCORES_ON = "Lines: scores on {}."
 HIGHEST = "Layer {} has the highest weight in"
 BEST_SCORE = "Under {}, layer {} has the best score ({:.2f})"
 CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {:+.2f} (−1 to 1)."
+OVER_TRAINING = "Over training"
+HISTORY_FILE = "Path (CSV)"
+NO_HISTORY = "No history: run {} did not keep the weights, because an older version made it. Train it again."
+HISTORY = (
+    "Seed {} of the run {}: the mean weight of each layer at each evaluation step. It is averaged over query layers "
+    "and at most {} sentences of the dev set. Equal weights would be {:.3f}."
+)
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
@@ -53,8 +66,8 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
         scores = cached.kept_scores(other, shown.pairs, choice.settings) if shown else None
         _bars(other, its, sentences, scores, shown.pairs.name if shown else "")
     _parts(heard, sentences)
-    st.subheader(pooler_history.TITLE)
-    pooler_history.show(found, heard)
+    st.subheader(OVER_TRAINING)
+    history(found, heard)
 
 
 def _headline(heard: Listening, side: str) -> None:
@@ -191,5 +204,64 @@ def _named(found: Found) -> str:
 
 def _short(found: Found) -> str:
     """The name of the model's run, else of the model."""
-    run = pooler_history.run_of(found)
+    run = run_of(found)
     return found.name if run is None else run.name
+
+
+@dataclass(frozen=True, eq=False)
+class WeightHistory:
+    """Mean weights (step, key layer) of a seed; `best` is the step of the saved model."""
+
+    seed: int
+    steps: tuple[int, ...]
+    weights: Floats
+    best: int | None
+
+
+def history(found: Found, heard: Listening) -> None:
+    """The curves of the weights, or the reason why there are none."""
+    run = run_of(found)
+    if run is None:
+        st.caption("No history: this model's folder does not belong to a run. Models trained here keep it.")
+        return
+    path = path_of(run)
+    if path is None:
+        st.caption(NO_HISTORY.format(messages.plain(run.name)))
+        return
+    picture_format.draw(
+        layer_weights.path(path.steps, path.weights, heard.layers, path.best),
+        key=f"path {run.name}",
+        config=picture_format.config("listening-path"),
+        alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
+    )
+    st.caption(messages.plain(HISTORY.format(path.seed, run.name, PROBE, 1 / len(heard.layers))))
+    downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", HISTORY_FILE)
+
+
+def run_of(found: Found) -> Run | None:
+    """The run that trained this model."""
+    return runs.of_model(found.folder)
+
+
+def path_of(run: Run) -> WeightHistory | None:
+    """The weights of the seed that the model was saved from; None if no evaluation kept any."""
+    status = run.status()
+    number, seed = status.seed_number, status.seed
+    scored = [
+        (one.selection_score, -place, one.seed)
+        for place, one in enumerate(status.results)
+        if one.selection_score is not None
+    ]
+    if scored:
+        _, place, seed = max(scored)  # the first of equals, like the trainer
+        number = 1 - place
+    known = [
+        (one, weights)
+        for one in run_metrics.numbers(run.folder).evaluations(number)
+        if (weights := recorder.layer_weights(run, seed, one.step)) is not None
+    ]
+    if not known:
+        return None
+    best = next((one.step for one, _ in reversed(known) if one.best), None)
+    steps = tuple(one.step for one, _ in known)
+    return WeightHistory(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)

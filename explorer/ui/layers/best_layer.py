@@ -42,7 +42,7 @@ INFLATED = (
 
 
 @dataclass(frozen=True)
-class Split:
+class ScoredSet:
     """A dev set or a test set with its scores."""
 
     pairs: NamedSet
@@ -95,7 +95,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     _told_how(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
+def _dev_and_test(shown: Shown, choice: Choice) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     if isinstance(shown.scores, ItemScores):
         return _halves_of_items(shown)
@@ -110,12 +110,12 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
     partner = side_scores.shown(replace(choice, sts=other))
     if partner is None:
         return None  # progress is shown
-    both = [Split(one.pairs, one.scores, one.measured) for one in (shown, partner)]
+    both = [ScoredSet(one.pairs, one.scores, one.measured) for one in (shown, partner)]
     dev, test = both[::-1] if other == names[0] else both
     return dev, test
 
 
-def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]) -> tuple[Split, Split] | None:
+def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]) -> tuple[ScoredSet, ScoredSet] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
     if choice.sts.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.sts):
         return None
@@ -126,12 +126,12 @@ def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]
     rows_of = whole.graded.rows_of
     dev, test = map(cached_text.graded_pairs, names)
     first, second = (
-        Split(one, whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest)) for one in (dev, test)
+        ScoredSet(one, whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest)) for one in (dev, test)
     )
     return first, second
 
 
-def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
+def _halves_of_items(shown: Shown) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
     texts = judged(shown.pairs).items
     first = half(texts)
@@ -139,7 +139,7 @@ def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
         return None
     names = f"one half of {shown.pairs.name}", "the other half"
     dev, test = (
-        Split(
+        ScoredSet(
             Half(name, f"{shown.pairs.digest} {name}", len(rows)),
             shown.scores.of_pairs(rows),
             (*shown.measured, name),
@@ -149,7 +149,7 @@ def _halves_of_items(shown: Shown) -> tuple[Split, Split] | None:
     return dev, test
 
 
-def _verdict(chosen: Chosen, dev: Split, test: Split, default: Reading) -> None:
+def _verdict(chosen: Chosen, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
     """Whether the best of the dev set holds on the test set, its two scores, and the differences.
 
     The colour follows the difference to the model default, which is the layer & pooling `default`.

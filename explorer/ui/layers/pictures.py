@@ -1,6 +1,8 @@
-"""Draw the scores of every layer & pooling, as a grid to click and as lines, and the cosines of the chosen one."""
+"""Draw the scores of every layer & pooling as a grid to click and as lines, and the cosines of one; export them."""
 
 from __future__ import annotations
+
+from html import escape
 
 import streamlit as st
 
@@ -9,10 +11,11 @@ from explorer.drawing.scores import by_layer, cosine_boxes, cosine_strips, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.binary_metrics import best_threshold, is_binary
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import grid_clicks, picture_format
+from explorer.ui.widgets import downloads, grid_clicks, picture_format
 
 GRID = "grid of readings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
@@ -99,3 +102,33 @@ def _strips(shown: Shown, pairs: GradedPairs) -> None:
             f"chosen on these pairs, so its F1 is optimistic. {share:.1%} of the pairs have the label {positive:g}: a "
             f"random order has an average precision of {100 * share:.2f}."
         )
+
+
+def export(shown: Shown, metric: str, aggregate: str) -> None:
+    """The table with its download, and the figure as an HTML page."""
+    table = score_rows(shown.scores)
+    downloads.table(table, lines=8)
+    stem = downloads.file_name(f"{shown.found.name}-{shown.pairs.name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+        )
+        # made on request: the self-contained page includes 4 MB of plotly
+        st.download_button(
+            "Figure (HTML)",
+            lambda: _html_page(shown, metric, aggregate),
+            f"{stem}.html",
+            "text/html",
+            icon=":material/show_chart:",
+            on_click="ignore",
+        )
+    st.caption("To save a figure as SVG or PNG, use the camera in its corner; set the figure format in the sidebar.")
+
+
+def _html_page(shown: Shown, metric: str, aggregate: str) -> bytes:
+    figure = by_layer.score_by_layer(shown.scores, metric, aggregate, shown.reading)
+    title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
+    # margins for the title and the axis numbers
+    figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
+    return page.encode()

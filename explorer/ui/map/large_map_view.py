@@ -16,7 +16,7 @@ from explorer.measuring.neighbours.index_setting import FLAT
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED
 from explorer.measuring.neighbours.vector_tables import rows
 from explorer.ui import messages
-from explorer.ui.access import remembered, vector_corpora
+from explorer.ui.access import job_results, vector_corpora
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.map.map_view import QUALITY
 from explorer.ui.messages import shortened
@@ -52,7 +52,7 @@ def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
 
 def _made(corpus: VectorCorpus, way: Way) -> LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
-    found: LargeMap | None = remembered.made(
+    found: LargeMap | None = job_results.made(
         f"large map {corpus.digest} {way}", f"{way.kind} of {corpus.name}", lambda: large_map.large_map(corpus, way)
     )
     return found

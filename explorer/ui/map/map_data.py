@@ -14,7 +14,7 @@ from explorer.measuring.maps.projection import Map, Maps, Way
 from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED, overlap_of
 from explorer.progress import Work
-from explorer.ui.access import jobs, remembered
+from explorer.ui.access import job_results, jobs
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.access.vectors import Vectors
 
@@ -49,12 +49,12 @@ def mapped(described: Sentences, sides: tuple[Reader, ...], way: Way) -> Mapped 
             return None
         read.append(of_one)
     subject = digest_of([described.digest, *(one.key for one in sides)])
-    near = remembered.made(
+    near = job_results.made(
         f"neighbours {subject}", f"Neighbours of {len(described):,} sentences", lambda: _near(tuple(read))
     )
     if near is None:
         return None
-    maps = remembered.made(
+    maps = job_results.made(
         f"map {subject} {way}", f"{way.kind} of {len(described):,} sentences", lambda: _maps(tuple(read), near, way)
     )
     if maps is None:

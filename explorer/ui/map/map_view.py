@@ -16,10 +16,10 @@ from explorer.measuring.maps.cluster_names import Cluster, clusters
 from explorer.measuring.maps.projection import Way
 from explorer.ui import messages
 from explorer.ui.access import side_readers
-from explorer.ui.map import projection_form, selection, word_search
+from explorer.ui.map import projection_form, selection
 from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
 from explorer.ui.messages import shortened
-from explorer.ui.widgets import downloads, picture_format, vector_downloads
+from explorer.ui.widgets import downloads, picture_format
 
 MOST_MOVED = 10  # sentences
 SHOWN = 500  # rows of a table; the file contains all
@@ -34,7 +34,7 @@ def show(mapped: Mapped, way: Way) -> None:
     """The maps, the selection and its neighbours; a selection reruns this fragment only."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = projection_form.colour(tools, mapped.described.columns)
-    found = word_search.found(tools, mapped.described.texts)
+    found = selection.containing(tools, mapped.described.texts)
     selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described), found)
     _tools(tools, mapped, len(selected))
     span = drawing.spans(*(one.places for one in mapped.drawn))
@@ -89,7 +89,7 @@ def take_along(mapped: Mapped) -> None:
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
     labels = map_tables.labels(mapped.described)
     for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
-        vector_downloads.offer(side.name, side.found.name, mapped.described.texts, vectors, labels)
+        downloads.of_vectors(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
 def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:

@@ -1,4 +1,4 @@
-"""Share one selection of sentences between both maps, and keep it in the address.
+"""Share one selection of sentences between both maps, by lasso or by a search word, and keep it in the address.
 
 A redrawn map loses its lasso selection. So only the other map is redrawn with the selection, and the map with the
 lasso keeps it. A search word is kept in the address instead of the sentences that it selects; a lasso selection
@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.knobs import whole_in
+from explorer.ui import messages
+from explorer.ui.messages import shortened
 
 ADDRESS = "selected"  # the parameter; at most MOST numbers, because addresses have a maximum length
 MOST = 100
@@ -19,6 +22,8 @@ WORD = "find"  # the parameter of the word
 _SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
 _TIMES = "_map_times"
 SIDES = ("A", "B")
+LONGEST_WORD = 200  # characters
+NONE_FOUND = "No sentence contains “{}”."
 
 
 def current(subject: Hashable, looks: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
@@ -95,3 +100,33 @@ def _into_address(selected: tuple[int, ...]) -> None:
         st.query_params[ADDRESS] = told
     else:
         st.query_params.pop(ADDRESS, None)
+
+
+def containing(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
+    """The indices of the sentences that contain the typed text; None if nothing is typed."""
+    typed: str = where.text_input(
+        "Find",
+        key=WORD,
+        bind="query-params",
+        max_chars=LONGEST_WORD,
+        on_change=_select,
+        args=(texts,),
+        placeholder="a word, then Enter",
+        width=240,
+        help="Selects every sentence that contains it, ignoring case.",
+    )
+    places = _holding(typed, texts)
+    if places == ():
+        st.caption(NONE_FOUND.format(messages.plain(shortened(typed))))
+    return places
+
+
+def _select(texts: Sequence[str]) -> None:
+    show(_holding(st.session_state[WORD], texts) or ())
+
+
+def _holding(typed: str, texts: Sequence[str]) -> tuple[int, ...] | None:
+    word = " ".join(typed.split()).casefold()
+    if not word:
+        return None
+    return tuple(place for place, text in enumerate(texts) if word in " ".join(text.split()).casefold())

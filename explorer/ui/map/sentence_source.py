@@ -15,11 +15,10 @@ from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import refused_clicks, renamed_options, segments, upload_boxes
+from explorer.ui.widgets import refused_clicks, segments, upload_boxes
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
-RENAMED = {"likest and unlikest pairs": EXTREMES}
 UPLOAD, BEFORE = "sentences that are brought", "map an upload"
 TEXT_BOX = "The text box"
 TYPE_TWO = "Type at least two sentences, one a line."
@@ -46,7 +45,6 @@ class VectorSource:
 
 def asked_for(choice: Choice, seed: int) -> Sentences | VectorSource | None:
     """The sentences with their attributes, or vectors of sentences; None, with the error shown, if there are none."""
-    renamed_options.accept("mapped", RENAMED)
     kind: str = segments.chosen(
         "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],

@@ -15,11 +15,11 @@ from explorer.measuring.sentences import token_tables
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, job_results
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import word_view
-from explorer.ui.widgets import downloads, picture_format, renamed_options, segments
+from explorer.ui.widgets import downloads, picture_format, segments
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -28,7 +28,6 @@ ONE_TOKEN = (
 )
 NO_SUCH_LAYER = "{} has no layer {}: its last layer is {}."
 AS_CHOSEN = "as chosen"  # in the address: the pooling of the side's layer & pooling
-RENAMED = {"as its reading": AS_CHOSEN}  # in older links
 COSINE = (
     "Cosine of the two sentence vectors, −1 to 1. Higher is more similar; compare it with random pairs of this model."
 )
@@ -61,7 +60,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
     title = f"Encoding two sentences with {side.found.name}"
-    found: TokenPair | None = remembered.made(key, title, lambda: _read(side, first, second))
+    found: TokenPair | None = job_results.made(key, title, lambda: _read(side, first, second))
     return found
 
 
@@ -93,7 +92,6 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
 
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
-    renamed_options.accept("pair_pooling", RENAMED)
     chosen: str = segments.chosen(
         "Pooling",
         [AS_CHOSEN, *POOLINGS],
@@ -181,7 +179,6 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
 def _tokens(pairs: Pairs) -> dict[str, int]:
     """Cosines between tokens at a layer of each side; returns the layers."""
     st.markdown("**Token similarity**")
-    renamed_options.accept("token_layer", RENAMED)
     most = max(len(pair.cosines) for _, pair in pairs.values())
     options = [AS_CHOSEN, *map(str, range(most))]
     if st.session_state.get("token_layer", AS_CHOSEN) not in options:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import word_figures
+from explorer.drawing.sentences.word_colours import ColouredWord, coloured, largest
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.measuring.sentences import word_store, word_tables
 from explorer.measuring.sentences.word_pair import WordPair, changes
 from explorer.ui import messages
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, job_results
 from explorer.ui.access.side_readers import Reader
-from explorer.ui.microscope import coloured_words
 from explorer.ui.widgets import downloads, opened_words, picture_format, segments
 
 WIDTH = 960  # pixels of the words over a page
+LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
+# The words are text in markdown, escaped; the style sheet has numbers alone. A number is over its word when that is
+# hovered, and always there for screen readers.
+_LOOK = """
+.st-key-{key} p { unicode-bidi: plaintext; text-align: start; overflow-wrap: anywhere; line-height: 1.75;
+  padding-inline-end: 1rem; }
+.st-key-{key} .stMarkdownColoredBackground { position: relative; padding: 0.1em 0.25em; }
+.st-key-{key} .stMarkdownColoredBackground > span:last-child { position: absolute; left: 50%; bottom: 100%; opacity: 0;
+  transform: translateX(-50%); pointer-events: none; user-select: none; white-space: nowrap; direction: ltr;
+  unicode-bidi: isolate; padding: 0 0.3em; border-radius: 0.25rem; background: inherit; color: inherit; z-index: 1; }
+.st-key-{key} .stMarkdownColoredBackground:hover > span:last-child { opacity: 1; }
+"""
+_WORD = (
+    ".st-key-{key} :nth-child({place} of .stMarkdownColoredBackground) "
+    "{{ background-color: {background} !important; color: {ink} !important; }}"
+)
 
 
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
@@ -37,7 +57,7 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
     told = word_tables.told(pairs)
     if told:
         st.markdown(messages.plain(told))
-    coloured_words.show(sides, pairs, (first, second), where)
+    coloured_words(sides, pairs, (first, second), where)
     for group in word_figures.alike(pairs):
         picture_format.draw(
             word_figures.word_bars(group),
@@ -106,7 +126,7 @@ def _made(side: Reader, first: str, second: str, reference: str, *, matrix: bool
     texts = digest_of((first, second))
     kind = "pairs of words" if matrix else "words"
     key = f"{kind} {side.found.digest} {texts} {side.reading.title} {reference} {length}"
-    found: WordPair | None = remembered.made(
+    found: WordPair | None = job_results.made(
         key,
         f"Weighing {kind} with {side.found.name}",
         lambda: word_store.measured(
@@ -120,3 +140,42 @@ def _made(side: Reader, first: str, second: str, reference: str, *, matrix: bool
         ),
     )
     return found
+
+
+def coloured_words(
+    sides: Sequence[Reader], pairs: Mapping[str, WordPair], sentences: tuple[str, str], where: str
+) -> None:
+    """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
+    most = largest(*pairs.values())
+    rules = []
+    for side in sides:
+        pair = pairs[side.name]
+        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{pair.cosine:.2f}**")
+        for number, (sentence, words, values) in enumerate(
+            zip(sentences, pair.words, pair.contributions, strict=True), start=1
+        ):
+            key = "-".join(("coloured", *where.split(), side.name, str(number)))
+            found, rest = coloured(sentence, words, values, most)
+            with st.container(key=key):
+                st.markdown(_markdown(found, rest))
+            rules.append(_LOOK.replace("{key}", key))
+            rules += [
+                _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
+                for place, one in enumerate(found, start=1)
+            ]
+    st.html(f"<style>{''.join(rules)}</style>")
+    st.caption(LEGEND)
+
+
+def _markdown(words: Sequence[ColouredWord], rest: str) -> str:
+    """The sentence with a directive for each word, in which its number follows; all texts are escaped."""
+    pieces = []
+    for one in words:
+        pieces.append(_text(one.before))
+        pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
+    return "".join((*pieces, _text(rest))).strip()
+
+
+def _text(text: str) -> str:
+    """Text on one line, escaped; a space at either end is kept."""
+    return messages.plain(re.sub(r"\s+", " ", text)) if text.strip() else " " * bool(text)

@@ -18,7 +18,7 @@ from explorer.ui.access import availability, cached_text, evaluation_sets, metho
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
-from explorer.ui.runs import set_fields, typed_seeds
+from explorer.ui.runs import set_fields
 from explorer.ui.widgets import upload_boxes
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _seeds_and_sets(
             help="Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation.",
         )
         try:
-            seeds = typed_seeds.read(typed or "")
+            seeds = set_fields.typed_seeds(typed or "")
         except StrataError as error:
             messages.trouble(error)
             seeds = None

@@ -1,4 +1,4 @@
-"""List the plans, newest first, with their state; a click chooses one."""
+"""List the plans, newest first, and keep the shown one in the address for a reload and a second tab."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from explorer.data import sources
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
-from explorer.ui.plans import plan_in_address
-from explorer.ui.runs import plan_queue
+from explorer.ui.runs import plan_queue, run_in_address
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan_folder import PlanFolder
+
+PLAN = "plan"
+SEEN = "_plan that was shown"
+GONE = "The plan {} is no longer there: it was deleted."
 
 
 def table(shown: str) -> None:
@@ -41,7 +44,7 @@ def table(shown: str) -> None:
 def _choose(found: list[PlanFolder], key: str) -> None:
     rows = st.session_state[key]["selection"]["rows"]
     if rows and rows[0] < len(found):
-        plan_in_address.choose(found[rows[0]].name)
+        choose(found[rows[0]].name)
 
 
 def _row(folder: PlanFolder) -> dict[str, Any]:
@@ -56,3 +59,22 @@ def _row(folder: PlanFolder) -> dict[str, Any]:
     row |= {"Rows": plan.rows, "Seeds": len(plan.seeds)}
     problems = {"Failures": len(status.failures), "Left out": len(status.left_out)}
     return row | {name: count for name, count in problems.items() if count}  # most plans have neither
+
+
+def asked_for() -> PlanFolder | None:
+    """The plan that the address names; None if it names none, or a missing one (with an error)."""
+    if PLAN not in st.query_params:
+        return None
+    from explorer.studies.plans import plan_folder
+
+    return run_in_address.shown_under(PLAN, SEEN, plan_folder.find, GONE)
+
+
+def choose(name: str) -> None:
+    """Show a plan."""
+    st.query_params[PLAN] = name
+
+
+def leave() -> None:
+    """Show the form."""
+    st.query_params.pop(PLAN, None)

@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs
-from explorer.ui.plans import plan_form, plan_in_address
+from explorer.ui.plans import plan_form, plan_list
 from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.widgets import late_clicks, refused_clicks
 
@@ -134,7 +134,7 @@ def _free_name() -> str:
 
 
 def _start(plan: Plan) -> None:
-    plan_in_address.choose(plan_queue.start(plan).name)
+    plan_list.choose(plan_queue.start(plan).name)
     st.session_state[_STARTED] = True
 
 

@@ -1,8 +1,10 @@
-"""Show a plan: its progress, what failed, and buttons to stop, resume, copy and delete it."""
+"""Show a plan: its progress, its table while runs change, failures, and buttons to stop, resume, copy and delete it."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,10 +12,14 @@ import streamlit as st
 from explorer import in_words
 from explorer.data import sources
 from explorer.errors import StrataError
+from explorer.evaluating.results import result_files
+from explorer.places import stamps
+from explorer.run_folder import STATUS, folders_with
+from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
-from explorer.ui.plans import cached_tables, plan_form, plan_in_address, plan_result
-from explorer.ui.runs import name_and_state, plan_queue
+from explorer.ui.access import job_results, jobs
+from explorer.ui.plans import plan_form, plan_list, plan_result
+from explorer.ui.runs import plan_queue, run_status
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
@@ -40,8 +46,8 @@ def show(folder: PlanFolder) -> None:
     refused_clicks.refused()
     try:
         plan = folder.plan()
-        stamp = cached_tables.stamp(plan)  # before the table, so that what changes meanwhile draws it again
-        found = cached_tables.table(folder, plan, stamp)
+        stamp = table_stamp(plan)  # before the table, so that what changes meanwhile draws it again
+        found = table_at(folder, plan, stamp)
     except StrataError as error:
         messages.trouble(error)
         _delete(folder)
@@ -60,7 +66,7 @@ def show(folder: PlanFolder) -> None:
 
 def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
     with st.container(horizontal=True):
-        st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_in_address.leave, help="Open the form.")
+        st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_list.leave, help="Open the form.")
         if plan_form.holds(plan):
             st.button(
                 "Duplicate and edit",
@@ -92,7 +98,7 @@ def _delete(folder: PlanFolder) -> None:
 
 
 def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTable) -> None:
-    name_and_state.show(folder.name, status.state)
+    run_status.heading(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     from explorer.studies.plans import plan_report
@@ -110,7 +116,7 @@ def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTab
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
     """Which training of how many, its stage, and roughly how long the rest takes; a change redraws the page."""
     status = plan_queue.standing(folder)
-    if not folder.folder.is_dir() or (status.live, cached_tables.stamp(plan)) != shown:
+    if not folder.folder.is_dir() or (status.live, table_stamp(plan)) != shown:
         st.rerun()
     if status.live:
         _under_way(folder, status, found)
@@ -136,7 +142,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(told)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
+        st.caption(job_results.WAITING.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
     if folder.asked():
@@ -179,12 +185,41 @@ def _resume(folder: PlanFolder) -> None:
 
 def _duplicate(plan: Plan) -> None:
     plan_form.fill(plan)
-    plan_in_address.leave()
+    plan_list.leave()
 
 
 def _deleted(folder: PlanFolder) -> None:
     def delete() -> None:
         plan_queue.delete(folder)
-        plan_in_address.leave()
+        plan_list.leave()
 
     refused_clicks.attempt(delete)
+
+
+def table_at(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
+    """The table as it stood at a stamp, or a little later."""
+    return _table_of(str(folder.folder), repr(plan), stamp, plan)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _table_of(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
+    from explorer.studies.plans import plan_table
+
+    return plan_table.table(_plan)
+
+
+def table_stamp(plan: Plan) -> Hashable:
+    """A value that changes when a run begins or ends, a task is evaluated, or a text or base model is another one."""
+    from explorer.studies.plans import plan_folder
+
+    runs = stamps(sorted(folder / STATUS for folder in folders_with(STATUS)))
+    states = tuple(_ended(*one) or Run(Path(one[0]).parent).status().state for one in runs)
+    begun = stamps([plan_folder.plans_folder() / plan.name / STATUS])  # its tasks are in it
+    return states, begun, plan_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
+
+
+@lru_cache(maxsize=10_000)
+def _ended(path: str, stamp: Hashable) -> Hashable:
+    """The state of a run that ended, and when; None for one that may change without a word, since its process ends."""
+    status = Run(Path(path).parent).status()
+    return None if status.live else (path, stamp, status.state)

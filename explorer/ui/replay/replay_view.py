@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -15,7 +17,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.replay import playing, step_grid, step_map
+from explorer.ui.replay import step_grid, step_map
 from explorer.ui.runs import run_curves, run_list, run_metrics
 from explorer.ui.widgets import picture_format
 
@@ -52,6 +54,10 @@ METRICS = (
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
     ),
 )
+STEP = "replayed_step"  # the key of the slider
+EVERY = 1.0  # seconds
+PLAY, PAUSE = "Play", "Pause"
+_SINCE, _NEXT = "_replay shows this step since", "_replay moves on"
 
 
 def choose_run() -> Run | None:
@@ -102,16 +108,14 @@ def choose_seed(run: Run) -> int:
 def choose_step(evaluations: list[Evaluation], run: Run) -> int:
     """Choose an evaluation step; returns its index."""
     steps = [one.step for one in evaluations]
-    playing.turn_to_next(steps)
+    turn_to_next(steps)
     best = next((one.step for one in reversed(evaluations) if one.best), steps[-1])
-    if st.session_state.get(playing.STEP) not in steps:
-        st.session_state[playing.STEP] = best  # of another run, or none yet
+    if st.session_state.get(STEP) not in steps:
+        st.session_state[STEP] = best  # of another run, or none yet
     line = st.container(horizontal=True, vertical_alignment="bottom")
     with line:
-        playing.button(steps)
-    step: int = line.select_slider(
-        "Step", steps, key=playing.STEP, bind="query-params", help="Move with the arrow keys."
-    )
+        play_button(steps)
+    step: int = line.select_slider("Step", steps, key=STEP, bind="query-params", help="Move with the arrow keys.")
     return steps.index(step)
 
 
@@ -184,3 +188,46 @@ def show() -> None:
     numbers(evaluations, at)
     figures(run, evaluations, number, at)
     step_grid.show(run, evaluations, number, at)
+
+
+def play_button(steps: Sequence[int]) -> None:
+    """Play or pause; from the last step it starts again."""
+    plays = _SINCE in st.session_state
+    st.button(
+        PAUSE if plays else PLAY,
+        icon=":material/pause:" if plays else ":material/play_arrow:",
+        key="play",
+        on_click=_pause if plays else _play,
+        args=() if plays else (tuple(steps),),
+    )
+    if plays:
+        st.fragment(_wait, run_every=EVERY / 2)()
+
+
+def turn_to_next(steps: Sequence[int]) -> None:
+    """Move the slider, if it is time; call it before the slider is drawn."""
+    if not st.session_state.pop(_NEXT, False) or st.session_state.get(STEP) not in steps:
+        return
+    at = steps.index(st.session_state[STEP]) + 1
+    if at < len(steps):
+        st.session_state[STEP] = steps[at]
+        st.session_state[_SINCE] = time.monotonic()
+    if at >= len(steps) - 1:
+        _pause()
+
+
+def _play(steps: tuple[int, ...]) -> None:
+    if st.session_state.get(STEP) == steps[-1]:
+        st.session_state[STEP] = steps[0]
+    st.session_state[_SINCE] = time.monotonic()
+
+
+def _pause() -> None:
+    st.session_state.pop(_SINCE, None)
+
+
+def _wait() -> None:
+    """Ask for the next step once this one was seen for a second."""
+    if time.monotonic() - st.session_state.get(_SINCE, time.monotonic()) >= EVERY:
+        st.session_state[_NEXT] = True
+        st.rerun()

@@ -22,7 +22,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.metric_lines import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, remembered, side_scores, sidebar_choice
+from explorer.ui.access import availability, cached, job_results, side_scores, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, score_options
@@ -154,13 +154,13 @@ def _all_steps(kept: Kept, choice: Choice) -> None:
     also = declared.outside(reading, folder)
     measured = " ".join((f"{kept.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
     title = f"{len(kept.steps)} steps on {pairs.name}"
-    scores: tuple[LayerScores, ...] | None = remembered.made(
+    scores: tuple[LayerScores, ...] | None = job_results.made(
         f"steps {measured}", title, lambda: score_steps(kept.names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
     metric, aggregate = score_options.ways(scores[0])
-    changed: tuple[Change, ...] | None = remembered.made(
+    changed: tuple[Change, ...] | None = job_results.made(
         f"changes {measured} {metric} {aggregate}", f"What changed: {title}", lambda: changes(scores, metric, aggregate)
     )
     if changed is not None:

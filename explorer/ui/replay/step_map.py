@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,17 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.drawing.runs import step_pictures
 from explorer.errors import RunError
-from explorer.measuring.maps import projection
+from explorer.measuring.maps import projection, step_maps
+from explorer.measuring.maps.faithfulness import Faithfulness
 from explorer.measuring.maps.projection import Way
 from explorer.measuring.maps.step_maps import Travel, travel_by_umap
 from explorer.metric_lines import Evaluation
-from explorer.progress import Work
+from explorer.places import Stamps, stamps
+from explorer.progress import Work, finish
+from explorer.run_folder import PROBE, PROBE_SENTENCES, probe_file
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui.access import remembered
-from explorer.ui.replay import cached_maps
+from explorer.ui.access import job_results
 from explorer.ui.widgets import picture_format, segments
 
 WAY = Way("UMAP")
@@ -32,7 +36,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
     """The map at the step."""
     st.subheader("Sentence map")
     steps = tuple(one.step for one in evaluations)
-    found = cached_maps.travel(run, seed, steps)
+    found = travel_of(run, seed, steps)
     if found is None:
         st.caption(NO_MAP)
         return
@@ -52,7 +56,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
         config=picture_format.config("replay"),
         alt="Sentences of the dev set on a map, each with a line from its position before training.",
     )
-    believed = cached_maps.believed(run, seed, steps, at, kind, travel.places[at])
+    believed = faithfulness(run, seed, steps, at, kind, travel.places[at])
     st.caption(
         f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.told} "
         f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
@@ -81,8 +85,8 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], plane: Travel) -> NDAr
             raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
         return (yield from travel_by_umap(probes, plane, WAY))
 
-    key = digest_of((repr(cached_maps.stamp(run, seed, steps)), str(WAY)))
-    places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
+    key = digest_of((repr(stamp(run, seed, steps)), str(WAY)))
+    places: Any = job_results.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return None if places is None else np.asarray(places)
 
 
@@ -97,3 +101,40 @@ def _told_of_umap(travel: Travel) -> str:
         f"{min(WAY.neighbours, sentences)} neighbours by cosine, min_dist {WAY.min_dist:g}, "
         f"{projection.rounds(sentences)} epochs, seed {WAY.seed}."
     )
+
+
+def stamp(run: Run, seed: int, steps: tuple[int, ...]) -> Stamps:
+    """A value that changes with the sentences of a run's maps or with a vector of them, whatever run has its name."""
+    vectors = (probe_file(run.folder, seed, step) for step in steps)
+    return stamps((run.folder / PROBE / PROBE_SENTENCES, *vectors))
+
+
+def travel_of(run: Run, seed: int, steps: tuple[int, ...]) -> tuple[Travel, list[str]] | None:
+    """The probe sentences and their paths over evaluation steps."""
+    return _travel(run.folder, seed, steps, stamp(run, seed, steps))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
+    sentences = recorder.probe_sentences(Run(folder))
+    probes = recorder.probes(Run(folder), seed, steps)
+    if probes is None or not sentences or probes.shape[1] != len(sentences):
+        return None
+    return step_maps.travel(probes), sentences
+
+
+def faithfulness(
+    run: Run, seed: int, steps: tuple[int, ...], at: int, kind: str, places: NDArray[np.float64]
+) -> Faithfulness:
+    """Trustworthiness and neighbours preserved of the map at one of the steps; `kind` is the projection of all."""
+    return _believed(run.folder, seed, steps[at], stamp(run, seed, steps), kind, places)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _believed(
+    folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
+) -> Faithfulness:
+    probes = recorder.probes(Run(folder), seed, (step,))
+    if probes is None:
+        return Faithfulness(float("nan"), float("nan"), 0, 0)
+    return finish(step_maps.believed(probes[0], _places))

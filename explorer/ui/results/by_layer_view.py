@@ -11,14 +11,14 @@ from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.scored_task import ScoredTask
-from explorer.ui.results.filters import Chosen
+from explorer.ui.results.filters import FilteredResults
 from explorer.ui.widgets import picture_format, segments
 
 CHOSEN = "chosen layer & pooling"
 SCORES = ("nDCG@10", "model default", "difference")
 
 
-def show(chosen: Chosen) -> None:
+def show(chosen: FilteredResults) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
     labels = task_labels.labels(chosen.tasks)
     known = [name for name in POOLINGS if any(lines_of(chosen, task, name) for task in chosen.tasks)]
@@ -45,7 +45,7 @@ def show(chosen: Chosen) -> None:
     _choices(chosen, labels)
 
 
-def _choices(chosen: Chosen, labels: Mapping[str, str]) -> None:
+def _choices(chosen: FilteredResults, labels: Mapping[str, str]) -> None:
     """Of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that."""
     rows = [
         {
@@ -69,7 +69,7 @@ def _choices(chosen: Chosen, labels: Mapping[str, str]) -> None:
     st.caption("Half of the queries choose the layer & pooling with the highest nDCG@10; all scores are on the others.")
 
 
-def lines_of(chosen: Chosen, task: ScoredTask, pooling: str) -> Lines:
+def lines_of(chosen: FilteredResults, task: ScoredTask, pooling: str) -> Lines:
     """The scores of each model on a task, from layer 0 on."""
     found = {row.name: row.first(task) for row in chosen.rows}
     lines = {name: _by_layer(measured, pooling, chosen.measure) for name, measured in found.items() if measured}

@@ -14,10 +14,10 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.tasks import published, suites
 from explorer.evaluating.word_subject import BAG, BM25
 from explorer.ui import messages
-from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
-from explorer.ui.results import evaluation_settings, filters
+from explorer.ui.results import evaluation_choice, filters
 from explorer.ui.results.evaluation_choice import Checked, EvaluationChoice
 from explorer.ui.widgets import refused_clicks, upload_boxes
 
@@ -42,7 +42,7 @@ def show(*, unfolded: bool) -> None:
         jobs.forget(JOB)
         job = None
     if job is not None and job.live:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
         return
     if job is not None:
         _tell_end(job)
@@ -61,7 +61,7 @@ def _chosen() -> EvaluationChoice:
         tuple(dict.fromkeys(one.strip() for one in st.session_state.get(key, ()) if one.strip()))
         for key in (MODELS, TASKS)
     )
-    return EvaluationChoice(models, tuple(st.session_state[SUITES_KEY]), single, evaluation_settings.written())
+    return EvaluationChoice(models, tuple(st.session_state[SUITES_KEY]), single, evaluation_choice.written())
 
 
 def _fields() -> None:
@@ -109,7 +109,7 @@ def _fields() -> None:
         "Two sentences and a score in each row, or a text and its label. For more than 20 MB, type the file's path "
         "instead.",
     )
-    evaluation_settings.draw()
+    evaluation_choice.draw_settings()
 
 
 def _with_chosen(options: list[str], key: str) -> list[str]:
@@ -143,7 +143,7 @@ def _buttons(choice: EvaluationChoice) -> None:
     elif estimate.state == jobs.DONE:
         _tell_forecast(st.container(), estimate.result)
     else:
-        job_progress.progress_of(estimate)
+        job_results.progress_of(estimate)
 
 
 def _told(choice: EvaluationChoice) -> str:

@@ -26,7 +26,7 @@ TAKEN = "Another row is called '{}'. Give each row a name of its own."
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class FilteredResults:
     """The rows and columns to show."""
 
     rows: tuple[Model, ...]
@@ -41,7 +41,7 @@ class Chosen:
         return self.title == MODEL_DEFAULT and self.measure is None
 
 
-def chosen(results: Sequence[Result]) -> Chosen:
+def chosen(results: Sequence[Result]) -> FilteredResults:
     """Draw the controls above the table."""
     rows, tasks = result_table.models(results), _in_order([result.task for result in results])
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -86,7 +86,7 @@ def chosen(results: Sequence[Result]) -> Chosen:
     measured = [row for row in rows if any(map(row.has, shown))]
     kept = tuple(row for row in measured if not picked or row.name in picked)
     lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
-    return Chosen(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
+    return FilteredResults(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
 
 
 def _renamed(rows: tuple[Model, ...]) -> tuple[Model, ...]:

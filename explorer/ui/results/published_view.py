@@ -11,7 +11,7 @@ from explorer.evaluating.results.published_rows import PublishedRow, rows_for, w
 from explorer.evaluating.results.result_table import Model
 from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask
 from explorer.ui import messages
-from explorer.ui.results.filters import Chosen
+from explorer.ui.results.filters import FilteredResults
 from explorer.ui.widgets import segments
 
 POOLING = 120  # pixels: the width follows from the shorter names
@@ -19,7 +19,7 @@ HERE = "measured here"  # in place of the base
 SCORES, DIFFERENCES = "published", "measured - published"
 
 
-def show(chosen: Chosen) -> None:
+def show(chosen: FilteredResults) -> None:
     """The rows of a paper's table; nothing if no paper has a score on the tasks shown."""
     published = rows_for([task.name for task in chosen.tasks if task.kind != FINE_TUNING])
     if not published or not chosen.rows:

@@ -13,7 +13,7 @@ from explorer.evaluating.results.rank_groups import ERROR, Ranking
 from explorer.evaluating.results.result_table import GROUP
 from explorer.ui import messages
 from explorer.ui.results import saved_results
-from explorer.ui.results.filters import Chosen
+from explorer.ui.results.filters import FilteredResults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ LETTERS = (
 )
 
 
-def show(chosen: Chosen) -> None:
+def show(chosen: FilteredResults) -> None:
     """The verdict on the best model, the table, and its downloads."""
     ranking = saved_results.ranking(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
     if ranking is not None:
@@ -102,7 +102,7 @@ def told(ranking: Ranking, tasks: int) -> str:
     return " ".join(parts)
 
 
-def _with_deviations(chosen: Chosen) -> set[str]:
+def _with_deviations(chosen: FilteredResults) -> set[str]:
     """The columns in which a number has a standard deviation."""
     how, labels = (chosen.title, chosen.measure), task_labels.labels(chosen.tasks)
     several = [row for row in chosen.rows if len(row.runs) > 1]
@@ -110,12 +110,12 @@ def _with_deviations(chosen: Chosen) -> set[str]:
     return {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
 
 
-def _width(chosen: Chosen) -> int:
+def _width(chosen: FilteredResults) -> int:
     """Pixels of the column of names."""
     return max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
 
 
-def _average(chosen: Chosen) -> str:
+def _average(chosen: FilteredResults) -> str:
     return result_table.AVERAGE.format(len(chosen.tasks))
 
 
@@ -125,7 +125,7 @@ def _listed(names: list[str], most: int = 5) -> str:
 
 
 def _numbers(
-    chosen: Chosen, header: list[str], order: list[str], letters: dict[str, str]
+    chosen: FilteredResults, header: list[str], order: list[str], letters: dict[str, str]
 ) -> pd.io.formats.style.Styler:
     """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import job_results, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 from explorer.ui.widgets import late_clicks
@@ -23,7 +23,7 @@ def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Call
     if job is not None and job.state == jobs.DONE:
         return job.result
     if job is not None:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
         return None
     busy = bool(training_queue.under_way())
     if busy:

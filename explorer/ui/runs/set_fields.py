@@ -1,7 +1,8 @@
-"""The fields of dev set and test set, alike for a run and for a plan: menus, defaults and warnings."""
+"""Fields that are alike for a run and for a plan: dev set, test set and seeds."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -11,7 +12,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.graded.set_identity import SetKind
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
-from explorer.errors import StrataError
+from explorer.errors import BadChoice, StrataError
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import BY_HAND
@@ -157,3 +158,11 @@ def _with_current(options: list[str], key: str) -> list[str]:
     """The options, with the current value added if it is missing."""
     current = st.session_state.get(key)
     return options if current is None or current in options else [*options, current]
+
+
+def typed_seeds(typed: str) -> tuple[int, ...]:
+    """Parse `1, 2, 3` as numbers."""
+    words = re.split(r"[\s,;]+", typed.strip(" ,;\t"))
+    if not all(re.fullmatch(r"[0-9]{1,10}", word) for word in words):
+        raise BadChoice(f"Seeds cannot be '{typed}'. Type whole numbers with commas between them, such as 1, 2, 3.")
+    return tuple(map(int, words))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-SOURCES = "data"  # the widget's name, and that of its parameter in the address
-
-
+SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
 FILLED = "_text was set"
+METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
+ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 
 
 def choose(sources: Sequence[str]) -> None:
@@ -17,23 +18,11 @@ def choose(sources: Sequence[str]) -> None:
     st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
 
 
-METHOD = "method"  # the widget's name, and that of its parameter in the address
-
-
-METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
-
-
-ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
-
-
 def ask_for_file() -> None:
     """Empty the text, open the upload box, and let the method follow the file; only in a callback."""
     choose(())
     st.session_state[ASKED_FOR_FILE], st.session_state[METHOD_BY_HAND] = True, False
     follow_text()
-
-
-BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 
 
 def follow_text() -> None:

@@ -22,17 +22,16 @@ from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_form
-from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
+from explorer.ui.widgets import refused_clicks, upload_boxes
 
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
-RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SearchedCorpus:
     """What is searched, which set it is, and the judgements of a retrieval set."""
 
     identity: SetIdentity
@@ -49,7 +48,6 @@ class Corpus:
 
 def source(line: DeltaGenerator) -> str:
     """What names the corpus; the widgets are drawn into `line`."""
-    renamed_options.accept(SOURCE, RENAMED)
     with line:
         chosen: str = st.selectbox(
             "Search in",
@@ -79,7 +77,7 @@ def source(line: DeltaGenerator) -> str:
     return chosen.strip()
 
 
-def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     """The corpus of a text; None, with the error shown, if there is none."""
     found = _read(source, choice)
     if found is not None:
@@ -89,7 +87,7 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     return found
 
 
-def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     identity = choice.sts if source == PAIRS else sources.identity(source)
     try:
         if source == PAIRS:
@@ -99,7 +97,7 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
             given = cached_text.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
                 return _of_set(identity, given)
-        return Corpus(identity, cached_text.searched(source))
+        return SearchedCorpus(identity, cached_text.searched(source))
     except SetNotFound as error:
         availability.set_not_found(error, *availability.published(identity))
     except StrataError as error:
@@ -107,12 +105,12 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     return None
 
 
-def _of_set(identity: SetIdentity, given: Evaluated) -> Corpus:
+def _of_set(identity: SetIdentity, given: Evaluated) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
-        return Corpus(identity, search_corpus.of_documents(given.name, given.documents), given)
+        return SearchedCorpus(identity, search_corpus.of_documents(given.name, given.documents), given)
     texts = [cell for one in judged(given).texts for cell in one.cells]
-    return Corpus(identity, search_corpus.of_texts(given.name, texts))
+    return SearchedCorpus(identity, search_corpus.of_texts(given.name, texts))
 
 
 def _take(path: str) -> None:

@@ -9,9 +9,9 @@ from explorer.measuring.neighbours import neighbour_overlap
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 from explorer.measuring.neighbours.search_tables import changed_rows, told_share
 from explorer.ui import messages
-from explorer.ui.access import remembered
+from explorer.ui.access import job_results
 from explorer.ui.search import result_list
-from explorer.ui.search.side_index import Asked
+from explorer.ui.search.side_index import EncodedQuery
 from explorer.ui.widgets import downloads, picture_format
 
 ONE_SENTENCE = "The corpus has one sentence, so there are no neighbours to compare."
@@ -19,10 +19,10 @@ MEAN, NONE_KEPT = "Mean Jaccard@{}", "None kept"
 SHOWN = 8  # sentences of either kind; the file contains all
 
 
-def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
+def show(one: EncodedQuery, other: EncodedQuery, sentences: tuple[str, ...], k: int) -> None:
     """Numbers, a histogram, and the sentences that changed most and least."""
     st.subheader("Neighbours over the whole corpus")
-    found: Overlap | None = remembered.made(
+    found: Overlap | None = job_results.made(
         f"neighbours {one.key} {other.key} {k}",
         f"Neighbours of {len(sentences):,} sentences",
         lambda: neighbour_overlap.overlap(one.side.index, other.side.index, k),

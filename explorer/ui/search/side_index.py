@@ -11,21 +11,21 @@ from explorer.errors import StrataError
 from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
 from explorer.ui import messages
-from explorer.ui.access import encoder_loading, remembered
+from explorer.ui.access import encoder_loading, job_results
 from explorer.ui.access.side_readers import Reader
 
 CUT = "The query is too long: only its first {:,} tokens were encoded."
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class EncodedQuery:
     """The corpus and the query, encoded by one side."""
 
     side: Side
     key: str  # identifies encoder, layer & pooling, settings and corpus; not the query
 
 
-def read(reader: Reader, searched: Sentences, query: str) -> Asked | None:
+def read(reader: Reader, searched: Sentences, query: str) -> EncodedQuery | None:
     """Both, once they are encoded; until then progress or the error, below the side's title."""
     st.markdown(reader.title)
     try:
@@ -33,12 +33,12 @@ def read(reader: Reader, searched: Sentences, query: str) -> Asked | None:
         if corpus is None:
             return None
         key = f"{reader.key} {searched.digest}"
-        index: Index | None = remembered.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
+        index: Index | None = job_results.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
         side = None if index is None else _side(reader, searched, index, query)
     except StrataError as error:
         messages.trouble(error)
         return None
-    return None if side is None else Asked(side, key)
+    return None if side is None else EncodedQuery(side, key)
 
 
 def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> Side | None:

@@ -20,7 +20,7 @@ from explorer.measuring.sentences.pack_words import (
     pair_sums,
 )
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, jobs, remembered
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.widgets import downloads, segments
 
@@ -42,7 +42,7 @@ def show(sides: tuple[Reader, ...], packs: tuple[Pack, ...]) -> None:
     by_name = {pack.name: pack for pack in packs if pack.name in PACKS}
     chosen: str = segments.chosen("Words that differ in", [ALL, *PACKS], default=ALL, key="word_pack")
     asked = [by_name[name] for name in (PACKS if chosen == ALL else (chosen,))]
-    missing = [(pack, side) for pack in asked for side in sides if remembered.known(_key(pack, side)) is None]
+    missing = [(pack, side) for pack in asked for side in sides if job_results.known(_key(pack, side)) is None]
     started: set[str] = st.session_state.setdefault(STARTED, set())
     keys = [_key(pack, side) for pack, side in missing]
     # another tab may have asked for it
@@ -66,7 +66,7 @@ def show(sides: tuple[Reader, ...], packs: tuple[Pack, ...]) -> None:
 def _compute(missing: list[tuple[Pack, Reader]]) -> None:
     """One after another, each with its progress, so that Stop stops all of them."""
     for pack, side in missing:
-        if remembered.made(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_read, pack, side)) is None:
+        if job_results.made(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_read, pack, side)) is None:
             return
 
 
@@ -82,7 +82,7 @@ def _key(pack: Pack, side: Reader) -> str:
 
 
 def _known(pack: Pack, sides: tuple[Reader, ...]) -> PackWords | None:
-    known = {side.name: remembered.known(_key(pack, side)) for side in sides}
+    known = {side.name: job_results.known(_key(pack, side)) for side in sides}
     return None if None in known.values() else pack_words(pack.name, known)
 
 

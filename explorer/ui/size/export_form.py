@@ -14,17 +14,17 @@ from explorer.progress import Work
 from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.storage import BITS, INT8
 from explorer.ui import messages
-from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.frame import second_encoder
 from explorer.ui.size import picture_view
-from explorer.ui.size.measured_sizes import Subject
+from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.widgets import downloads, late_clicks
 
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 CODES = "The model card in it has the lines that store vectors as {}."
 
 
-def show(subject: Subject, picture: Picture) -> None:
+def show(subject: SizeRequest, picture: Picture) -> None:
     """Where to write it, the button, and what was written."""
     st.subheader("Export")
     point = picture_view.chosen(picture)
@@ -55,7 +55,7 @@ def show(subject: Subject, picture: Picture) -> None:
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)
     elif job is not None and job.live:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
     else:
         if job is not None and job.error:
             messages.trouble(job.error, job.details)
@@ -66,17 +66,17 @@ def _button(act: Callable[[], object] | None) -> None:
     late_clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
 
 
-def key_of(subject: Subject, point: Point, folder: Path) -> str:
+def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:
     """The job key of an export: what the picture was made of, the size, and the folder."""
     return f"export {subject.key} {point.title} to {folder}"
 
 
-def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: Path) -> None:
+def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> None:
     jobs.forget(key)
     jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
 
 
-def _written(subject: Subject, picture: Picture, point: Point, folder: Path) -> Work[None]:
+def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> Work[None]:
     from explorer.evaluating.tasks.judges import judge_of
     from explorer.studies.size.export import export
     from explorer.studies.size.picture import besides, limited

@@ -30,7 +30,7 @@ LAYERS, COMPARE, TRAIN = "pages/layers.py", "pages/compare.py", "pages/train.py"
 
 
 @dataclass(frozen=True)
-class Step:
+class RailStep:
     """One step of a way, and whether it is done."""
 
     told: str
@@ -57,9 +57,9 @@ def _see_what_changed() -> None:
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model compared with its base: better or worse, on which sentences, and which words did it.")
     _rail(
-        Step("Base model", True),
-        Step("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
-        Step("Verdict: on the Compare page", False),
+        RailStep("Base model", True),
+        RailStep("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
+        RailStep("Verdict: on the Compare page", False),
     )
     if tuned is None:
         _button("Fine-tune with the defaults", TRAIN, "door train defaults", run_in_address.leave, primary=True)
@@ -73,9 +73,11 @@ def _find_the_best_layer(choice: Choice, uploaded: SetIdentity | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
     st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
     _rail(
-        Step(f"Model: {model_names.shown_name(choice.source)}", True),
-        Step("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None),
-        Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
+        RailStep(f"Model: {model_names.shown_name(choice.source)}", True),
+        RailStep(
+            "Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None
+        ),
+        RailStep("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
         st.markdown("[:material/upload: Upload your pairs below](#your-own-data)")
@@ -89,9 +91,9 @@ def _fine_tune(choice: Choice, uploaded: SetIdentity | None) -> None:
     st.subheader(":material/model_training: Fine-tune on your data")
     st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
     _rail(
-        Step(f"Model: {model_names.shown_name(choice.source)}", True),
-        Step("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
-        Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
+        RailStep(f"Model: {model_names.shown_name(choice.source)}", True),
+        RailStep("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
+        RailStep("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", _ask_for_file)
@@ -103,7 +105,7 @@ def _fine_tune(choice: Choice, uploaded: SetIdentity | None) -> None:
             _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
 
 
-def _rail(*steps: Step) -> None:
+def _rail(*steps: RailStep) -> None:
     """The steps in order; a mark and a word say which are done."""
     st.markdown(
         "  \n".join(

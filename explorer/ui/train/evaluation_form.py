@@ -11,7 +11,7 @@ from explorer.errors import BadChoice
 from explorer.ui import messages
 from explorer.ui.access import availability
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs import set_fields, typed_seeds
+from explorer.ui.runs import set_fields
 from explorer.ui.train import knob_form, text_form
 
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
@@ -70,7 +70,7 @@ def fill(judging: Judging) -> None:
 
 def _seeds(typed: str) -> tuple[int, ...] | None:
     try:
-        return typed_seeds.read(typed)
+        return set_fields.typed_seeds(typed)
     except BadChoice as error:
         messages.trouble(error)
         return None

@@ -15,7 +15,7 @@ from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, job_progress, jobs
+from explorer.ui.access import availability, cached_text, job_results, jobs
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import late_clicks
@@ -77,7 +77,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
             type="primary",
         )
     elif job is not None and job.state != jobs.DONE:
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
     else:
         label = f"Make one from {messages.plain(base)} and this text"
         make = partial(_begin, key, partial(_make, base, sources, columns))

@@ -5,37 +5,53 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import in_words
+from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
-from explorer.measuring.scores.verdict_text import WORSE
+from explorer.measuring.scores.class_scores import MEASURES
+from explorer.measuring.scores.verdict import Outcome
+from explorer.measuring.scores.verdict_text import SPEARMAN, WORSE, told_size
 from explorer.training.loop.seed_scores import SeedScores, spread
 from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
-from explorer.ui.train import run_scores
-from explorer.ui.widgets import learned_view
+from explorer.ui.widgets import verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
 WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
 OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
+BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned model"
+NO_TEST_SCORE = "not tested"
+NO_COMPARISON = "No comparison with the base: this run was trained by an older version. Train it again to get one."
+SCORE_HELP = {
+    "base": "{} × 100 of the base under model default. Higher is better, at most 100{}.",
+    "same": "{} × 100 of the base under the layer & pooling that the run trained. The gap to the tuned model is due to "
+    "training alone. Higher is better.",
+    "tuned": "{} × 100 of the saved model, as sentence-transformers loads it. Higher is better, at most 100.",
+}
+OF_CLASSES = {
+    "accuracy": "The share of rows with the right class, in percent. Higher is better.",
+    "macro F1": "The mean F1 of the classes, each counted the same. Higher is better, at most 100.",
+    "Matthews": "Correlation of predicted and true classes. Higher is better: 100 is perfect, 0 as good as chance.",
+}
 
 
 def card(run: Run, status: Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = run_verdict.learned(status)
-    if learned_view.line(learned):
-        learned_view.pairs(status.verdict.pairs if status.verdict else ())
+    if verdict_banner.learned(learned):
+        verdict_banner.learned_pairs(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
         if learned.score is not None and learned.score.kind == WORSE:
             st.caption(WHAT_TO_TRY)
     elif not status.live and status.verdict is not None:
         st.info(NOT_TESTED, icon=":material/science_off:")
-    run_scores.show(status)
-    run_scores.classes(status)
+    scores(status)
+    classes(status)
     _progress(status)
     if status.facts.seen:
         st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
@@ -118,3 +134,55 @@ def _model(run: Run, status: Status) -> None:
     )
     if own_modules:
         st.caption(f"The folder includes code (`{'`, `'.join(own_modules)}`), which `trust_remote_code=True` runs.")
+
+
+def scores(status: Status) -> None:
+    """A row of cards for each test set, and one for the dev set."""
+    verdict = status.verdict
+    if verdict is None:
+        st.caption(NO_COMPARISON)
+        return
+    trained = status.facts.reading.words if status.facts.reading else "trained layer & pooling"
+    for use, found in verdict.by_use.items():
+        _row(use, found, trained, status)
+
+
+def classes(status: Status) -> None:
+    """The scores of the classes of the test rows, over all seeds that are done, of a run on labelled texts."""
+    found = [one.classes for one in status.results if one.classes is not None]
+    if not found:
+        return
+    seeds = f", mean ± standard deviation of {len(found)} seeds" if len(found) > 1 else ""
+    st.markdown(f"**Test rows**: classes of {found[0].rows:,} rows · × 100{seeds}")
+    cards = st.columns(3, gap="small")
+    for card, name in zip(cards, MEASURES, strict=True):
+        average = spread([one.measure(name) for one in found])
+        if average is not None:
+            deviation = f" ± {average[1]:.2f}" if len(found) > 1 else ""
+            messages.number(
+                card, f"Test rows: {name}", f"{average[0]:.2f}{deviation}", border=True, help=OF_CLASSES[name]
+            )
+
+
+def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
+    name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
+    of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
+    size = f", {told_size(count, measure)}" if count else ""
+    st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    good = "; good models: 75 to 90" if measure == SPEARMAN else ""
+    help_of = {which: told.format(measure, good) for which, told in SCORE_HELP.items()}
+    cards = st.columns(3, gap="small")
+    default = status.facts.default.words if status.facts.default else ""
+    before = ((BASE, found.declared_base, default, "base"),
+              (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
+    for card, (label, score, note, which) in zip(cards, before, strict=False):
+        messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
+    value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
+    note = ""
+    if found.difference is not None and found.low is not None and found.high is not None:
+        note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
+    messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
+
+
+def _not_yet(status: Status) -> str:
+    return "not yet" if status.live else NO_TEST_SCORE

@@ -1,20 +1,22 @@
-"""Show one run, under way or ended, from its folder alone."""
+"""Show one run, under way or ended, from its folder alone, and the buttons for it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.errors import BadChoice
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
-from explorer.ui.runs import name_and_state, run_curves, run_status_text, training_queue
-from explorer.ui.train import run_result
+from explorer.ui.access import job_results, jobs
+from explorer.ui.runs import run_curves, run_in_address, run_status, training_queue
+from explorer.ui.train import recipe_form, run_result
 from explorer.ui.widgets import refused_clicks
 
 REDRAWN = 3.0  # seconds
@@ -52,7 +54,7 @@ def _traces(run: Run) -> None:
 
 
 def _headline(run: Run, status: Status) -> None:
-    line = name_and_state.show(run.name, status.state)
+    line = run_status.heading(run.name, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
@@ -76,15 +78,15 @@ def _headline(run: Run, status: Status) -> None:
 def _under_way(run: Run, status: Status) -> None:
     """Progress, the job ahead of it, and the buttons to stop it."""
     told = [
-        run_status_text.place(status),
-        run_status_text.pace(status),
+        run_status.place(status),
+        run_status.pace(status),
         f"{in_words.duration(status.seconds)} so far",
     ]
-    st.progress(run_status_text.share(status), messages.plain(" · ".join(filter(None, told))))
+    st.progress(run_status.share(status), messages.plain(" · ".join(filter(None, told))))
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
+        st.caption(job_results.WAITING.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
     if run.wish():
@@ -137,3 +139,75 @@ def _log(run: Run) -> None:
 
 def _whole_log(run: Run) -> Any:
     return run.log_tail(10**9).encode()
+
+
+def actions(run: Run) -> None:
+    """The buttons; a run under way can only be duplicated."""
+    status = training_queue.standing(run)
+    with st.container(horizontal=True):
+        st.button("New run", key="run new", icon=":material/add:", on_click=run_in_address.leave, help="Open the form.")
+        st.button(
+            "Duplicate and edit",
+            key="run duplicate",
+            icon=":material/content_copy:",
+            on_click=_duplicate,
+            args=(run,),
+            help="Fills the form with this run's recipe.",
+        )
+        if run.is_example:
+            st.button(
+                "Train it again",
+                key="run again",
+                type="primary",
+                icon=":material/replay:",
+                on_click=_train_again,
+                args=(run,),
+                help="Starts a new run with the same recipe and saves its model.",
+            )
+        if status.live or run.is_example:
+            return
+        if status.state != statuses.FINISHED:
+            st.button("Resume", key="run resume", icon=":material/resume:", on_click=_resume, args=(run,))
+        with st.popover("Rename", icon=":material/edit:"):
+            name = f"name for {run.name}"
+            st.text_input("New name", run.name, key=name)
+            st.button("Rename run", key="run rename", on_click=_rename, args=(run, name))
+        with st.popover("Delete", icon=":material/delete:"):
+            st.write("This deletes the run's folder and its model. It cannot be undone.")
+            st.button("Delete run", key="run delete", type="primary", on_click=_delete, args=(run,))
+
+
+def _train_again(run: Run) -> None:
+    refused_clicks.attempt(lambda: run_in_address.choose(training_queue.start(replace(run.recipe(), made_with={}))))
+
+
+def _resume(run: Run) -> None:
+    refused_clicks.attempt(lambda: training_queue.resume(run))
+
+
+def _duplicate(run: Run) -> None:
+    def fill() -> None:
+        recipe_form.fill(run.recipe())
+        run_in_address.leave()
+
+    refused_clicks.attempt(fill)
+
+
+def _rename(run: Run, key: str) -> None:
+    name = str(st.session_state[key]).strip()
+
+    def rename() -> None:
+        if not name:
+            raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
+        if name != run.name:
+            run_in_address.choose(training_queue.rename(run, name))
+
+    refused_clicks.attempt(rename)
+
+
+def _delete(run: Run) -> None:
+    def delete() -> None:
+        training_queue.delete(run)
+        run_in_address.leave()
+
+    refused_clicks.attempt(delete)

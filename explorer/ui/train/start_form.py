@@ -1,4 +1,4 @@
-"""Start a run, estimate its time and memory, or show it as a command line and recipe.yaml."""
+"""Start a run; before it, what its base scores on the test rows, an estimate, and the run as a command line."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.data import sources
+from explorer.data.graded.set_identity import SetKind
+from explorer.data.sources import HELD_OUT
+from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import jobs
+from explorer.ui.access import cached, jobs
+from explorer.ui.access.jobs import Job
 from explorer.ui.runs import estimate_button, run_in_address, train_form_keys, training_queue
-from explorer.ui.train import base_on_test
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
+    from explorer.training.loop.room_to_gain import RoomToGain
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
 _STARTED = "_run started"
 ESTIMATE = "Estimate: {}."
+TESTING = "Testing the base on your test rows …"
 
 
 def buttons(recipe: Recipe | None) -> None:
@@ -27,7 +33,7 @@ def buttons(recipe: Recipe | None) -> None:
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next run has another name
     if recipe is not None:
-        base_on_test.show(recipe)
+        _base_on_test(recipe)
     line = st.container(horizontal=True, vertical_alignment="bottom")
     name = line.text_input(
         "Run name",
@@ -70,3 +76,45 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     )
     if found is not None:
         st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
+
+
+def _base_on_test(recipe: Recipe) -> None:
+    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
+    if recipe.test is None or not recipe.kind.trains() or not _is_own(recipe.test):
+        return
+    job = jobs.follow(_test_key(recipe), "the base on the test rows", lambda: _tested(recipe))
+    st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
+
+
+def _gain(job: Job, was_live: bool) -> None:
+    if job.live:
+        st.caption(TESTING)
+        return
+    if was_live:
+        st.rerun()  # the whole page: with it this fragment's clock goes
+    found: RoomToGain | None = job.result  # a failed job says nothing: the start shows its error
+    if found is None:
+        return
+    if found.is_little:
+        st.info(messages.plain(found.told), icon=":material/trending_flat:")
+    else:
+        st.caption(messages.plain(found.told))
+
+
+def _is_own(test: str) -> bool:
+    """Whether a test set is the visitor's: rows of the training text, an uploaded set, a file or a folder."""
+    uploaded = sources.identity(test).kind == SetKind.UPLOADED
+    return test == HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)
+
+
+def _test_key(recipe: Recipe) -> str:
+    """What decides the score: the models and texts as they are, the rows that are held out, and the device."""
+    now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
+    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
+    return f"base on test {now} {recipe.kind.eats} {parts}"
+
+
+def _tested(recipe: Recipe) -> Work[RoomToGain | None]:
+    from explorer.training.loop.room_to_gain import room_to_gain
+
+    return (yield from room_to_gain(recipe))

@@ -1,11 +1,18 @@
-"""Show a verdict: its word and sentence, in a colour and with an icon."""
+"""Show a verdict, or what a model learned: a line in a coloured box, how sure it is, and pairs that show it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.learned_text import HOW_CHOSEN, Marked, rendered
+from explorer.measuring.scores.meaning_judges import PairChange
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Sentence
 from explorer.ui import messages
+from explorer.ui.widgets import opened_words
 
 _LOOKS = {
     BETTER: (st.success, ":material/trending_up:"),
@@ -25,3 +32,34 @@ def box(kind: str, text: str) -> None:
     """Show markdown in the coloured box of a kind, with its icon."""
     draw, icon = _LOOKS[kind]
     draw(text, icon=icon)
+
+
+def learned(found: Learned) -> bool:
+    """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
+    told = learned_text.line(found)
+    if told is None:
+        return False
+    box(told.kind, _markdown(told.pieces))
+    help = learned_text.HOW_SURE if found.packs else None
+    st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}", help=help)
+    return True
+
+
+def learned_pairs(found: Sequence[PairChange], sides: str = "base → tuned", page: str = "") -> None:
+    """The pairs side by side, with the cosine of each under both models, and a button for their words on a `page`."""
+    if not found:
+        return
+    st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
+    for number, (column, pair) in enumerate(zip(st.columns(len(found), gap="small"), found, strict=True), start=1):
+        with column.container(border=True, gap="xsmall"):
+            first, second = learned_text.differing(pair.first, pair.second)
+            st.caption(messages.plain(learned_text.what_is_right(pair.pack)))
+            st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
+            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+                st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
+                if page:
+                    opened_words.button(page, f"of pair {number}", pair.first, pair.second)
+
+
+def _markdown(pieces: Marked) -> str:
+    return rendered(pieces, messages.plain, lambda text: f"**{text}**")

@@ -33,7 +33,7 @@ from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_sets
 from explorer.ui.access import availability
-from explorer.ui.compare import flipped_pairs, item_changes, model_b, probe_changes, report_button, view_choice
+from explorer.ui.compare import export, flipped_pairs, item_changes, model_b, probe_changes
 from explorer.ui.frame import second_encoder
 from explorer.ui.microscope import microscope
 from tests import trainings
@@ -106,8 +106,8 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     measured(app)
     before = cards(app)
-    assert app.segmented_control(key=view_choice.KEY).value == view_choice.EACH
-    app.segmented_control(key=view_choice.KEY).set_value(view_choice.SAME)
+    assert app.segmented_control(key=model_b.KEY).value == model_b.EACH
+    app.segmented_control(key=model_b.KEY).set_value(model_b.SAME)
     measured(app)
     assert not app.exception
     assert app.selectbox(key="reading").value == "mean of layer 2"
@@ -116,7 +116,7 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]
     assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
-    app.segmented_control(key=view_choice.KEY).set_value(view_choice.EACH)
+    app.segmented_control(key=model_b.KEY).set_value(model_b.EACH)
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
@@ -172,7 +172,7 @@ def test_an_address_says_a_and_b_and_their_readings(app):
     measured(app)
     assert not app.exception
     assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
-    assert app.segmented_control(key=view_choice.KEY).value == view_choice.CHOSEN
+    assert app.segmented_control(key=model_b.KEY).value == model_b.CHOSEN
     assert len(app.get("plotly_chart")) == CHARTS
 
 
@@ -237,7 +237,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
-    with mock.patch("explorer.ui.access.remembered.MOMENT", 0):
+    with mock.patch("explorer.ui.access.job_results.MOMENT", 0):
         app.run()
     assert not app.exception
     assert "create report" not in buttons(app), "it is under way, and once is enough"
@@ -279,10 +279,10 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     numbers = told_by_the_command(place, "--geometry")
     assert shown(app)[-1] == for_people(numbers["cells"])
     assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
-    assert report_button.FILE not in [one.proto.label for one in app.get("download_button")]
+    assert export.FILE not in [one.proto.label for one in app.get("download_button")]
     app.button(key="create report").click()
     measured(app)
-    assert report_button.FILE in [one.proto.label for one in app.get("download_button")]
+    assert export.FILE in [one.proto.label for one in app.get("download_button")]
     assert not app.exception
 
 

@@ -36,14 +36,14 @@ def test_an_error_is_shown_as_it_is(text):
 def asks_too_early():
     import streamlit as st
 
-    from explorer.ui.access import job_progress, jobs
+    from explorer.ui.access import job_results, jobs
 
     job = jobs.find("ended")
     if st.session_state.setdefault("asked before", False):
         st.write(f"its result is {job.result}")
     else:
         st.session_state["asked before"] = True
-        job_progress.progress_of(job)
+        job_results.progress_of(job)
 
 
 def test_work_that_ends_while_a_page_asks_for_it_is_shown():
@@ -58,10 +58,10 @@ def test_work_that_ends_while_a_page_asks_for_it_is_shown():
 
 
 def two_that_wait():
-    from explorer.ui.access import job_progress, jobs
+    from explorer.ui.access import job_results, jobs
 
     for key in ("one", "other"):
-        job_progress.progress_of(jobs.find(key))
+        job_results.progress_of(jobs.find(key))
 
 
 def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():

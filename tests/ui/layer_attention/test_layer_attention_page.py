@@ -22,7 +22,7 @@ from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import availability, jobs
-from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_history, pooler_view, sentence_pair_form
+from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -45,7 +45,7 @@ def like(template):
     return re.compile(".+?".join(map(re.escape, re.split(r"\{.*?\}", template))))
 
 
-PAPERS = (sentence_pair_form.SHORT, sentence_pair_form.LONG)
+PAPERS = (pair_view.SHORT, pair_view.LONG)
 BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, heads_view.LEFT_OUT))
 
 
@@ -130,7 +130,7 @@ def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
 
 
 def test_the_papers_sentences_stand_there_at_first(plain):
-    assert [box.value for box in plain.text_area] == [sentence_pair_form.SHORT, sentence_pair_form.LONG]
+    assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
 
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
@@ -138,16 +138,16 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
         pooler_view.WEIGHTS,
         pooler_view.SCORES,
         pooler_view.PARTS,
-        pooler_history.TITLE,
+        pooler_view.OVER_TRAINING,
     ]
     assert charts(listener) == 4
     told = words(listener.caption)
     assert pooler_view.SCORES_ON.format("Sample pairs") in told
     assert BEST_SCORE.search(told)
-    assert pooler_history.PATH.partition(":")[0].format(1, "both") in told
+    assert pooler_view.HISTORY.partition(":")[0].format(1, "both") in told
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
-    assert downloads(listener) == [pooler_view.FILE, pooler_history.FILE]
+    assert downloads(listener) == [pooler_view.FILE, pooler_view.HISTORY_FILE]
 
 
 def test_the_share_of_attention_is_the_headline_and_is_that_of_the_table(listener):
@@ -225,7 +225,7 @@ def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not
     settled(app)
     assert HIGHEST.search(words(app.caption))
     assert pooler_view.UNIFORM not in words(app.caption)
-    assert pooler_history.TITLE in headings(app)
+    assert pooler_view.OVER_TRAINING in headings(app)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
@@ -252,7 +252,7 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
         file.unlink()
     app.query_params["model"] = str(old.model)
     settled(app)
-    assert pooler_history.OLD.format("old") in words(app.caption)
+    assert pooler_view.NO_HISTORY.format("old") in words(app.caption)
 
 
 def test_heads_are_folded_where_there_is_a_pooler(listener):

@@ -9,7 +9,7 @@ import pytest
 from explorer.data import map_sentences
 from explorer.measuring.maps import projection
 from explorer.ui.access import side_readers
-from explorer.ui.map import map_data, sentence_source, word_search
+from explorer.ui.map import map_data, selection, sentence_source
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import lead, measured, words
@@ -183,7 +183,7 @@ def test_a_word_that_no_sentence_holds_is_told(app, word):
     app.query_params["find"] = word
     drawn(app)
     assert not app.exception
-    (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(word_search.NONE_FOUND)))
+    (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(selection.NONE_FOUND)))
     assert word[:100] in told.replace("\\", "")
     assert "<b>" not in told
     assert not app.dataframe
@@ -203,10 +203,4 @@ def test_a_word_that_is_none_selects_none(app, word):
     assert drawn(app)
     assert not app.exception
     assert not app.dataframe
-    assert not [one for one in app.caption if one.value.startswith(lead(word_search.NONE_FOUND)) and len(word) < 200]
-
-
-def test_an_older_link_finds_the_option_that_was_renamed(app):
-    app.query_params["mapped"] = "likest and unlikest pairs"
-    drawn(app)
-    assert app.segmented_control(key="mapped").value == sentence_source.EXTREMES
+    assert not [one for one in app.caption if one.value.startswith(lead(selection.NONE_FOUND)) and len(word) < 200]

@@ -15,7 +15,7 @@ from explorer.studies.plans.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
-from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
+from explorer.ui.plans import plan_form, plan_result, plan_start, plan_view, setting_lists
 from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.runs.train_form_keys import BY_HAND
 from tests import namesakes
@@ -234,7 +234,7 @@ def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
 
 def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypatch):
     folder = plan_folder.new(plan)
-    table = cached_tables.table
+    table = plan_view.table_at
 
     def begins_meanwhile(*given):
         found = table(*given)
@@ -242,7 +242,7 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
             runs.new(cells(plan)[0].recipe, "short-first", plan=folder.status().id)
         return found
 
-    monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
+    monkeypatch.setattr(plan_view, "table_at", begins_meanwhile)
     shown(app, folder)
     assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
 

@@ -13,7 +13,7 @@ from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui.access import jobs
-from explorer.ui.replay import playing, replay_view, step_grid, step_map
+from explorer.ui.replay import replay_view, step_grid, step_map
 from explorer.ui.runs import run_metrics
 from tests import trainings
 from tests.visits import cards, measured, words
@@ -66,20 +66,20 @@ def test_a_number_says_by_colour_whether_it_became_better(app, place):
 
 
 def test_play_goes_on_to_the_last_step_and_stops_there(app, place, monkeypatch):
-    monkeypatch.setattr(playing, "EVERY", 1e-6)
+    monkeypatch.setattr(replay_view, "EVERY", 1e-6)
     app.query_params["replayed"] = "plain"
     app.run()
     steps = list(trainings.looks(trainings.runs.find("plain", place.runs)))
-    app.select_slider(key=playing.STEP).set_value(steps[0]).run()
+    app.select_slider(key=replay_view.STEP).set_value(steps[0]).run()
     app.button(key="play").click().run()
-    assert app.select_slider(key=playing.STEP).value == steps[-1]
-    assert app.button(key="play").label == playing.PLAY
-    monkeypatch.setattr(playing, "EVERY", 60.0)
+    assert app.select_slider(key=replay_view.STEP).value == steps[-1]
+    assert app.button(key="play").label == replay_view.PLAY
+    monkeypatch.setattr(replay_view, "EVERY", 60.0)
     app.button(key="play").click().run()
-    assert app.select_slider(key=playing.STEP).value == steps[0], "from the last step it starts again"
-    assert app.button(key="play").label == playing.PAUSE
+    assert app.select_slider(key=replay_view.STEP).value == steps[0], "from the last step it starts again"
+    assert app.button(key="play").label == replay_view.PAUSE
     app.button(key="play").click().run()
-    assert app.button(key="play").label == playing.PLAY
+    assert app.button(key="play").label == replay_view.PLAY
 
 
 def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):

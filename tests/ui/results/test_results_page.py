@@ -13,8 +13,8 @@ from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import by_layer_view, evaluate_form, evaluation_settings, filters, published_view
-from explorer.ui.results.evaluation_settings import Written
+from explorer.ui.results import by_layer_view, evaluate_form, evaluation_choice, filters, published_view
+from explorer.ui.results.evaluation_choice import Written
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
 from tests.evaluating.results_by_hand import result, task
@@ -194,7 +194,7 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
     evaluate(form)
     assert loaded == []
     assert words(form.success) == ["0 results measured, 1 taken from saved results."]
-    form.toggle(key=evaluation_settings.AGAIN).set_value(True)
+    form.toggle(key=evaluation_choice.AGAIN).set_value(True)
     evaluate(form)
     assert [how["again"] for how in loaded] == [True]
 
@@ -202,8 +202,8 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
 def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     path = write_labelled(tmp_path / "own")
     choose_tasks(form, str(path))
-    form.text_input(key=evaluation_settings.SEEDS).set_value("2,3")
-    form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
+    form.text_input(key=evaluation_choice.SEEDS).set_value("2,3")
+    form.selectbox(key=evaluation_choice.TITLES).set_value(evaluation_choice.DEFAULT)
     evaluate(form)
     (found,) = result_files.read_all(tmp_path / "results").results
     assert found.task.name == "moods.csv"
@@ -211,16 +211,16 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     assert found.measured.titles == ("model default",)
 
 
-@pytest.mark.parametrize("key", evaluation_settings.KEYS)
+@pytest.mark.parametrize("key", evaluation_choice.KEYS)
 def test_every_setting_changes_the_options(key):
-    usual = Written("raw", "logistic", "1", "flat", evaluation_settings.USUAL, None, False, None, None)
+    usual = Written("raw", "logistic", "1", "flat", evaluation_choice.USUAL, None, False, None, None)
     others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
-    other = dict(zip(evaluation_settings.KEYS, others, strict=True))
-    place = list(evaluation_settings.KEYS).index(key)
+    other = dict(zip(evaluation_choice.KEYS, others, strict=True))
+    place = list(evaluation_choice.KEYS).index(key)
     values = list(vars(usual).values())
     values[place] = other[key]
     changed = Written(*values)
-    if key == evaluation_settings.LENGTH:
+    if key == evaluation_choice.LENGTH:
         assert changed.max_length == 8
     else:
         assert changed.options() != usual.options()
@@ -243,7 +243,7 @@ def test_nonsense_in_a_field_is_refused_before_the_start(form, models, tasks, se
     if models:
         form.session_state[evaluate_form.MODELS] = models
     choose_tasks(form, *tasks)
-    form.text_input(key=evaluation_settings.SEEDS).set_value(seeds)
+    form.text_input(key=evaluation_choice.SEEDS).set_value(seeds)
     form.button(key=evaluate_form.START).click().run()
     assert [error.value for error in form.exception] == []
     assert any(said in text for text in words(form.error))
@@ -283,7 +283,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
 
     monkeypatch.setattr(result_files, "write", write_and_stop)
     choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
-    form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
+    form.selectbox(key=evaluation_choice.TITLES).set_value(evaluation_choice.DEFAULT)
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))

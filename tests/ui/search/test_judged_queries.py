@@ -11,7 +11,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.progress import finish
-from explorer.ui.search import judged_queries, query_changes, query_form
+from explorer.ui.search import judged_queries, query_form
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask, searched
 from tests.visits import cards, words
@@ -116,7 +116,7 @@ def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
 def test_a_pooling_under_which_nothing_can_be_ranked_is_told(app, place):
     app.query_params["beside"], app.query_params["reading"] = str(place.folder / "other"), "cls of layer 0"
     searched(app)
-    assert query_changes.NO_SCORE in words(app.info)
+    assert judged_queries.NO_SCORE in words(app.info)
 
 
 def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.studies.size import speed, summary
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.projection import FIRST
-from explorer.ui.size import export_form, measured_sizes, picture_view, size_form
+from explorer.ui.size import export_form, picture_view, size_form
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
@@ -39,12 +39,12 @@ def pressed(app, key):
 
 
 def test_nothing_is_measured_before_it_is_asked_for(app):
-    assert measured_sizes.START in buttons(app)
+    assert size_form.START in buttons(app)
     assert not app.dataframe
 
 
 def test_every_size_is_measured_and_the_verdict_comes_first(app):
-    pressed(app, measured_sizes.START)
+    pressed(app, size_form.START)
     app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
     rows = app.dataframe[0].value
     sizes = set(zip(rows["layer & pooling"], rows["dimensions"], rows["stored as"], strict=True))
@@ -58,7 +58,7 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
 def test_what_is_typed_before_the_click_is_measured(app):
     app.session_state[size_form.DIMENSIONS] = "24"  # which no other test has measured
     app.run().text_input(key=size_form.DIMENSIONS).set_value("16")
-    pressed(app, measured_sizes.START)
+    pressed(app, size_form.START)
     app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
     assert set(app.dataframe[0].value["dimensions"]) == {16, 32}, "and the whole model"
 
@@ -68,18 +68,18 @@ def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
     app.run()
     assert "The dimensions 'many' are not whole numbers" in words(app.error)[0]
     app.session_state[size_form.DIMENSIONS] = "999"
-    pressed(app.run(), measured_sizes.START)
+    pressed(app.run(), size_form.START)
     assert "999 is not a possible number of dimensions. Choose 1 to 32" in words(app.error)[0]
     app.session_state[size_form.DIMENSIONS] = "8"
     app.session_state[size_form.ON] = "more minimal pairs"
-    pressed(app.run(), measured_sizes.START)
+    pressed(app.run(), size_form.START)
     assert not app.error
     assert app.dataframe
 
 
 def test_the_chosen_size_is_exported_once(app, tmp_path):
-    if measured_sizes.START in buttons(app):  # a test before this one may have measured the same
-        pressed(app, measured_sizes.START)
+    if size_form.START in buttons(app):  # a test before this one may have measured the same
+        pressed(app, size_form.START)
     app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
     app.run().text_input(key=export_form.FOLDER).set_value("~nosuch/x").run()
     assert any("no user with this home folder" in told for told in words(app.error))
@@ -95,14 +95,14 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     app.run()
     assert export_form.WRITE not in buttons(app)  # it is written
     app.session_state[size_form.WAY] = FIRST
-    pressed(app.run(), measured_sizes.START)
+    pressed(app.run(), size_form.START)
     assert export_form.WRITE in buttons(app), "what is written has other dimensions"
     assert not app.success
 
 
 def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
-    if measured_sizes.START in buttons(app):
-        pressed(app, measured_sizes.START)
+    if size_form.START in buttons(app):
+        pressed(app, size_form.START)
     other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     other.query_params["model"] = str(shutil.copytree(place.model, tmp_path / "copy"))
     other.query_params[size_form.ON] = str(place.test)
@@ -110,7 +110,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
         other.session_state[key] = value
     other.switch_page("pages/size.py")
     measured(other)
-    assert measured_sizes.START not in buttons(other), "it has the same files"
+    assert size_form.START not in buttons(other), "it has the same files"
     assert export_form.WRITE in buttons(other)
 
 

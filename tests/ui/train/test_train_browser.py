@@ -7,7 +7,7 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.frame import training_line
+from explorer.ui.frame import page_frame
 from explorer.ui.train import run_view
 from tests import app_kills, live, trainings
 from tests.live import keyed, parameters, settle
@@ -65,7 +65,7 @@ def stepping(page, doing=lambda: ""):
 
 
 def link_to_run(page):
-    return page.get_by_test_id("stSidebar").get_by_role("link", name=training_line.TRAINING.format("step"))
+    return page.get_by_test_id("stSidebar").get_by_role("link", name=page_frame.TRAINING.format("step"))
 
 
 def drawn(page):

@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
 from explorer.ui.access import availability, jobs, method_cards
-from explorer.ui.runs import set_fields, typed_seeds
+from explorer.ui.runs import set_fields
 from explorer.ui.train import (
     generator_form,
     knob_form,
@@ -131,7 +131,7 @@ def test_a_link_names_method_and_text(app, place):
 def test_nonsense_seeds_are_an_error_and_keep_the_run_from_starting(app, place, seeds):
     app.run().text_input(key="recipe seeds").set_value(seeds).run()
     with pytest.raises(StrataError) as refused:
-        trainings.recipe(place, seeds=typed_seeds.read(seeds))
+        trainings.recipe(place, seeds=set_fields.typed_seeds(seeds))
     assert words(app.error) == [str(refused.value)]
     assert app.button(key=START).disabled
 

@@ -8,7 +8,7 @@ import pytest
 from explorer.training.example import NAME, POOLER
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.frame import training_line
+from explorer.ui.frame import page_frame
 from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.train_visits import START, ended, new, say, show, stands, started, the_run, well
@@ -76,7 +76,7 @@ def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
     wait_until(lambda: run.status().step > 0)
     tiny.switch_page("pages/start.py").run()
     (link,) = tiny.sidebar.get("page_link")
-    assert link.proto.label.replace("\\", "").startswith(training_line.TRAINING.format("step"))
+    assert link.proto.label.replace("\\", "").startswith(page_frame.TRAINING.format("step"))
     assert run.name in link.proto.query_string
     training_queue.stop(run, runs.KEEP)
     ended(run)

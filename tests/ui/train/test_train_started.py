@@ -6,9 +6,9 @@ from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import job_progress
+from explorer.ui.access import job_results
 from explorer.ui.runs import training_queue
-from explorer.ui.train import run_scores, run_view
+from explorer.ui.train import run_result, run_view
 from tests import trainings
 from tests.train_visits import START, ended, field, say, started, well
 from tests.visits import buttons, cards, lead, wait_until, words
@@ -22,9 +22,9 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     well(tiny.run())
     shown = cards(tiny)
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
-        assert shown[f"{use}: {run_scores.BASE}"] == f"{found.declared_base:.2f}"
-        assert shown[f"{use}: {run_scores.SAME}"] == f"{found.same_reading_base:.2f}"
-        assert shown[f"{use}: {run_scores.TUNED}"] == f"{found.exported:.2f}"
+        assert shown[f"{use}: {run_result.BASE}"] == f"{found.declared_base:.2f}"
+        assert shown[f"{use}: {run_result.SAME}"] == f"{found.same_reading_base:.2f}"
+        assert shown[f"{use}: {run_result.TUNED}"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "run compare" in buttons(tiny)
@@ -76,7 +76,7 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
-    assert job_progress.WAITING.format("another run") in words(tiny.caption)
+    assert job_results.WAITING.format("another run") in words(tiny.caption)
     tiny.button(key="run stop").click().run()
     assert run.status().state == statuses.STOPPED
     assert run_view.STOPPED_EARLY in words(tiny.info)

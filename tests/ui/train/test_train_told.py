@@ -19,7 +19,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_curves
-from explorer.ui.train import run_result, run_scores, run_view
+from explorer.ui.train import run_result, run_view
 from tests.train_visits import START, ended, new, show, stands, well
 from tests.visits import buttons, cards, wait_until, words
 
@@ -113,7 +113,7 @@ def test_a_run_that_was_stopped_is_not_tested(app, place):
     run = new(place)
     stands(run, state=statuses.STOPPED, verdict=Verdict(Outcome(73.0, 68.0), Outcome(72.0, 67.0)))
     well(show(app, run))
-    assert cards(app)[f"Test: {run_scores.TUNED}"] == run_scores.NOT_TESTED
+    assert cards(app)[f"Test: {run_result.TUNED}"] == run_result.NO_TEST_SCORE
     assert run_result.NOT_TESTED in words(app.info)
 
 
@@ -122,7 +122,7 @@ def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
     stands(run, state=statuses.FINISHED, results=(result(),))
     well(show(app, run))
     assert [card.label for card in app.metric] == []
-    assert run_scores.OLD in words(app.caption)
+    assert run_result.NO_COMPARISON in words(app.caption)
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):

@@ -1,16 +1,51 @@
-"""Show a background job: stage, progress, time left and Stop, or how it ended and how to restart it."""
+"""Follow background jobs: progress with Stop until a result is ready, and results cached by key."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
 from explorer import in_words
 from explorer.ui.access import jobs
-from explorer.ui.access.jobs import Job
+from explorer.ui.access.jobs import Job, Make
 from explorer.ui.messages import plain, trouble
 
+MOMENT = 0.3  # seconds: a shorter job shows no progress
 WAITING = "Waiting for: {}"
 _FIRST = "_first wait"
+
+
+def made(key: str, title: str, make: Make) -> Any:
+    """The cached result of a job; None, with progress and Stop shown, until it is ready."""
+    slot = _slot(key)
+    if not slot:
+        job = finished(key, title, make)
+        if job is None:
+            return None
+        slot.append(job.result)
+        jobs.forget(key)  # the job has a second reference to the result
+    return slot[0]
+
+
+def known(key: str) -> Any:
+    """The cached result; None if there is none, and nothing is started."""
+    return next(iter(_slot(key)), None)
+
+
+def finished(key: str, title: str, make: Make, lane: str = jobs.MEASURING) -> Job | None:
+    """The job of a key when it is done; None, with progress and Stop or its error shown, until then."""
+    job = jobs.follow(key, title, make, lane=lane)
+    if job.ends_within(MOMENT) and job.state == jobs.DONE:
+        return job
+    progress_of(job)
+    return None
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _slot(key: str) -> list[Any]:
+    """The place of a result: an empty list, then a list with the result."""
+    return []
 
 
 def progress_of(job: Job) -> None:

@@ -9,7 +9,7 @@ from explorer.run_folder import RECIPE, STATUS
 from explorer.studies.plans.plan import Plan
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
-from explorer.ui.plans import cached_tables
+from explorer.ui.plans import plan_view
 from explorer.ui.runs import plan_queue
 from tests.tiny_models import save_tiny
 
@@ -50,10 +50,10 @@ def another_base(home):
 
 @pytest.mark.parametrize("change", [swap_runs, another_text, another_dev_set, another_base])
 def test_a_table_is_made_again(plan, tmp_path, change):
-    before = cached_tables.stamp(plan)
-    assert cached_tables.stamp(plan) == before
+    before = plan_view.table_stamp(plan)
+    assert plan_view.table_stamp(plan) == before
     change(tmp_path)
-    assert cached_tables.stamp(plan) != before
+    assert plan_view.table_stamp(plan) != before
 
 
 @pytest.mark.parametrize("change", [another_text, another_base])

@@ -1,11 +1,28 @@
-"""Describe a run's status in words: score, duration, progress, speed."""
+"""Show the status of a run or a plan: its heading with a badge, and in words its progress and speed."""
 
 from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
 from explorer.progress import Phase
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
+from explorer.ui import messages
+
+Colour = Literal["gray", "blue", "green", "orange", "red"]
+BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
+    statuses.WAITING: ("gray", ":material/hourglass_empty:"),
+    statuses.RUNNING: ("blue", ":material/play_circle:"),
+    statuses.FINISHED: ("green", ":material/check_circle:"),
+    statuses.STOPPED: ("orange", ":material/stop_circle:"),
+    statuses.INTERRUPTED: ("orange", ":material/power_off:"),
+    statuses.FAILED: ("red", ":material/error:"),
+}
+UNKNOWN: tuple[Colour, str] = ("gray", ":material/help:")  # a folder may say anything
 
 
 def share(status: Status) -> float:
@@ -35,3 +52,12 @@ def pace(status: Status) -> str:
     if left is not None and status.state == statuses.RUNNING:
         told.append(f"about {in_words.duration(left)} left")
     return " · ".join(told)
+
+
+def heading(name: str, state: str) -> DeltaGenerator:
+    """Draw a name and a state; gives their line, for further badges."""
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.subheader(messages.plain(name), width="content")
+    colour, icon = BADGES.get(state, UNKNOWN)
+    line.badge(messages.plain(state), icon=icon, color=colour)
+    return line
