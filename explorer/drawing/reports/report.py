@@ -9,7 +9,7 @@ import numpy as np
 from explorer import in_words
 from explorer.drawing.reports import standalone, word_report
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
+from explorer.drawing.scores import difference, grade_histograms, grid, layer_geometry
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
@@ -149,7 +149,7 @@ def _grids(findings: Findings) -> Iterator[str]:
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
-    lines = compared_lines.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
+    lines = difference.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
     bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
     yield standalone.beside(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from explorer import in_words
-from explorer.drawing.sentences.word_colours import ColouredWord, coloured, largest
+from explorer.drawing.sentences.word_figures import ColouredWord, coloured, largest
 from explorer.measuring.sentences.word_pair import WordPair
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
