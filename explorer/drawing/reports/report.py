@@ -13,9 +13,8 @@ from explorer.drawing.scores import difference, grade_histograms, grid, layer_ge
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
-from explorer.measuring.comparing.comparison_tables import READING, told_difference
+from explorer.measuring.comparing.comparison_tables import READING, pair_rows, told_difference
 from explorer.measuring.comparing.comparison_verdict import as_used
-from explorer.measuring.comparing.flip_tables import pair_rows
 from explorer.measuring.comparing.rank_errors import FAR, KINDS
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
