@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from explorer.data import published_figures
 from explorer.data.graded import sts
-from explorer.data.published_figures import AGGREGATED, Row, Score, Table
+from explorer.data.published_figures import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
@@ -31,7 +31,7 @@ class PublishedRow:
     pooling: str
     aggregation: str  # over sub-corpora; "" if it is not known or there are none
     metric: str  # "spearman", …; "" if the paper does not name it
-    scores: Mapping[str, Score]  # by the name of the task
+    scores: Mapping[str, PrintedScore]  # by the name of the task
 
     def measure(self, task: str) -> str:
         """The measure of results that this row has on a task: papers average sub-corpora of STS12 to STS16 only."""
@@ -58,7 +58,7 @@ def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
     return tuple(row for row in every if row.scores)
 
 
-def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
+def published_row(table: PrintedTable, row: PrintedRow, names: Sequence[str]) -> PublishedRow:
     """A row of a table, with its scores on the tasks with these names."""
     return PublishedRow(
         source=f"{table.paper.name}, Table {table.number}",
@@ -96,7 +96,9 @@ def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[
     return differs
 
 
-def _of_tasks(table: Table, scores: Mapping[str, Score], wanted: Mapping[str, str]) -> dict[str, Score]:
+def _of_tasks(
+    table: PrintedTable, scores: Mapping[str, PrintedScore], wanted: Mapping[str, str]
+) -> dict[str, PrintedScore]:
     """The scores by the tasks' names in results; a table of one task has measures for columns."""
     if table.task:
         name = wanted.get(plain(table.task))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from explorer.data.kinds import digest_of
-from explorer.data.published_figures import Row
+from explorer.data.published_figures import PrintedRow
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.encoding.read.reading_titles import title_of
@@ -67,7 +67,7 @@ class Scale:
 class Line:
     """One row of the reproduced table: a row of the paper under one pooling of training."""
 
-    row: Row
+    row: PrintedRow
     base: str  # the model that is used
     how: How
     label: str
@@ -130,7 +130,7 @@ def _bases(base: str, scale: Scale) -> list[Line]:
     name = Path(base).name or base
     setting = "before training" if not scale.model else "before training; not the paper's model"
     return [
-        Line(Row("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
+        Line(PrintedRow("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
         for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
     ]
 
@@ -212,7 +212,7 @@ def _by_task(model: ScoredModel, tasks: Sequence[ScoredTask]) -> dict[str, Measu
     return {digest: one.measured for digest, one in found.items() if one is not None}
 
 
-def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list[Line]:
+def _lines(table: PaperTable, row: PrintedRow, scale: Scale, first: str | None) -> list[Line]:
     """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
     if scale.model and not isinstance(how, NotRun) and row.base != first:
@@ -247,7 +247,7 @@ def _trained(pooling: str, scale: Scale) -> str:
     return f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(scale.poolings) > 1 else ""
 
 
-def _setting(table: PaperTable, row: Row, scale: Scale, how: How) -> str:
+def _setting(table: PaperTable, row: PrintedRow, scale: Scale, how: How) -> str:
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {row.base}"] if scale.model else []
     if isinstance(how, Trained):
