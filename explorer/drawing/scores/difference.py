@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, text_colours
-from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
+from explorer.drawing.scores.cell_grid import Cells, ColourScale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -38,7 +38,7 @@ def difference_grid(
     of_own = None if own is None else _cells(_one_cell(own), [_told(comparison, OWN, own, (), name)], widest)
     chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
     labels = [row.label for row in comparison.rows]
-    scale = Scale(-widest, widest, DIFFERENCE_SCALE)
+    scale = ColourScale(-widest, widest, DIFFERENCE_SCALE)
     return cell_grid(comparison.rows, poolings, labels, _cells(grid, notes, widest), of_own, scale, chosen)
 
 

@@ -13,7 +13,7 @@ from explorer.drawing.scores.task_lines import COLOURS, SYMBOLS
 
 
 @dataclass(frozen=True)
-class Mark:
+class MethodMark:
     """A row: its mean difference to the base with its 95 % interval, and the seconds of one training."""
 
     label: str
@@ -24,7 +24,7 @@ class Mark:
     score: str  # with its deviation, as the table has it
 
 
-def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
+def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
     """The figure: cheaper is further left, better is higher, and the base is a line at 0."""
     draft = Draft()
     draft.line(y=0, color=QUIET, dash="dash", width=1.5)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.comparison_tables import cell_rows
-from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.comparing.dev_picking import DevPick
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.table_cells import Rows
@@ -18,7 +18,7 @@ from explorer.ui.widgets import downloads
 def show(
     compared: Compared,
     probes: ProbeChanges | None,
-    pick: Pick | None,
+    pick: DevPick | None,
     pooling: str,
     asked: bool,
     geometry: LayerGeometry | None,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
-from explorer.measuring.neighbours.query_results import Score, asked
+from explorer.measuring.neighbours.query_results import QueryScore, asked
 from explorer.ui.search import query_form
 
 MENU = "judged query"
@@ -38,7 +38,7 @@ def relevant(task: RetrievalSet, query: str, corpus: Sequence[str]) -> Judged:
     return {place: grades[text] for place, text in enumerate(corpus) if text in grades}
 
 
-def tell(found: Score) -> None:
+def tell(found: QueryScore) -> None:
     """The score of a side, and the ranks of the relevant documents."""
     ranks = ", ".join(f"{rank:,}" for rank in found.ranks[:MOST_RANKS])
     more = len(found.ranks) - MOST_RANKS
