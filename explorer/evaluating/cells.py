@@ -12,7 +12,7 @@ import numpy as np
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError, NotWritable
-from explorer.evaluating.measured import Cost, Measured, SoFar
+from explorer.evaluating.measured import Measured, SoFar, TaskCost
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import Options, ScoredTask, unscored
@@ -87,7 +87,7 @@ class Cell:
             new = joined(self.saved.measured, new, self.subject.every_title)
         return Result(self.model, self.scored, new)
 
-    def cost(self) -> Work[Cost | None]:
+    def cost(self) -> Work[TaskCost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
         return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
 

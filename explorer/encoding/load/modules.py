@@ -58,7 +58,7 @@ def head(folder: Path) -> Head | None:
     if start[1] == "LayerReading":
         poolings, layers = layer_reading.opened(declared[1].folder)
     else:
-        pooling = configuration.of_vectors(declared[1].folder, configuration.Pooling)
+        pooling = configuration.of_vectors(declared[1].folder, configuration.PoolingModule)
         include_prompt = bool(pooling.include_prompt)
         poolings = _poolings(declared[1].folder, pooling)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
@@ -93,7 +93,7 @@ def limits_in(transformer: Path) -> list[Path]:
     return sorted(transformer.glob("sentence_*_config.json"))
 
 
-def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:
+def _poolings(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]:
     asked = modes(stated)
     names = {pooling.library: name for name, pooling in POOLINGS.items()}
     unknown = [mode for mode in asked if mode not in names]

@@ -11,7 +11,7 @@ from explorer.data.published_figures import AGGREGATED, PrintedRow, PrintedScore
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
-from explorer.evaluating.results.result_table import Cell, Model
+from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import SENTEVAL, ScoredTask
 from explorer.measuring.scores.metrics import METRICS
 from explorer.measuring.scores.verdict_text import ACCURACY
@@ -40,15 +40,15 @@ class PublishedRow:
         averaged = self.aggregation not in ("", "all") and task in AGGREGATED
         return f"{self.metric} {self.aggregation}" if averaged else self.metric
 
-    def difference(self, row: Model, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
+    def difference(self, row: ModelRow, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
         """The measured score less the published one, under the paper's measure; None if one of them is missing."""
         published, measured = self.cell(task.name), row.cell(task, title, self.measure(task.name))
         return None if published is None or measured is None else measured.mean - published.mean
 
-    def cell(self, task: str) -> Cell | None:
+    def cell(self, task: str) -> MeanScore | None:
         """The published score."""
         score = self.scores.get(task)
-        return None if score is None or score.value is None else Cell(score.value, score.std)
+        return None if score is None or score.value is None else MeanScore(score.value, score.std)
 
 
 def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
@@ -76,7 +76,9 @@ def _measure(metric: str) -> str:
     return METRICS[metric].key if metric in METRICS else metric if metric == ACCURACY else ""
 
 
-def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[ScoredTask], title: str) -> list[str]:
+def what_differs(
+    rows: Sequence[PublishedRow], measured: ModelRow, tasks: Sequence[ScoredTask], title: str
+) -> list[str]:
     """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
     names = {name for row in rows for name in row.scores}
     settings = [task.settings for task in tasks if task.name in names and measured.has(task)]

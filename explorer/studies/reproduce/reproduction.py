@@ -19,7 +19,7 @@ from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.published_rows import PublishedRow, published_row
 from explorer.evaluating.results.result_files import ScoredModel
-from explorer.evaluating.results.result_table import Cell, Model
+from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject
 from explorer.knobs import Knob, Values
@@ -170,14 +170,14 @@ def _scored_on(found: Reproduction) -> dict[str, ScoredTask]:
 def _told(
     paper: PublishedRow,
     table: PaperTable,
-    model: Model | None,
+    model: ModelRow | None,
     title: str,
     task: str,
     scored_on: Mapping[str, ScoredTask],
 ) -> list[str]:
     """Measured, published and the difference; "" for what is not there. An average needs every task."""
     column = table.column.get(task, task)
-    measured: Cell | None = None
+    measured: MeanScore | None = None
     if model is not None:
         way = paper.measure(column)
         every = [scored_on[one] for one in (WHOLE if task == AVERAGE else (task,))]
@@ -187,7 +187,7 @@ def _told(
     return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]
 
 
-def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[Model | None, str]:
+def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
     if isinstance(line.how, Trained) and line.base in found.plans:
         plan = found.plans[line.base]
@@ -196,13 +196,13 @@ def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> t
         if not of_row or any(run is None or run.status().state != statuses.FINISHED for run in runs):
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
-        return Model(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
+        return ModelRow(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
     if isinstance(line.how, Untrained):
         base = model_names.find(line.base)
         by_task = _by_task(scored(base), tasks)
         if line.how.pooling not in ALL_POOLINGS:
-            return Model(line.label, (by_task,)), MODEL_DEFAULT
-        return Model(line.label, (by_task,)), title_of(line.how.pooling, (layout.last_layer(base.folder),))
+            return ModelRow(line.label, (by_task,)), MODEL_DEFAULT
+        return ModelRow(line.label, (by_task,)), title_of(line.how.pooling, (layout.last_layer(base.folder),))
     return None, MODEL_DEFAULT
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.cells import AnySubject
-from explorer.evaluating.evaluation import Evaluation, Forecast, Models, evaluation, forecast
+from explorer.evaluating.evaluation import EvaluationResult, Forecast, Models, evaluation, forecast
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject, named, tasks_of
@@ -54,7 +54,7 @@ class Checked:
     options: Options
     max_length: int | None = None
 
-    def evaluated(self) -> Work[Evaluation]:
+    def evaluated(self) -> Work[EvaluationResult]:
         """Score the models on the tasks; an error if nothing could be scored."""
         models, failed = yield from self._subjects()
         found = yield from evaluation(models, self.tasks, self.options)
