@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import Attribute, Sentences
 from explorer.drawing.maps.map_colours import colour_of, groups, hover_texts, marker
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.segments import segments
+from explorer.drawing.parts.draft import Draft, segments
 from explorer.drawing.parts.style import QUIET, short_text
 
 Places = NDArray[np.float32]

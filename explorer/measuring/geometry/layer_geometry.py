@@ -13,8 +13,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
-from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
-from explorer.measuring.geometry.drift import alike, shift
+from explorer.measuring.geometry.vector_geometry import Geometry, alignment, alike, geometry, shift
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, pick
 from explorer.progress import Progress, Work

@@ -9,8 +9,7 @@ import streamlit as st
 
 from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.attention.attention_tables import path_rows
-from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.attention.pooler_weights import Floats, Listening, path_rows
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run

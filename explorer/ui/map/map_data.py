@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from explorer.data.kinds import Attribute, Sentences, digest_of
-from explorer.measuring.geometry import drift
+from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import projection, umap_layout
 from explorer.measuring.maps.projection import Map, Maps, Way
 from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
@@ -78,7 +78,7 @@ def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Ite
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
     if len(read) < 2:
         return
-    moved = drift.moved(read[0], read[1])
+    moved = vector_geometry.moved(read[0], read[1])
     if moved is not None:
         yield Attribute(MOVED, tuple(moved.tolist()))
     changed = 1 - overlap_of(*(one.places[:, :COMPARED] for one in near)).jaccard

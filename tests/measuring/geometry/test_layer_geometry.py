@@ -12,10 +12,9 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.geometry import layer_geometry as layers
-from explorer.measuring.geometry.cloud import alignment, geometry
-from explorer.measuring.geometry.drift import alike, shift
 from explorer.measuring.geometry.geometry_tables import MEASURES, definition, drift_rows, geometry_rows, not_comparable
 from explorer.measuring.geometry.layer_geometry import close_from, layer_geometry, reading_cloud, scale
+from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.progress import finish
