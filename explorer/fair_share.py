@@ -31,7 +31,7 @@ class Look:
     own: float
 
 
-class Share:
+class ThreadShare:
     """How many threads this process uses, decided anew every second of work."""
 
     def __init__(self) -> None:
@@ -98,4 +98,5 @@ def _load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-_share = Share()  # its first look is the start of the process: by the first piece of work, models have been loaded
+# its first look is the start of the process: by the first piece of work, models have been loaded
+_share = ThreadShare()

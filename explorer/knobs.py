@@ -53,7 +53,6 @@ class Knob:
     masked_model: bool = False  # its value names a masked language model, which is found before training
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
-    before: bool | int | float | str | None = None  # the value of runs that are older than the setting
 
     @property
     def paper_value(self) -> bool | int | float | str:
@@ -150,10 +149,9 @@ def knob(
     masked_model: bool = False,
     rows: Kind | None = None,
     paper: Value | None = None,
-    before: Value | None = None,
 ) -> Value:
     """State a setting in a subclass of Knobs; for the type checker it has its value's type."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, rows, paper, before))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, rows, paper))
 
 
 class Knobs:

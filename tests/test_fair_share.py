@@ -6,12 +6,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from explorer import fair_share
-from explorer.fair_share import Look, Share
+from explorer.fair_share import Look, ThreadShare
 from explorer.progress import Progress, finish
 from explorer.ui.access import jobs
 
 
-class Machine(Share):
+class Machine(ThreadShare):
     """A share of so many processors, of which others use as many as is said."""
 
     def __init__(self, processors: int) -> None:
@@ -80,7 +80,7 @@ def test_the_first_decision_is_by_what_others_did_since_the_start(machine):
 
 
 def test_a_real_look_counts_what_this_process_works():
-    share = Share()
+    share = ThreadShare()
     before = share._look(0.0)
     while share._look(0.0).own < before.own + 0.2:
         sum(range(100_000))

@@ -14,7 +14,7 @@ from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
 
 if TYPE_CHECKING:
-    from explorer.evaluating.evaluation import Evaluation, Forecast
+    from explorer.evaluating.evaluation import EvaluationResult, Forecast
     from explorer.evaluating.results.result_files import Result, ScoredModel
     from explorer.evaluating.results.scored_task import ScoredTask
     from explorer.evaluating.tasks import Subject
@@ -195,9 +195,9 @@ def _processes(options: argparse.Namespace) -> World | None:
     return World(reading_flags.settings(options).precision, options.device, PATIENCE)
 
 
-def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> Evaluation:
+def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> EvaluationResult:
     """The evaluation of all processes, in the order of the cells; results are read from their files."""
-    from explorer.evaluating.evaluation import Evaluation
+    from explorer.evaluating.evaluation import EvaluationResult
     from explorer.evaluating.results.result_files import path_of, read
 
     saved, reused = (
@@ -205,7 +205,7 @@ def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], worl
     )
     paths = [path for path in (path_of(*cell) for cell in cells) if path in saved]
     results = {path: result for path in paths if (result := read(path)) is not None}
-    return Evaluation(
+    return EvaluationResult(
         tuple(results.values()),
         tuple(result for path, result in results.items() if path in reused),
         tuple(dict.fromkeys(world.gathered(found.missing))),
@@ -215,7 +215,7 @@ def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], worl
     )
 
 
-def _reused(found: Evaluation) -> list[str]:
+def _reused(found: EvaluationResult) -> list[str]:
     """One line that says which results were saved already."""
     from explorer.evaluating.results import task_labels
 

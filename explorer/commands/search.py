@@ -13,7 +13,7 @@ from explorer.errors import BadChoice
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
-    from explorer.measuring.neighbours.query_results import Side
+    from explorer.measuring.neighbours.query_results import SearchSide
 
 
 def add(verbs: Any) -> None:
@@ -51,7 +51,7 @@ def _search(options: argparse.Namespace) -> None:
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.neighbours.neighbour_overlap import overlap
     from explorer.measuring.neighbours.query_results import asked, search
-    from explorer.measuring.neighbours.search_tables import Asked, as_json, as_text
+    from explorer.measuring.neighbours.search_tables import SearchRequest, as_json, as_text
     from explorer.progress import finish
 
     if options.k < 1:
@@ -77,16 +77,18 @@ def _search(options: argparse.Namespace) -> None:
         one, other = sides[0][0], sides[1][0] if len(sides) > 1 else None
         findings = search(one, other, options.k)
         whole = finish(overlap(one.index, other.index, options.k), line.tell) if options.whole and other else None
-    told = Asked(query, options.k, searched, tuple((at, side[1]) for at, side in zip(found, sides, strict=True)))
+    told = SearchRequest(
+        query, options.k, searched, tuple((at, side[1]) for at, side in zip(found, sides, strict=True))
+    )
     print((as_json if options.json else as_text)(told, findings, whole))
 
 
 def _side(
     found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
-) -> tuple[Side, Reading]:
+) -> tuple[SearchSide, Reading]:
     """Encode the corpus and the query with one encoder."""
     from explorer.encoding.load.declared import named
-    from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
+    from explorer.measuring.neighbours.query_results import SearchSide, place_of, vector_of
     from explorer.measuring.neighbours.vector_index import Index
     from explorer.measuring.scores.measure import load_encoder
     from explorer.measuring.sentences import sentence_vectors
@@ -97,4 +99,4 @@ def _side(
     vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)
     asked = vector_of(encoder, query, reading, options.max_length) if place is None else place
-    return Side(Index(vectors), asked), reading
+    return SearchSide(Index(vectors), asked), reading

@@ -39,7 +39,7 @@ class NamedSet(Protocol):
 
 
 @dataclass(frozen=True)
-class Column:
+class Attribute:
     """An attribute of each sentence: numbers, NaN if missing, or names."""
 
     name: str
@@ -57,7 +57,7 @@ class Sentences:
 
     name: str
     texts: tuple[str, ...]
-    columns: tuple[Column, ...] = ()
+    columns: tuple[Attribute, ...] = ()
     lines: tuple[tuple[int, int], ...] = ()  # pairs that a map joins by a line
     note: str = ""  # how they were chosen from their source
     dropped: tuple[str, ...] = ()  # rows of a file without a sentence, and why
@@ -70,7 +70,7 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> Attribute | None:
         """The column with this name."""
         return next((column for column in self.columns if column.name == name), None)
 

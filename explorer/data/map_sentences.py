@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.kinds import Column, GradedPairs, Sentences
+from explorer.data.kinds import Attribute, GradedPairs, Sentences
 from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import number_columns
 from explorer.data.tables.columns import guess
@@ -32,9 +32,9 @@ def of_pairs(pairs: GradedPairs) -> Sentences:
             parts.setdefault(text, part)
             scores[text].append(gold)
     texts = pairs.sentences
-    columns = [Column("sub-corpus", tuple(parts[text] for text in texts))] if any(pairs.parts) else []
+    columns = [Attribute("sub-corpus", tuple(parts[text] for text in texts))] if any(pairs.parts) else []
     means = tuple(sum(scores[text]) / len(scores[text]) for text in texts)
-    return Sentences(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
+    return Sentences(pairs.name, texts, (*columns, _words(texts), Attribute("score of its pairs", means)))
 
 
 def of_set(name: str, columns: Lookup[str, Sequence[str]], labels: Sequence[str] = ()) -> Sentences:
@@ -44,7 +44,7 @@ def of_set(name: str, columns: Lookup[str, Sequence[str]], labels: Sequence[str]
         for place, text in enumerate(cells):
             parts.setdefault(text, labels[place] if labels else heading)
     texts = tuple(parts)
-    return Sentences(name, texts, (Column("label" if labels else "part", tuple(parts.values())), _words(texts)))
+    return Sentences(name, texts, (Attribute("label" if labels else "part", tuple(parts.values())), _words(texts)))
 
 
 def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
@@ -64,7 +64,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
     return Sentences(
         f"{pairs.name}, {' and '.join(ends)}",
         texts,
-        (Column("pairs", tuple(groups[text] for text in texts)), _words(texts)),
+        (Attribute("pairs", tuple(groups[text] for text in texts)), _words(texts)),
         lines,
         AT_ENDS.format(count, len(pairs)),
     )
@@ -85,7 +85,7 @@ def of_table(table: Table, column: str | None = None) -> Sentences:
         )
     texts = tuple(first_at)
     others = tuple(
-        Column(
+        Attribute(
             _free(other, ("words", "sentence", "vector")),
             _numbers_or_names([table.column(other)[place] for place in first_at.values()]),
         )
@@ -97,10 +97,10 @@ def of_table(table: Table, column: str | None = None) -> Sentences:
     return Sentences(table.name, texts, _groups_first((*others, _words(texts))), note=note)
 
 
-def _groups_first(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def _groups_first(columns: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
     """The columns with few values first, since the first colours the map, and those that number the rows last."""
 
-    def place(column: Column) -> int:
+    def place(column: Attribute) -> int:
         values = len({*column.cells})
         if values == len(column.cells) > MOST_GROUPS or values == 1:
             return 2
@@ -124,7 +124,7 @@ def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:
     return replace(
         sentences,
         texts=tuple(sentences.texts[place] for place in kept),
-        columns=tuple(Column(one.name, _picked(one.cells, kept)) for one in sentences.columns),
+        columns=tuple(Attribute(one.name, _picked(one.cells, kept)) for one in sentences.columns),
         note=f"{most:,} of {count:,} sentences, drawn at random{by}. {sentences.note}".strip(),
     )
 
@@ -147,8 +147,8 @@ def _told(pairs: GradedPairs, places: Sequence[int]) -> str:
     return f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"
 
 
-def _words(texts: Sequence[str]) -> Column:
-    return Column("words", tuple(float(len(text.split())) for text in texts))
+def _words(texts: Sequence[str]) -> Attribute:
+    return Attribute("words", tuple(float(len(text.split())) for text in texts))
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

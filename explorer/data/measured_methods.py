@@ -22,7 +22,7 @@ SOURCE = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMethod:
     """A row of the table; scores are × 100."""
 
     setting: str  # the pooling or what else differs between rows of the method, such as "[CLS]"; may be empty
@@ -37,7 +37,7 @@ class Measured:
         return f"{self.setting} {before}{self.after:.2f}{spread}".strip()
 
 
-def of(method: str) -> tuple[Measured, ...]:
+def of(method: str) -> tuple[MeasuredMethod, ...]:
     """The rows of a method; none if it was not measured."""
     return tuple(_measured(row) for row in _rows() if row["method"] == method)
 
@@ -62,6 +62,6 @@ def _rows() -> list[dict[str, Any]]:
     return found
 
 
-def _measured(row: dict[str, Any]) -> Measured:
+def _measured(row: dict[str, Any]) -> MeasuredMethod:
     before, (mean, std), (gap, low, high) = row["before"], row["test"], row["difference"]
-    return Measured(row["setting"], before and before[0], mean, std, (gap, low, high))
+    return MeasuredMethod(row["setting"], before and before[0], mean, std, (gap, low, high))

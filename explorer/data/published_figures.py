@@ -22,7 +22,7 @@ AGGREGATED = {*(f"STS{year}" for year in range(12, 17)), "STS average", "SemEval
 
 
 @dataclass(frozen=True)
-class Paper:
+class PublishedPaper:
     """A publication."""
 
     name: str  # short, as of its method: "SG-BERT"
@@ -39,7 +39,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Score:
+class PrintedScore:
     """A printed number; None where the table has none."""
 
     value: float | None
@@ -48,11 +48,11 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Row:
+class PrintedRow:
     """One model of a table, with its scores by task or, in a table of one task, by measure."""
 
     model: str
-    scores: Mapping[str, Score]
+    scores: Mapping[str, PrintedScore]
     base: str | None = None  # "BERT-base"; None for a model without a transformer
     pooling: str | None = None
     group: str | None = None
@@ -80,13 +80,13 @@ class Anomaly:
 
 
 @dataclass(frozen=True)
-class Table:
+class PrintedTable:
     """One table of a paper; its columns are tasks under one metric, or measures of one task."""
 
-    paper: Paper
+    paper: PublishedPaper
     number: str
     caption: str
-    rows: tuple[Row, ...]
+    rows: tuple[PrintedRow, ...]
     # "Spearman", "Pearson" or "accuracy", each × 100, or "unnamed" by the paper; None if the columns are measures
     metric: str | None = None
     task: str | None = None  # if the columns are measures
@@ -100,7 +100,7 @@ class Table:
 class PublishedFigure:
     """One score of one model on one task, with its source."""
 
-    paper: Paper
+    paper: PublishedPaper
     table: str
     model: str
     base: str | None
@@ -115,16 +115,16 @@ class PublishedFigure:
 
 
 @cache
-def tables() -> tuple[Table, ...]:
+def tables() -> tuple[PrintedTable, ...]:
     """Every table of every paper, in the order of papers and numbers."""
     stated = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    papers = sorted(((Paper(**one["paper"]), one["tables"]) for one in stated), key=lambda one: one[0].year)
+    papers = sorted(((PublishedPaper(**one["paper"]), one["tables"]) for one in stated), key=lambda one: one[0].year)
     return tuple(
         _table(paper, number, numbered[number]) for paper, numbered in papers for number in sorted(numbered, key=int)
     )
 
 
-def find_table(paper: str, table: str) -> Table:
+def find_table(paper: str, table: str) -> PrintedTable:
     """A table, such as `find_table("SG-BERT", "1")`."""
     found = next((one for one in tables() if (one.paper.name, one.number) == (paper, table)), None)
     if found is None:
@@ -153,7 +153,7 @@ def tasks() -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _figures(table: Table, row: Row) -> list[PublishedFigure]:
+def _figures(table: PrintedTable, row: PrintedRow) -> list[PublishedFigure]:
     return [
         PublishedFigure(
             paper=table.paper,
@@ -178,11 +178,11 @@ def _is_of(base: str | None, family: str) -> bool:
     return base is not None and family.casefold() in (base.casefold(), base.casefold().rpartition("-")[0])
 
 
-def _table(paper: Paper, number: str, stated: dict[str, Any]) -> Table:
+def _table(paper: PublishedPaper, number: str, stated: dict[str, Any]) -> PrintedTable:
     anomalies = tuple(Anomaly(**one) for one in stated.pop("anomalies", ()))
-    return Table(paper, number, rows=tuple(map(_row, stated.pop("rows"))), anomalies=anomalies, **stated)
+    return PrintedTable(paper, number, rows=tuple(map(_row, stated.pop("rows"))), anomalies=anomalies, **stated)
 
 
-def _row(stated: dict[str, Any]) -> Row:
-    scores = {column: Score(**score) for column, score in stated.pop("scores").items()}
-    return Row(scores=scores, **stated)
+def _row(stated: dict[str, Any]) -> PrintedRow:
+    scores = {column: PrintedScore(**score) for column, score in stated.pop("scores").items()}
+    return PrintedRow(scores=scores, **stated)

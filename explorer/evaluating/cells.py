@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError, NotWritable
-from explorer.evaluating.measured import Cost, Measured, SoFar
-from explorer.evaluating.results import result_files, reused_results
+from explorer.evaluating.measured import Measured, SoFar, TaskCost
+from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import Options, ScoredTask, unscored
 from explorer.evaluating.tasks import Subject, Task, column_of, load
@@ -81,15 +84,15 @@ class Cell:
     def _joined(self, new: Measured) -> Result:
         """New scores together with the saved ones of the same key."""
         if self.saved is not None:
-            new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
+            new = joined(self.saved.measured, new, self.subject.every_title)
         return Result(self.model, self.scored, new)
 
-    def cost(self) -> Work[Cost | None]:
+    def cost(self) -> Work[TaskCost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
         return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
 
     def _narrowed(self, result: Result) -> Result:
-        return replace(result, measured=reused_results.narrowed(result.measured, self.wanted))
+        return replace(result, measured=narrowed(result.measured, self.wanted))
 
 
 def cell(model: ScoredModel, subject: AnySubject, task: Task[Any] | DataError, options: Options) -> Cell:
@@ -117,3 +120,21 @@ def columns(sets: Sets, options: Options, settings: Settings) -> dict[str, Score
         name: unscored(name, *column_of(name)) if isinstance(task, DataError) else task.key(options, settings)
         for name, task in sets.items()
     }
+
+
+def joined(old: Measured, new: Measured, order: Sequence[str]) -> Measured:
+    """The layers & poolings of two results with one key, in this order, others before the model default; where both
+    have one, the new scores count."""
+    if (old.measures, old.seeds) != (new.measures, new.seeds):
+        return new
+    rows = {of.titles[at]: of.table[at] for of in (old, new) for at in range(len(of.titles))}
+    places = {title: place for place, title in enumerate(order)} | {MODEL_DEFAULT: len(rows) + len(order)}
+    titles = tuple(sorted(rows, key=lambda title: places.get(title, len(order))))
+    return replace(new, titles=titles, table=np.array([rows[title] for title in titles]))
+
+
+def narrowed(measured: Measured, titles: Iterable[str]) -> Measured:
+    """The result with these layers & poolings and the model default alone."""
+    wanted = {*titles, MODEL_DEFAULT}
+    places = [place for place, title in enumerate(measured.titles) if title in wanted]
+    return replace(measured, titles=tuple(measured.titles[at] for at in places), table=measured.table[places])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.measured import Cost
+from explorer.evaluating.measured import TaskCost
 from explorer.measuring.sentences.sentence_vectors import pick
 from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
@@ -116,10 +116,10 @@ def _tokens(
     return ids, truncated
 
 
-def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> Cost:
+def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> TaskCost:
     """What it takes to encode the texts of a task without a probe."""
     distinct = list(dict.fromkeys(texts))
-    return Cost(len(distinct), 0, seconds_of(encoder, distinct, max_length), 0.0, 0.0, 0)
+    return TaskCost(len(distinct), 0, seconds_of(encoder, distinct, max_length), 0.0, 0.0, 0)
 
 
 def seconds_of(encoder: Encoder, distinct: Sequence[str], max_length: int | None) -> float:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from explorer.errors import DataError, ModelError, StrataError
 from explorer.evaluating.cells import AnySubject, Sets, cell, columns, loaded
-from explorer.evaluating.measured import Cost
+from explorer.evaluating.measured import TaskCost
 from explorer.evaluating.results import result_files, task_labels
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
@@ -24,7 +24,7 @@ Models = Sequence[tuple[ScoredModel, AnySubject]]
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class EvaluationResult:
     """The results, which of them were saved already, and in words what could not be scored."""
 
     results: tuple[Result, ...]
@@ -34,16 +34,16 @@ class Evaluation:
     columns: tuple[ScoredTask, ...]  # the tasks, each once
     repeated: tuple[str, ...] = ()  # tasks with the data of an earlier one, in words
 
-    def and_(self, more: Evaluation) -> Evaluation:
+    def and_(self, more: EvaluationResult) -> EvaluationResult:
         """Both evaluations as one."""
-        return Evaluation(*(getattr(self, one.name) + getattr(more, one.name) for one in fields(self)))
+        return EvaluationResult(*(getattr(self, one.name) + getattr(more, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """What an evaluation would measure, and how long that takes."""
 
-    costs: tuple[tuple[str, str, Cost | None], ...]  # with model and label of the task; None: no transformer
+    costs: tuple[tuple[str, str, TaskCost | None], ...]  # with model and label of the task; None: no transformer
     reused: int
     missing: tuple[str, ...]
     failed: tuple[str, ...]
@@ -90,7 +90,9 @@ class _Told:
         return tuple(f"{name}{where[name, message]}: {message}" for name, message in self.failed)
 
 
-def evaluation(models: Models, tasks: Sequence[str], options: Options, share: slice = slice(None)) -> Work[Evaluation]:
+def evaluation(
+    models: Models, tasks: Sequence[str], options: Options, share: slice = slice(None)
+) -> Work[EvaluationResult]:
     """Score every model on every task; a task without its data is left out and named, as is a model that fails.
 
     Of several processes, each takes its `share` of the cells (model × task).
@@ -118,7 +120,9 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options, share: sl
         if all(other is not subject for (_, other), _ in cells[done + 1 :]):
             subject.unload()  # the next model needs the memory
     scored_on, repeated = _columns(models, sets, options)
-    return Evaluation(tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), scored_on, repeated)
+    return EvaluationResult(
+        tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), scored_on, repeated
+    )
 
 
 def _columns(models: Models, sets: Sets, options: Options) -> tuple[tuple[ScoredTask, ...], tuple[str, ...]]:
@@ -148,7 +152,7 @@ def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
 
 def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[Forecast]:
     """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
-    costs: dict[str, tuple[str, str, Cost | None]] = {}  # by the key of the result, which is measured once
+    costs: dict[str, tuple[str, str, TaskCost | None]] = {}  # by the key of the result, which is measured once
     reused = 0
     told, sets = _Told(), loaded(tasks, options)
     labels = task_labels.labels(_columns(models, sets, options)[0])

@@ -75,7 +75,7 @@ class SoFar(Progress):
 
 
 @dataclass(frozen=True)
-class Cost:
+class TaskCost:
     """What a task takes on this machine, in seconds and bytes."""
 
     texts: int  # distinct ones, each encoded once

@@ -12,7 +12,7 @@ from explorer.data.kinds import digest_of
 from explorer.encoding.locate import digests
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError
-from explorer.evaluating.measured import Cost, Measured
+from explorer.evaluating.measured import Measured, TaskCost
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Options
 from explorer.evaluating.tasks import Task
@@ -69,7 +69,7 @@ class WordSubject:
         given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
         return word_scores(model, task.data, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
 
-    def cost(self, task: Task[Any], options: Options) -> Work[Cost | None]:
+    def cost(self, task: Task[Any], options: Options) -> Work[TaskCost | None]:
         """Nothing to estimate: it has no transformer."""
         yield from ()
         return None

@@ -18,8 +18,6 @@ from explorer.methods import MODEL_DEFAULT, Method, knob
 from explorer.methods._schedule import ADAPTERS
 from explorer.progress import Work, finish
 
-OWN = "own"  # an older spelling of MODEL_DEFAULT in recipes
-
 
 def reads_knob(paper: str | None = None) -> str:
     """The setting of the layer & pooling to map; `paper` is the paper's value, if it is not the default."""
@@ -66,7 +64,7 @@ class After(Method):
 
 def head_of(base: Tunable, reading: str) -> Head:
     """The layer & pooling with this name, for this encoder."""
-    if reading in (MODEL_DEFAULT, OWN):
+    if reading == MODEL_DEFAULT:
         own = base.encoder.head
         if own is None:
             raise BadChoice(

@@ -70,7 +70,6 @@ class Schedule(Knobs):
     keep_duplicates: bool = knob(
         True,
         rows=SENTENCES,
-        before=False,
         help="Train on a sentence as often as it is in the text, as the papers' code does; a batch may then hold it "
         "twice, as a negative of itself. off: once.",
     )

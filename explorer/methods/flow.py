@@ -28,7 +28,7 @@ OPTIMIZERS = ("AdamW", "as released")
 FIRST = 64  # sentences that initialise the scalings: the paper's 32 pairs
 
 
-class Flow(After):
+class BertFlow(After):
     """Minimises the negative log-likelihood under a normal distribution, in bits per dimension."""
 
     when_to_use = "To map [CLS] or a weak layer and leave the encoder as it is; a tuned layer gained nothing."
@@ -74,7 +74,7 @@ class Flow(After):
         decayed = [{**group, "weight_decay": schedule.weight_decay} for group in groups]
         return adamw(decayed, schedule.learning_rate, schedule.beta2, schedule.epsilon, corrected=False)
 
-    def train(self, mode: bool = True) -> Flow:
+    def train(self, mode: bool = True) -> BertFlow:
         """Switch between training and evaluation; the encoder has no dropout unless it is set."""
         super().train(mode)
         self.base.train(mode and self.dropout)

@@ -21,7 +21,7 @@ from explorer.data.tables.columns import plain
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
-from explorer.evaluating.evaluation import Evaluation
+from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
@@ -122,7 +122,7 @@ class FineTuned:
         return Result(scored(found), key, _measured(run, self.name, rows))
 
 
-def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[Evaluation]:
+def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[EvaluationResult]:
     """Fine-tune every model on every task; a task without its data is left out and named."""
     results: list[Result] = []
     missing: dict[str, None] = {}
@@ -141,7 +141,7 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -
             results.append(result)
             columns[task][result.task.digest] = result.task
     every = [one for task, found in columns.items() for one in found.values() or (unscored(task.name, *task.column),)]
-    return Evaluation(tuple(results), (), tuple(missing), tuple(failed), tuple(every))
+    return EvaluationResult(tuple(results), (), tuple(missing), tuple(failed), tuple(every))
 
 
 def _method() -> str:

@@ -220,18 +220,9 @@ def from_yaml(text: str, where: str) -> Recipe:
     _check_texts(content, where)
     try:
         content |= {name: tuple(content[name]) for name in lists if name in content}
-        return _as_made(Recipe(**content)).checked()
+        return Recipe(**content).checked()
     except TypeError as error:
         raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
-
-
-def _as_made(recipe: Recipe) -> Recipe:
-    """The recipe of a run that is older than a setting, with the value that its training had."""
-    if not recipe.made_with:
-        return recipe
-    knobs = knobs_of(recipe.kind).values()
-    older = {one.name: one.before for one in knobs if one.before is not None and one.name not in recipe.settings}
-    return replace(recipe, settings={**recipe.settings, **older})
 
 
 def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:

@@ -11,8 +11,8 @@ from explorer.encoding.read.reading_titles import LAST
 from explorer.encoding.read.readings import OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.geometry.cloud import Geometry
 from explorer.measuring.geometry.layer_geometry import Cloud, LayerGeometry, Side
+from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.layer_scores import LayerScores
 
 NASTY = (

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import skew
 from sklearn.manifold import trustworthiness
 
-from explorer.measuring.geometry.cloud import alignment, geometry
-from explorer.measuring.geometry.drift import alike, shift
+from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
 from explorer.measuring.maps import faithfulness as faithfulness_in_blocks
 from explorer.measuring.maps.faithfulness import faithfulness
 from explorer.measuring.neighbours.nearest import neighbourhoods

@@ -9,7 +9,7 @@ from typing import Any
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.kinds import Corpus, GradedPairs, Labelled, Sentences, Triplets
 from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval.retrieval_set import Report, RetrievalSet
+from explorer.data.retrieval.retrieval_set import RetrievalReport, RetrievalSet
 from explorer.data.row_kinds import KINDS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import POOLINGS
@@ -81,7 +81,7 @@ def labelled_set(random: Random) -> LabelledSet:
 def retrieval_set(random: Random) -> RetrievalSet:
     queries = texts(random)
     judged = tuple({random.randrange(3): random.randrange(1, 3)} for _ in queries)
-    return RetrievalSet("", "", queries, texts(random), judged, Report(0, 0, 0, 0))
+    return RetrievalSet("", "", queries, texts(random), judged, RetrievalReport(0, 0, 0, 0))
 
 
 def triplets(random: Random) -> Triplets:

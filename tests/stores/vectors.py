@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from explorer.data.vectors import preparing
-from explorer.data.vectors.manifest import Column, Manifest
+from explorer.data.vectors.manifest import Manifest, StoredReading
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.unit_length import unit
 from explorer.measuring.maps.projection import Way
@@ -50,7 +50,7 @@ def index(desk: Desk, x: Any) -> Hashable:
 
 
 def embedding(desk: Desk, x: Any) -> Hashable:
-    columns = tuple(Column(title, width) for title, width in x.columns)
+    columns = tuple(StoredReading(title, width) for title, width in x.columns)
     of_text = x.text, x.rows, -(-x.rows // x.rows_per_shard), x.rows_per_shard
     settings = columns, x.max_length, x.precision, x.dtype, x.with_text
     return Manifest(x.name, x.model, (x.folder,), *of_text, *settings, {"torch": x.release}).key

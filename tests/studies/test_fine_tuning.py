@@ -12,7 +12,7 @@ from explorer.data import corpora
 from explorer.data.labelled import published_sets
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import BadChoice
-from explorer.evaluating.evaluation import Evaluation
+from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.class_scores import MEASURES, class_scores
@@ -44,7 +44,7 @@ def own_folders(tmp_path, monkeypatch):
         yield
 
 
-def tuned(shelf, options=QUICK) -> Evaluation:
+def tuned(shelf, options=QUICK) -> EvaluationResult:
     model, file = shelf
     return finish(fine_tuning.fine_tuning([model], [file], options))
 

@@ -185,16 +185,6 @@ def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_give
     assert from_yaml(found.as_yaml(), "recipe.yaml") == found
 
 
-def test_the_run_of_an_older_recipe_keeps_the_value_that_its_training_had():
-    def old(**changes):
-        content = yaml.safe_load(Recipe("sg").as_yaml()) | changes
-        del content["settings"]["keep_duplicates"]
-        return from_yaml(yaml.safe_dump(content), "recipe.yaml").settings
-
-    assert old(made_with=FOUND) == {"keep_duplicates": False}, "which removed them"
-    assert old() == {}, "a recipe that nothing was trained by has the default"
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -14,7 +14,7 @@ from explorer.errors import BadChoice
 from explorer.progress import Work
 
 if TYPE_CHECKING:
-    from explorer.evaluating.evaluation import Evaluation
+    from explorer.evaluating.evaluation import EvaluationResult
     from explorer.studies.fine_tuning import Options
 
 PROBE = "fine-tuned"  # the choice of --probe
@@ -51,14 +51,14 @@ def options_of(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int
     return Options(seeds, settings, "auto" if given.precision is None else given.precision, given.device, given.online)
 
 
-def evaluation(models: Sequence[str], tuned: Sequence[str], options: Options) -> Work[Evaluation]:
+def evaluation(models: Sequence[str], tuned: Sequence[str], options: Options) -> Work[EvaluationResult]:
     """Fine-tune every model on every task; files of word vectors have nothing to train, and are named."""
-    from explorer.evaluating.evaluation import Evaluation
+    from explorer.evaluating.evaluation import EvaluationResult
     from explorer.evaluating.word_subject import is_word_model
     from explorer.studies import fine_tuning
 
     if not tuned:
-        return Evaluation((), (), (), (), ())
+        return EvaluationResult((), (), (), (), ())
     encoders = [model for model in models if not is_word_model(model)]
     found = yield from fine_tuning.fine_tuning(encoders, tuned, options)
     left_out = tuple(f"{model} has no encoder to fine-tune." for model in models if model not in encoders)

@@ -16,7 +16,7 @@ from explorer.errors import DataError, SetNotFound
 
 
 @dataclass(frozen=True)
-class Split:
+class LabelledSplit:
     """One split of a set: its file in a folder, and the number of rows of each class, largest first, if published."""
 
     name: str  # "all" for a set without splits
@@ -31,7 +31,7 @@ class PublishedSet:
 
     name: str
     about: str
-    splits: tuple[Split, ...]
+    splits: tuple[LabelledSplit, ...]
     classes: int = 2
     columns: str = "label text"
     also: tuple[str, ...] = ()  # other names, normalised by `plain`
@@ -43,7 +43,7 @@ class PublishedSet:
 
 
 def _whole(name: str, about: str, *classes: int) -> PublishedSet:
-    return PublishedSet(name, about, (Split("all", f"{name}/all.tsv", sum(classes), classes),))
+    return PublishedSet(name, about, (LabelledSplit("all", f"{name}/all.tsv", sum(classes), classes),))
 
 
 # Sizes of the files that SentEval scores (Conneau and Kiela 2018). CR is often given as 3775; SentEval's file has 3771.
@@ -56,22 +56,22 @@ SETS = (
         "SST-2",
         "film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
         (
-            Split("train", "SST2/train.tsv", 67349),
-            Split("dev", "SST2/dev.tsv", 872),
-            Split("test", "SST2/test.tsv", 1821),
+            LabelledSplit("train", "SST2/train.tsv", 67349),
+            LabelledSplit("dev", "SST2/dev.tsv", 872),
+            LabelledSplit("test", "SST2/test.tsv", 1821),
         ),
         also=("sst",),
     ),
     PublishedSet(
         "TREC",
         "six types of questions (Li and Roth 2002)",
-        (Split("train", "TREC/train.tsv", 5452), Split("test", "TREC/test.tsv", 500)),
+        (LabelledSplit("train", "TREC/train.tsv", 5452), LabelledSplit("test", "TREC/test.tsv", 500)),
         classes=6,
     ),
     PublishedSet(
         "MRPC",
         "paraphrase or not (Dolan et al. 2004)",
-        (Split("train", "MRPC/train.tsv", 4076), Split("test", "MRPC/test.tsv", 1725)),
+        (LabelledSplit("train", "MRPC/train.tsv", 4076), LabelledSplit("test", "MRPC/test.tsv", 1725)),
         columns="label sentence1 sentence2",
     ),
 )
@@ -79,7 +79,7 @@ SETS = (
 
 def _glue(name: str, about: str, train: int, dev: int, pairs: bool = True, folder: str = "") -> PublishedSet:
     files = folder or f"GLUE/{name}"
-    splits = Split("train", f"{files}/train.tsv", train), Split("dev", f"{files}/dev.tsv", dev)
+    splits = LabelledSplit("train", f"{files}/train.tsv", train), LabelledSplit("dev", f"{files}/dev.tsv", dev)
     columns = "label sentence1 sentence2" if pairs else "label text"
     # the names alone are SentEval's for two of them, which have other rows
     also = () if name in ("SST-2", "MRPC") else (plain(name),)
@@ -151,7 +151,7 @@ def load(name: str, folder: Path | None = None, folds: bool = True) -> LabelledS
     return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")), folds)
 
 
-def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:
+def _read(known: PublishedSet, split: LabelledSplit, root: Path) -> Labelled:
     """One split, if its counts are as published."""
     title = f"{known.name} {split.name}"
     rows, report = read_labelled(root / split.file, name=title)
@@ -173,7 +173,7 @@ def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:
     return rows
 
 
-def _where_to_get(known: PublishedSet, missing: list[Split], root: Path | None) -> str:
+def _where_to_get(known: PublishedSet, missing: list[LabelledSplit], root: Path | None) -> str:
     looked = f"{root} has no {' and no '.join(split.file for split in missing)}" if root else f"{VARIABLE} is not set"
     files = ", ".join(f"{split.file} ({split.rows} rows)" for split in known.splits)
     return (

@@ -13,7 +13,7 @@ Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, b
 
 
 @dataclass(frozen=True)
-class Report:
+class RetrievalReport:
     """What was found in the files of a set besides the queries that are searched."""
 
     unjudged: int  # queries without a relevant document
@@ -41,7 +41,7 @@ class RetrievalSet:
     queries: tuple[str, ...]
     documents: tuple[str, ...]
     judgements: tuple[Judged, ...]  # (query)
-    report: Report = field(compare=False)
+    report: RetrievalReport = field(compare=False)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def retrieval_set(
         queries=tuple(queries[key] for key in searched),
         documents=tuple(kept.values()),
         judgements=tuple(judged[key] for key in searched),
-        report=Report(
+        report=RetrievalReport(
             unjudged=len(queries) - len(searched),
             irrelevant=sum(grade <= 0 for grade in grades.values()),
             empty=len(documents) - len(kept),

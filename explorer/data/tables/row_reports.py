@@ -27,7 +27,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordCounts:
     """The numbers of words of the kept sentences, split at spaces; tokenizers count more."""
 
     least: int
@@ -45,7 +45,7 @@ class Report:
     dropped: tuple[Dropped, ...]
     duplicates: int  # rows equal to an earlier row
     score_range: tuple[float, float] | None  # None without scores
-    words: Words
+    words: WordCounts
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
     same_twice: int = 0  # rows of scored pairs whose two sentences are the same
 
@@ -93,6 +93,6 @@ def report_on(
         dropped=dropped_rows(table, faults),
         duplicates=len(rows) - len(set(rows)),
         score_range=(min(gold), max(gold)) if gold else None,
-        words=Words(counts[0], median(counts), counts[math.ceil(0.95 * len(counts)) - 1], counts[-1]),
+        words=WordCounts(counts[0], median(counts), counts[math.ceil(0.95 * len(counts)) - 1], counts[-1]),
         set_aside=table.set_aside,
     )

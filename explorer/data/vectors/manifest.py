@@ -27,7 +27,7 @@ LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
 
 
 @dataclass(frozen=True)
-class Column:
+class StoredReading:
     """A layer & pooling, and the dimension of its vectors."""
 
     title: str
@@ -45,7 +45,7 @@ class Manifest:
     rows: int = field(metadata={"least": 1})
     shards: int = field(metadata={"least": 1})
     rows_per_shard: int = field(metadata={"least": 1})
-    vectors: tuple[Column, ...]
+    vectors: tuple[StoredReading, ...]
     max_length: int = field(metadata={"least": 1})
     precision: str
     dtype: str

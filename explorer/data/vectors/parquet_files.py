@@ -11,7 +11,7 @@ import numpy as np
 from explorer import typed_json
 from explorer.data.tables.regular_files import check_regular
 from explorer.data.vectors.manifest import ABOUT
-from explorer.data.vectors.vector_files import AT_ONCE, Block, Numbers, Origin, VectorFiles, check_shape
+from explorer.data.vectors.vector_files import AT_ONCE, Block, Numbers, VectorFiles, VectorOrigin, check_shape
 from explorer.errors import DataError, UnreadableFile, WrongColumns
 
 TEXTS = ("text", "sentence")  # usual names, tried in this order
@@ -38,7 +38,7 @@ class ParquetFiles(VectorFiles):
             stated = typed_json.parsed((schema.metadata or {}).get(ABOUT, b"null"))
         except ValueError:
             stated = None
-        self.origin = typed_json.read(Origin, stated)
+        self.origin = typed_json.read(VectorOrigin, stated)
         if self.origin is not None:  # `embed` names columns of vectors by their layer & pooling
             vectors = vectors or title
         kinds = {field.name: field.type for field in schema}

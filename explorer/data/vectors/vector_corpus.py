@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.vectors.vector_files import Origin
+from explorer.data.vectors.vector_files import VectorOrigin
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -35,7 +35,7 @@ class VectorCorpus:
     text_bytes: mmap.mmap | bytes  # all sentences in UTF-8, one after the other
     ends: Rows  # of each sentence in them
     title: str | None = None  # layer & pooling, if `embed` wrote them
-    origin: Origin | None = None
+    origin: VectorOrigin | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)

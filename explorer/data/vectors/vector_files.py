@@ -20,7 +20,7 @@ Numbers = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Origin:
+class VectorOrigin:
     """The encoder that made the vectors, as `embed` states it."""
 
     model: str
@@ -46,7 +46,7 @@ class VectorFiles(ABC):
     width: int
     dtype: np.dtype[Any]
     title: str | None = None  # layer & pooling, if `embed` wrote them
-    origin: Origin | None = None
+    origin: VectorOrigin | None = None
     checksums: tuple[str | None, ...] = ()  # that `embed` wrote for each of the files, if it did
     text_bytes: int = 0  # of the sentences, as far as a header states it
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import Column, Sentences
+from explorer.data.kinds import Attribute, Sentences
 from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, short_text
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
@@ -28,7 +28,7 @@ class Group:
     colour: str | None = None
 
 
-def groups(colour: Column) -> list[Group]:
+def groups(colour: Attribute) -> list[Group]:
     """Groups by name, most frequent first, the rest as one; or all numbers, and those missing."""
     if colour.counts:
         there = np.isfinite(np.asarray(colour.cells, dtype=np.float64))
@@ -53,7 +53,7 @@ def colour_of(described: Sentences, name: str) -> str:
     return next((group.colour or QUIET for group in groups(described.columns[0]) if group.name == name), QUIET)
 
 
-def hover_texts(described: Sentences, colour: Column, most: int) -> list[str]:
+def hover_texts(described: Sentences, colour: Attribute, most: int) -> list[str]:
     """Hover text: the beginning of the sentence, and the value that colours it."""
     return [
         f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {_told(cell)}"
@@ -61,7 +61,7 @@ def hover_texts(described: Sentences, colour: Column, most: int) -> list[str]:
     ]
 
 
-def marker(group: Group, colour: Column, size: float) -> dict[str, Any]:
+def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
     """The marker style of a group; numbers with a colour scale."""
     outline = {
         "width": 0.5,

@@ -9,10 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.kinds import Column, Sentences
+from explorer.data.kinds import Attribute, Sentences
 from explorer.drawing.maps.map_colours import colour_of, groups, hover_texts, marker
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.segments import segments
+from explorer.drawing.parts.draft import Draft, segments
 from explorer.drawing.parts.style import QUIET, short_text
 
 Places = NDArray[np.float32]
@@ -39,7 +38,7 @@ def flat_map(
     places: Places,
     span: Sequence[tuple[float, float]],
     described: Sentences,
-    colour: Column,
+    colour: Attribute,
     selected: Sequence[int] | None,
     clusters: Sequence[tuple[str, tuple[float, float]]] = (),
 ) -> go.Figure:
@@ -117,7 +116,7 @@ def deep_map(
     places: Places,
     span: Sequence[tuple[float, float]],
     described: Sentences,
-    colour: Column,
+    colour: Attribute,
     selected: Sequence[int] | None,
 ) -> go.Figure:
     """A rotatable map in three dimensions; selected sentences have a ring."""

@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 MARGIN = {"l": 0, "r": 8, "t": 30, "b": 40}
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}  # a legend in a line above the figure
@@ -155,3 +157,10 @@ def _domains(count: int, gap: float) -> list[list[float]]:
     """The two ends of each of several parts of equal size, as shares of the whole."""
     size = (1 - gap * (count - 1)) / count
     return [[part * (size + gap), min(1.0, part * (size + gap) + size)] for part in range(count)]
+
+
+def segments(starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.float32]:
+    """Points (point, axis) of lines from starts to ends (line, axis), with a gap after each line."""
+    points = np.full((len(starts) * 3, starts.shape[1]), np.nan, dtype=np.float32)
+    points[0::3], points[1::3] = starts, ends
+    return points

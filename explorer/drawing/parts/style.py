@@ -24,6 +24,9 @@ GRID_SCALE = "Viridis"
 DIFFERENCE_SCALE = ((0.0, "#7F3B08"), (0.5, "#DDDDDD"), (1.0, "#2D5A9E"))
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
+# safe for colour-blind readers, on white and on black (after Okabe and Ito)
+MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", ACCENT, "#8C6BB1", "#B8860B", QUIET)
+MODEL_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star", "hexagon")
 
 TEXT, AXIS_TITLE = 12, 14  # pixels, where a figure states no size
 

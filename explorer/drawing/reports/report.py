@@ -9,13 +9,12 @@ import numpy as np
 from explorer import in_words
 from explorer.drawing.reports import standalone, word_report
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
+from explorer.drawing.scores import difference, grade_histograms, grid, layer_geometry
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
-from explorer.measuring.comparing.comparison_tables import READING, told_difference
+from explorer.measuring.comparing.comparison_tables import READING, pair_rows, told_difference
 from explorer.measuring.comparing.comparison_verdict import as_used
-from explorer.measuring.comparing.flip_tables import pair_rows
 from explorer.measuring.comparing.rank_errors import FAR, KINDS
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
@@ -149,7 +148,7 @@ def _grids(findings: Findings) -> Iterator[str]:
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
-    lines = compared_lines.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
+    lines = difference.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
     bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
     yield standalone.beside(

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.segments import segments
+from explorer.drawing.parts.draft import Draft, segments
 from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval

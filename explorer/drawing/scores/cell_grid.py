@@ -30,7 +30,7 @@ _MISSING: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColourScale:
     """The colours of a grid: those of its lowest and its highest number, and what lies between."""
 
     low: float
@@ -56,7 +56,7 @@ def cell_grid(
     labels: Sequence[str],
     cells: Cells,
     own: Cells | None,
-    scale: Scale,
+    scale: ColourScale,
     chosen: Reading | None,
 ) -> go.Figure:
     """Layer 0 at the bottom, pairs of layers above, the model default on top, as wide as the grid.
@@ -97,7 +97,9 @@ def heights_of(rows: tuple[Row, ...]) -> list[float]:
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
-def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: Scale) -> None:
+def _add_heat(
+    draft: Draft, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: ColourScale
+) -> None:
     """The colours of cells; hover and clicks are answered by points above them."""
     draft.add(
         "heatmap",

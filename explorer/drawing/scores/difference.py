@@ -1,12 +1,13 @@
-"""Grid of score differences B - A; differences that could be chance are hollow."""
+"""Figures of A and B: the grid of score differences, and the scores by layer with the interval of the difference."""
 
 from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import DIFFERENCE_SCALE, text_colours
-from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, text_colours
+from explorer.drawing.scores.cell_grid import Cells, ColourScale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -37,7 +38,7 @@ def difference_grid(
     of_own = None if own is None else _cells(_one_cell(own), [_told(comparison, OWN, own, (), name)], widest)
     chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
     labels = [row.label for row in comparison.rows]
-    scale = Scale(-widest, widest, DIFFERENCE_SCALE)
+    scale = ColourScale(-widest, widest, DIFFERENCE_SCALE)
     return cell_grid(comparison.rows, poolings, labels, _cells(grid, notes, widest), of_own, scale, chosen)
 
 
@@ -80,3 +81,50 @@ def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tupl
         f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{CI}: "
         f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
     )
+
+
+def compared_by_layer(
+    comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
+) -> go.Figure:
+    """The score of both by layer under one pooling, and the interval of the difference below."""
+    draft = Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
+    for name, scores, colour in (("A", comparison.one, SIDES[0]), ("B", comparison.other, SIDES[1])):
+        draft.add(
+            "scatter",
+            x=list(range(scores.last + 1)),
+            y=scores.table(metric, aggregate)[: scores.last + 1, scores.poolings.index(pooling)],
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2.5},
+            marker={"size": 8},
+            hovertemplate=f"{name}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
+            row=1,
+        )
+    if grid is not None:
+        _add_intervals(draft, grid, comparison.one.poolings.index(pooling), comparison.one.last + 1)
+    return draft.figure(460, legend={"y": 1.04})
+
+
+def _add_intervals(draft: Draft, grid: Interval, column: int, layers: int) -> None:
+    middle, low, high = (side[:layers, column] for side in (grid.difference, grid.low, grid.high))
+    draft.add(
+        "scatter",
+        x=list(range(layers)),
+        y=middle,
+        mode="markers",
+        marker={"size": 8, "color": ACCENT},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": high - middle,
+            "arrayminus": middle - low,
+            "color": ACCENT,
+        },
+        customdata=np.stack([low, high], axis=1),
+        hovertemplate="layer %{x}: %{y:+.2f}<extra></extra>",
+        showlegend=False,
+        row=2,
+    )
+    draft.line(y=0, color=QUIET, width=1.5, row=2)
+    draft.y_axes(title="B - A", zeroline=False, row=2)
+    draft.x_axes(title="layer", zeroline=False, row=2)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing.parts.style import GRID_SCALE, hover_text, text_colours
-from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
+from explorer.drawing.scores.cell_grid import Cells, ColourScale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading, Row, pair_name
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, why_missing
 from explorer.measuring.scores.metrics import AGGREGATES
@@ -29,7 +29,7 @@ def layer_by_pooling(
     score says so in grey, and why in its hover text.
     """
     table = scores.table(metric, aggregate)
-    scale = Scale(*(span or span_of(scores, metric=metric, aggregate=aggregate)), GRID_SCALE)
+    scale = ColourScale(*(span or span_of(scores, metric=metric, aggregate=aggregate)), GRID_SCALE)
     own = scores.own_score(metric, aggregate)
     of_own = None
     if own is not None:
@@ -41,7 +41,7 @@ def layer_by_pooling(
     return cell_grid(scores.rows, scores.poolings, labels, cells, of_own, scale, chosen)
 
 
-def _cells(table: NDArray[np.float64], notes: list[str], scale: Scale) -> Cells:
+def _cells(table: NDArray[np.float64], notes: list[str], scale: ColourScale) -> Cells:
     missing = np.isnan(table)
     return Cells(
         heat=table,

@@ -1,4 +1,4 @@
-"""Gain over the base against the time of training, a marker with an interval for each method and setting."""
+"""Figures of a score against its cost: methods by the time of training, sizes of an encoder by memory or time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft, cost_axis
-from explorer.drawing.parts.style import QUIET, hover_text, short_text
-from explorer.drawing.scores.task_lines import COLOURS, SYMBOLS
+from explorer.drawing.parts.style import ACCENT, MODEL_COLOURS, MODEL_SYMBOLS, QUIET, hover_text, short_text
+
+STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 
 
 @dataclass(frozen=True)
-class Mark:
+class MethodMark:
     """A row: its mean difference to the base with its 95 % interval, and the seconds of one training."""
 
     label: str
@@ -24,13 +25,16 @@ class Mark:
     score: str  # with its deviation, as the table has it
 
 
-def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
-    """The figure: cheaper is further left, better is higher, and the base is a line at 0."""
+def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
+    """Gain over the base against the time of training, a marker with an interval for each method and setting.
+
+    Cheaper is further left, better is higher, and the base is a line at 0.
+    """
     draft = Draft()
     draft.line(y=0, color=QUIET, dash="dash", width=1.5)
     draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
     for place, mark in enumerate(marks):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
         told = (
             f"{hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
             f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
@@ -49,7 +53,7 @@ def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
             },
             mode="markers",
             name=short_text(mark.label, 40),
-            marker={"size": 12, "symbol": SYMBOLS[place % len(SYMBOLS)], "color": colour},
+            marker={"size": 12, "symbol": MODEL_SYMBOLS[place % len(MODEL_SYMBOLS)], "color": colour},
             hovertemplate=f"{told}<extra></extra>",
         )
     draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
@@ -57,3 +61,76 @@ def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)
     return draft.figure(400 + 22 * lines, showlegend=True, legend={"y": -0.22, "yanchor": "top"})
+
+
+@dataclass(frozen=True)
+class SizeMark:
+    """A point: its number for clicks, its family for the colour, and what is told of it."""
+
+    number: int
+    family: str
+    stored: str
+    cost: float
+    score: float
+    chance: bool  # whether its difference to the whole model could be chance
+    told: str
+
+
+def size_quality(
+    marks: Sequence[SizeMark], front: Sequence[int], whole: float, cost: str, measure: str, chosen: int | None
+) -> go.Figure:
+    """Score of every size of an encoder against its cost, with the front that no other size beats.
+
+    Higher is better; a dashed line is the score of the whole model, hollow marks could equal it.
+    """
+    draft = Draft()
+    draft.line(y=whole, color=QUIET, dash="dash", width=1.5)
+    draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
+    by_number = {mark.number: mark for mark in marks}
+    on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
+    draft.add(
+        "scatter",
+        x=[mark.cost for mark in on_front],
+        y=[mark.score for mark in on_front],
+        mode="lines",
+        name="front",
+        line={"color": ACCENT, "width": 2},
+        hoverinfo="skip",
+    )
+    for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
+        of_family = [mark for mark in marks if mark.family == family]
+        colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
+        draft.add(
+            "scatter",
+            x=[mark.cost for mark in of_family],
+            y=[mark.score for mark in of_family],
+            customdata=[mark.number for mark in of_family],
+            mode="markers",
+            name=short_text(family, 40),
+            marker={
+                "size": [13 if mark.number == chosen else 8 for mark in of_family],
+                "symbol": [_symbol(mark) for mark in of_family],
+                "color": colour,
+                "line": {"width": 1, "color": colour},
+            },
+            text=[hover_text(mark.told, 70) for mark in of_family],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    for stored in dict.fromkeys(mark.stored for mark in marks):
+        draft.add(
+            "scatter",
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=stored,
+            marker={"size": 8, "symbol": STORED_AS[stored], "color": QUIET},
+            hoverinfo="skip",
+        )
+    draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
+    draft.y_axes(title=f"{measure} × 100", zeroline=False)
+    return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})
+
+
+def _symbol(mark: SizeMark) -> str:
+    symbol = STORED_AS[mark.stored]
+    return f"{symbol}-open" if mark.chance else symbol

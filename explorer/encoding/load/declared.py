@@ -40,7 +40,7 @@ class Declared:
     cell: Reading | None
 
 
-def modes(stated: configuration.Pooling) -> list[str]:
+def modes(stated: configuration.PoolingModule) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.pooling_mode
     if named is None:
@@ -119,7 +119,7 @@ def _poolings(module: Module) -> list[str]:
     if module.kind != "Pooling":
         return [module.kind]
     names = {pooling.library: name for name, pooling in POOLINGS.items()}
-    return [names.get(mode, mode) for mode in modes(configuration.read(path, configuration.Pooling))]
+    return [names.get(mode, mode) for mode in modes(configuration.read(path, configuration.PoolingModule))]
 
 
 def _told(poolings: list[str]) -> str:

@@ -36,7 +36,7 @@ ONE_AT_A_TIME = threading.RLock()
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
     libraries.load()
-    from explorer.encoding.load import modules, simcse_folder
+    from explorer.encoding.load import modules
     from explorer.encoding.read.encoder import Encoder
 
     if attention not in ATTENTIONS:
@@ -45,7 +45,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
     adapter = layout.adapter(found.folder)
-    head = modules.head(layout.described_in(found.folder)) or simcse_folder.head(folder)
+    head = modules.head(layout.described_in(found.folder)) or modules.simcse_head(folder)
     limits = modules.limits(_first(modules.limits_in, adapter, folder))
     with in_words(found.name, folder):
         with ONE_AT_A_TIME:

@@ -1,7 +1,12 @@
-"""Read modules.json of a sentence-transformers folder: pooling, dense layers, length limit and prompt.
+"""Read what a folder declares after the encoder: pooling, dense layers, length limit and prompt of modules.json.
 
 Supports modules.json and the settings of each module in the format of every release from 0.3 to 6.2. A module is
 rebuilt from its settings; nothing that a file names is imported, and anything unknown is an error.
+
+The head of a model saved by the SimCSE code, too (Gao, Yao and Chen 2021). The class is BertForCL or RobertaForCL, the
+encoder's weights start with its family's name, the head's with `mlp.dense`. Supervised SimCSE keeps the head at test
+time, unsupervised SimCSE drops it (section 6.3), and a save does not say which of the two it is. The model default is
+with the head; for unsupervised SimCSE use `cls` of the last layer.
 """
 
 from __future__ import annotations
@@ -9,10 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding.load.declared import modes
+from explorer.encoding.load.declared import SIMCSE_HEAD, is_named_so, modes
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read import layer_reading, parts
-from explorer.encoding.read.head import Head
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.head_facts import SIMCSE
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.reading_titles import FIRST_LAST, title_of
@@ -52,7 +58,7 @@ def head(folder: Path) -> Head | None:
     if start[1] == "LayerReading":
         poolings, layers = layer_reading.opened(declared[1].folder)
     else:
-        pooling = configuration.of_vectors(declared[1].folder, configuration.Pooling)
+        pooling = configuration.of_vectors(declared[1].folder, configuration.PoolingModule)
         include_prompt = bool(pooling.include_prompt)
         poolings = _poolings(declared[1].folder, pooling)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
@@ -87,7 +93,7 @@ def limits_in(transformer: Path) -> list[Path]:
     return sorted(transformer.glob("sentence_*_config.json"))
 
 
-def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:
+def _poolings(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]:
     asked = modes(stated)
     names = {pooling.library: name for name, pooling in POOLINGS.items()}
     unknown = [mode for mode in asked if mode not in names]
@@ -133,3 +139,17 @@ def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:
             "config_sentence_transformers.json to encode sentences without it."
         )
     return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", pooled)
+
+
+def simcse_head(transformer: Path) -> Head | None:
+    """[CLS] through the dense layer of a SimCSE save; None for any other model."""
+    if not is_named_so(transformer):
+        return None
+    for path in layout.weights(transformer):
+        found = weights.tensors(path, SIMCSE_HEAD)
+        if found:
+            weights.check_names(path, SIMCSE_HEAD, ("weight", "bias"), found)
+            weights.check_finite(path, SIMCSE_HEAD, found)
+            dense = Dense(found["weight"], found["bias"], "Tanh")
+            return Head(("cls",), (dense,), remark=SIMCSE)
+    return None

@@ -85,7 +85,7 @@ class VectorModule:
 
 
 @dataclass(frozen=True)
-class Pooling(VectorModule):
+class PoolingModule(VectorModule):
     """config.json of a Pooling."""
 
     pooling_mode: str | tuple[str, ...] | None = None
@@ -99,7 +99,7 @@ class Pooling(VectorModule):
 
 
 @dataclass(frozen=True)
-class Dense(VectorModule):
+class DenseModule(VectorModule):
     """config.json of a Dense."""
 
     activation_function: str = "torch.nn.Tanh"

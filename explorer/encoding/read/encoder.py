@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BatchLimits:
     """Limits of a batch: more than `tokens` is not faster, and the bytes limit the memory in use."""
 
     tokens: int
@@ -34,8 +34,8 @@ class Budget:
     views: int  # under every layer & pooling
 
 
-ON_CPU = Budget(tokens=4096, states=96 * 2**20, views=32 * 2**20)
-ON_GPU = Budget(tokens=32768, states=2**30, views=256 * 2**20)
+ON_CPU = BatchLimits(tokens=4096, states=96 * 2**20, views=32 * 2**20)
+ON_GPU = BatchLimits(tokens=32768, states=2**30, views=256 * 2**20)
 
 
 @dataclass(frozen=True)

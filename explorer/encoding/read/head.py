@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from explorer.encoding.read.head_facts import HeadFacts, PartFacts, PooledLayers
 from explorer.encoding.read.layer_reading import LayerReading
-from explorer.encoding.read.parts import LIBRARY, StatePooling, Step
+from explorer.encoding.read.parts import LIBRARY, HeadStep, StatePooling
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import POOLINGS, pooled
@@ -31,7 +31,7 @@ class Head:
     """
 
     poolings: tuple[str, ...]
-    dense: tuple[Step, ...] = ()
+    dense: tuple[HeadStep, ...] = ()
     normalize: bool = False
     prompt: str = ""
     roles: RolePrompts = NO_PROMPTS
@@ -103,5 +103,5 @@ class Head:
         return replace(self, dense=tuple(step.to(device) for step in self.dense), layers=layers)
 
 
-def _facts(part: Step | StatePooling) -> PartFacts:
+def _facts(part: HeadStep | StatePooling) -> PartFacts:
     return PartFacts(type(part).__name__, part.settings())

@@ -36,7 +36,7 @@ class Network:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetwork:
     """The network of the best evaluation."""
 
     weights: tuple[Tensor, ...]  # (hidden, width), (hidden), (class, hidden), (class)
@@ -84,7 +84,7 @@ def trained(
     told: Progress,
     order: np.random.RandomState | None = None,
     network: Network | None = None,
-) -> Work[list[Trained]]:
+) -> Work[list[TrainedNetwork]]:
     """One network for each weight decay; `told` is yielded after each evaluation.
 
     `order` draws the order of the rows, and continues where a split of the rows was drawn from it.
@@ -114,7 +114,7 @@ def trained(
             active = [active[place] for place in stay]
             group = group.only(stay)
         yield told
-    return [Trained(kept, rule.best, rule.evaluations) for kept, rule in zip(best, rules, strict=True)]
+    return [TrainedNetwork(kept, rule.best, rule.evaluations) for kept, rule in zip(best, rules, strict=True)]
 
 
 def first_weights(

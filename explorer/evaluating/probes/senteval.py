@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.data.labelled.labelled_set import FOLDS
-from explorer.evaluating.probes.mlp import Network, Trained, trained
+from explorer.evaluating.probes.mlp import Network, TrainedNetwork, trained
 from explorer.evaluating.probes.probe_data import Classes, ProbeData, Rows, folds
 from explorer.progress import Progress, Work
 
@@ -67,7 +67,7 @@ def _chosen(
 
 def _refitted(
     rows: Rows, classes: int, decay: float, seed: int, network: Network | None, told: Progress
-) -> Work[Trained]:
+) -> Work[TrainedNetwork]:
     """A network of all rows, less a share that is held out to stop on."""
     order = np.random.RandomState(seed)
     places, held = order.permutation(len(rows)), int(VALIDATION * len(rows))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from explorer.data import published_figures
 from explorer.data.graded import sts
-from explorer.data.published_figures import AGGREGATED, Row, Score, Table
+from explorer.data.published_figures import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
-from explorer.evaluating.results.result_table import Cell, Model
+from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import SENTEVAL, ScoredTask
 from explorer.measuring.scores.metrics import METRICS
 from explorer.measuring.scores.verdict_text import ACCURACY
@@ -31,7 +31,7 @@ class PublishedRow:
     pooling: str
     aggregation: str  # over sub-corpora; "" if it is not known or there are none
     metric: str  # "spearman", …; "" if the paper does not name it
-    scores: Mapping[str, Score]  # by the name of the task
+    scores: Mapping[str, PrintedScore]  # by the name of the task
 
     def measure(self, task: str) -> str:
         """The measure of results that this row has on a task: papers average sub-corpora of STS12 to STS16 only."""
@@ -40,15 +40,15 @@ class PublishedRow:
         averaged = self.aggregation not in ("", "all") and task in AGGREGATED
         return f"{self.metric} {self.aggregation}" if averaged else self.metric
 
-    def difference(self, row: Model, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
+    def difference(self, row: ModelRow, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
         """The measured score less the published one, under the paper's measure; None if one of them is missing."""
         published, measured = self.cell(task.name), row.cell(task, title, self.measure(task.name))
         return None if published is None or measured is None else measured.mean - published.mean
 
-    def cell(self, task: str) -> Cell | None:
+    def cell(self, task: str) -> MeanScore | None:
         """The published score."""
         score = self.scores.get(task)
-        return None if score is None or score.value is None else Cell(score.value, score.std)
+        return None if score is None or score.value is None else MeanScore(score.value, score.std)
 
 
 def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
@@ -58,7 +58,7 @@ def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
     return tuple(row for row in every if row.scores)
 
 
-def published_row(table: Table, row: Row, names: Sequence[str]) -> PublishedRow:
+def published_row(table: PrintedTable, row: PrintedRow, names: Sequence[str]) -> PublishedRow:
     """A row of a table, with its scores on the tasks with these names."""
     return PublishedRow(
         source=f"{table.paper.name}, Table {table.number}",
@@ -76,7 +76,9 @@ def _measure(metric: str) -> str:
     return METRICS[metric].key if metric in METRICS else metric if metric == ACCURACY else ""
 
 
-def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[ScoredTask], title: str) -> list[str]:
+def what_differs(
+    rows: Sequence[PublishedRow], measured: ModelRow, tasks: Sequence[ScoredTask], title: str
+) -> list[str]:
     """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
     names = {name for row in rows for name in row.scores}
     settings = [task.settings for task in tasks if task.name in names and measured.has(task)]
@@ -96,7 +98,9 @@ def what_differs(rows: Sequence[PublishedRow], measured: Model, tasks: Sequence[
     return differs
 
 
-def _of_tasks(table: Table, scores: Mapping[str, Score], wanted: Mapping[str, str]) -> dict[str, Score]:
+def _of_tasks(
+    table: PrintedTable, scores: Mapping[str, PrintedScore], wanted: Mapping[str, str]
+) -> dict[str, PrintedScore]:
     """The scores by the tasks' names in results; a table of one task has measures for columns."""
     if table.task:
         name = wanted.get(plain(table.task))

@@ -18,7 +18,7 @@ from explorer.evaluating.results.scored_task import ScoredTask
 
 
 @dataclass(frozen=True)
-class Cell:
+class MeanScore:
     """A score × 100: the mean over seeds, and their standard deviation if there are several."""
 
     mean: float
@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ModelRow:
     """A row: a model, or the runs of one recipe that differ by their seed."""
 
     name: str
@@ -45,7 +45,7 @@ class Model:
         """What the first seed has on a task."""
         return self.runs[0].get(task.digest)
 
-    def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
+    def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> MeanScore | None:
         """The score on a task; None if a seed lacks it, or has no such measure."""
         if len(self.runs) == 1:
             return _cell(_of_seeds(self.first(task), title, measure))
@@ -53,7 +53,7 @@ class Model:
 
     def average(
         self, tasks: Sequence[ScoredTask], title: str = MODEL_DEFAULT, measure: str | None = None
-    ) -> Cell | None:
+    ) -> MeanScore | None:
         """The average over tasks; None unless every seed has every task."""
         of_seeds = [[_score(run.get(task.digest), title, measure) for task in tasks] for run in self.runs]
         known = [[score for score in scores if score is not None] for scores in of_seeds]
@@ -62,7 +62,7 @@ class Model:
         return _cell([fmean(scores) for scores in known])
 
 
-def models(results: Sequence[Result]) -> tuple[Model, ...]:
+def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
     """The rows of a table, by name; runs of one recipe are one row.
 
     Models of one name whose files differ, such as two revisions, are rows of their own; so are two of one recipe and
@@ -93,12 +93,12 @@ def models(results: Sequence[Result]) -> tuple[Model, ...]:
             for name, model in zip(names, models.values(), strict=True)
         ]
     return tuple(
-        Model(name, tuple(runs.values()), digest_of(key), model.origin.base if model.origin.recipe else "")
+        ModelRow(name, tuple(runs.values()), digest_of(key), model.origin.base if model.origin.recipe else "")
         for name, model, (key, runs) in zip(names, models.values(), found.items(), strict=True)
     )
 
 
-def without_base(rows: Sequence[Model], every: Sequence[Model], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:
+def without_base(rows: Sequence[ModelRow], every: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:
     """The bases of these rows that no row of all results (`every`) has on each task of what was trained from them."""
     known = {sources.shown(row.name): row for row in every if not row.base}
     lacking = [
@@ -120,7 +120,7 @@ def _named(first: ScoredModel, seeds: int) -> str:
     return f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
 
 
-def ranked(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
+def ranked(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of the models that have every task; None if fewer than two do."""
     digests = [task.digest for task in tasks]
     whole = [row for row in rows if all(digest in run for run in row.runs for digest in digests)]
@@ -133,7 +133,7 @@ AVERAGE, GROUP = "average of {}", "rank group"
 
 
 def cells(
-    rows: Sequence[Model],
+    rows: Sequence[ModelRow],
     tasks: Sequence[ScoredTask],
     title: str = MODEL_DEFAULT,
     measure: str | None = None,
@@ -157,7 +157,7 @@ def cells(
     return header, table
 
 
-def _place(sign: int, *scores: Cell | None) -> tuple[float, ...]:
+def _place(sign: int, *scores: MeanScore | None) -> tuple[float, ...]:
     """What to sort by, so that the best scores come first and missing ones last."""
     return tuple(math.inf if score is None else sign * score.mean for score in scores)
 
@@ -177,8 +177,8 @@ def _of_seeds(measured: Measured | None, title: str, measure: str | None) -> lis
     return [float(score) if math.isfinite(score) else None for score in measured.table[row, column]]
 
 
-def _cell(scores: Sequence[float | None]) -> Cell | None:
+def _cell(scores: Sequence[float | None]) -> MeanScore | None:
     known = [score for score in scores if score is not None]
     if not known or len(known) < len(scores):
         return None
-    return Cell(fmean(known), stdev(known) if len(known) > 1 else None)
+    return MeanScore(fmean(known), stdev(known) if len(known) > 1 else None)

@@ -21,7 +21,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import of_encoding
-from explorer.evaluating.measured import Cost, Measured
+from explorer.evaluating.measured import Measured, TaskCost
 from explorer.evaluating.results.scored_task import OF_ENCODING, Options, ScoredTask, stated
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
 from explorer.places import given_path
@@ -78,7 +78,7 @@ class Subject:
         """Score the model on a task."""
         return task.score(self, options)
 
-    def cost(self, task: Task[Any], options: Options) -> Work[Cost | None]:
+    def cost(self, task: Task[Any], options: Options) -> Work[TaskCost | None]:
         """Estimate what a task takes, without evaluating it."""
         return task.cost(self, options)
 
@@ -130,7 +130,7 @@ class Task(ABC, Generic[Data]):
         every = subject.every_title if ALL in given else ()
         return tuple(dict.fromkeys((*every, *(one.title for one in subject.named(given)))))
 
-    def cost(self, subject: Subject, options: Options) -> Work[Cost | None]:
+    def cost(self, subject: Subject, options: Options) -> Work[TaskCost | None]:
         """Estimate what it takes, without evaluating it: the time of the encoding alone."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         return of_encoding(subject.encoder, self.texts, self.length(subject))

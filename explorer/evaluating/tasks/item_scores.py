@@ -30,7 +30,7 @@ ARE_ONE_VECTOR = "No score: {}. Every text has the same vector there, so nothing
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemGrid:
     """A number for each item under every layer & pooling: `grid` (row, pooling, item), `own` and `also` (item)."""
 
     grid: Floats
@@ -46,10 +46,10 @@ class Items:
         found: Floats = self.also[reading] if place is None else self.grid[place]
         return found
 
-    def at(self, rows: NDArray[np.intp]) -> Items:
+    def at(self, rows: NDArray[np.intp]) -> ItemGrid:
         """Those of some items."""
         own = None if self.own is None else self.own[rows]
-        return Items(self.grid[..., rows], own, {one: each[rows] for one, each in self.also.items()})
+        return ItemGrid(self.grid[..., rows], own, {one: each[rows] for one, each in self.also.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class ItemScores(LayerScores):
 
     measure: str = ""
     named: tuple[str, str] = ("item", "items")
-    others: Mapping[str, Items] = field(default_factory=dict)
-    details: Mapping[str, Items] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
+    others: Mapping[str, ItemGrid] = field(default_factory=dict)
+    details: Mapping[str, ItemGrid] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class ItemScores(LayerScores):
 
     def items_of(self, reading: Reading, metric: str) -> Floats:
         """The same under one layer & pooling (item)."""
-        items = self.others[metric] if metric in self.others else Items(self.cosines, self.own, self.also)
+        items = self.others[metric] if metric in self.others else ItemGrid(self.cosines, self.own, self.also)
         return items.of(reading, self.place(reading))
 
     def details_of(self, reading: Reading) -> dict[str, Floats]:
@@ -173,10 +173,10 @@ def score_items(
 
 def _items(
     encoder: Encoder, grid: Sequence[Reading], outside: Sequence[Reading], by_title: Mapping[str, Floats]
-) -> Items:
+) -> ItemGrid:
     """The numbers by title, in the order of the grid."""
     cells = np.stack([by_title[reading.title] for reading in grid])
-    return Items(
+    return ItemGrid(
         cells.reshape(len(encoder.rows), len(encoder.poolings), -1),
         by_title[MODEL_DEFAULT] if encoder.head else None,
         {one: by_title[one.title] for one in outside},

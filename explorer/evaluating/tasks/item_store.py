@@ -12,7 +12,7 @@ import numpy as np
 
 from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import Reading, Row
-from explorer.evaluating.tasks.item_scores import Items, ItemScores
+from explorer.evaluating.tasks.item_scores import ItemGrid, ItemScores
 from explorer.places import cache_folder, write_whole
 
 VERSION = "1"  # a new one if the meaning of scores changes, so that old ones are not used
@@ -26,7 +26,7 @@ def key(model: str, given: str, main: str, device: str, max_length: int | None, 
 
 def keep(name: str, scores: ItemScores) -> None:
     """Store scores atomically."""
-    tables = {scores.measure: Items(scores.cosines, scores.own, scores.also), **scores.others}
+    tables = {scores.measure: ItemGrid(scores.cosines, scores.own, scores.also), **scores.others}
     arrays: dict[str, Any] = {}
     for number, items in enumerate((*tables.values(), *scores.details.values())):
         arrays[f"grid {number}"] = items.grid
@@ -52,7 +52,7 @@ def kept(name: str) -> ItemScores | None:
             for what in ("also", "not_finite")
         )
         tables = [
-            Items(
+            ItemGrid(
                 arrays[f"grid {number}"],
                 arrays.get(f"own {number}"),
                 dict(zip(also, arrays.get(f"also {number}", ()), strict=True)),

@@ -50,7 +50,7 @@ LABEL = "label"
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """A text of each item, with a heading."""
 
     heading: str
@@ -74,11 +74,11 @@ class JudgedSet(ABC, Generic[Given]):
 
     @property
     @abstractmethod
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TextColumn, ...]:
         """The texts of every item, and labels."""
 
     @property
-    def texts(self) -> tuple[Column, ...]:
+    def texts(self) -> tuple[TextColumn, ...]:
         """The columns without the labels."""
         return tuple(column for column in self.columns if column.heading != LABEL)
 
@@ -138,8 +138,8 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
         return PairJudge(self.given)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        return Column("first", self.given.first), Column("second", self.given.second)
+    def columns(self) -> tuple[TextColumn, ...]:
+        return TextColumn("first", self.given.first), TextColumn("second", self.given.second)
 
     @property
     def pairs(self) -> GradedPairs:
@@ -167,8 +167,8 @@ class _Probes(JudgedSet[ProbePairs]):
         return ProbeJudge(self.given)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        return Column("first", self.given.first), Column("second", self.given.second)
+    def columns(self) -> tuple[TextColumn, ...]:
+        return TextColumn("first", self.given.first), TextColumn("second", self.given.second)
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
@@ -181,9 +181,9 @@ class _Triplets(JudgedSet[Triplets]):
         return TripletJudge(self.given)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        others = Column("positive", self.given.positives), Column("negative", self.given.negatives)
-        return Column("anchor", self.given.anchors), *others
+    def columns(self) -> tuple[TextColumn, ...]:
+        others = TextColumn("positive", self.given.positives), TextColumn("negative", self.given.negatives)
+        return TextColumn("anchor", self.given.anchors), *others
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         for anchor, positive, negative in zip(*(column.cells for column in self.columns), strict=True):
@@ -209,11 +209,11 @@ class _Queries(JudgedSet[RetrievalSet]):
         return RankingJudge(self.given, self.main, prompts.query, prompts.document)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TextColumn, ...]:
         """The queries, each with its most relevant passage."""
         best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.given.judgements)
         passages = tuple(self.given.documents[place] for place in best)
-        return Column("query", self.given.queries), Column("passage", passages)
+        return TextColumn("query", self.given.queries), TextColumn("passage", passages)
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         related = zip(self.given.queries, self.given.judgements, strict=True)
@@ -227,10 +227,10 @@ class _Labelled(JudgedSet[LabelledSet]):
         return LabelJudge(self.given)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TextColumn, ...]:
         rows = self.given.scored
-        second = (Column("second", rows.second),) if rows.second else ()
-        return Column("text", rows.texts), *second, Column(LABEL, rows.labels)
+        second = (TextColumn("second", rows.second),) if rows.second else ()
+        return TextColumn("text", rows.texts), *second, TextColumn(LABEL, rows.labels)
 
 
 KINDS: dict[type, type[JudgedSet[Any]]] = {

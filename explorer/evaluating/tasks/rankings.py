@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.measured import Setting
-from explorer.measuring.neighbours.batch_search import Found, batch_search, rankable
+from explorer.measuring.neighbours.batch_search import FoundDocuments, batch_search, rankable
 from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Work
@@ -27,7 +27,7 @@ def ranked(
     index: IndexSetting,
     max_length: int,
     prompts: RolePrompts,
-    take: Callable[[str, Found], None],
+    take: Callable[[str, FoundDocuments], None],
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 

@@ -23,7 +23,7 @@ from explorer.evaluating.results.scored_task import RETRIEVAL, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.layer_choice import intervals
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import Found
+from explorer.measuring.neighbours.batch_search import FoundDocuments
 from explorer.measuring.neighbours.index_setting import FLAT, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
 from explorer.progress import Progress, Work
@@ -88,7 +88,7 @@ def retrieval(
     check(prompts, encoder, limit)
     of_query = np.full((len(kept), len(MEASURES), len(task)), np.nan)
 
-    def take(title: str, found: Found) -> None:
+    def take(title: str, found: FoundDocuments) -> None:
         of_query[kept.index(title)] = measures(found.places, task.judgements)
 
     texts = task.documents, task.queries

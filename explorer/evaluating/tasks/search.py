@@ -26,7 +26,7 @@ from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.results.scored_task import SEARCH, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import Found
+from explorer.measuring.neighbours.batch_search import FoundDocuments
 from explorer.measuring.neighbours.index_setting import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import MRR, reciprocal_ranks
 from explorer.progress import Progress, Work
@@ -90,7 +90,7 @@ def search(
     items: dict[str, Items] = {}
     threads = None
 
-    def take(title: str, found: Found) -> None:
+    def take(title: str, found: FoundDocuments) -> None:
         nonlocal threads
         values = reciprocal_ranks(found.places, task.judgements)
         costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE

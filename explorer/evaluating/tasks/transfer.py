@@ -16,7 +16,7 @@ from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import checked_titles, encoded
-from explorer.evaluating.measured import Cost, Items, Measured, Setting, SoFar
+from explorer.evaluating.measured import Items, Measured, Setting, SoFar, TaskCost
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
@@ -67,7 +67,7 @@ class Classification(Task[LabelledSet]):
         yield Progress(f"loading {subject.found.name}", 0, 0)
         return (yield from transfer(subject.encoder, self.data, **self._choice(subject, options)))
 
-    def cost(self, subject: Subject, options: Options) -> Work[Cost | None]:
+    def cost(self, subject: Subject, options: Options) -> Work[TaskCost | None]:
         """Estimate the time of the encoding and of the trainings of the probe."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         check_choice(options.probe, options.seeds)

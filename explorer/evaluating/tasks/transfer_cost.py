@@ -12,7 +12,7 @@ import numpy as np
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import FLOAT, seconds_of, width_of
-from explorer.evaluating.measured import Cost
+from explorer.evaluating.measured import TaskCost
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network, trained
 from explorer.evaluating.probes.probe_data import Rows
@@ -34,7 +34,7 @@ def estimate(
     seeds: Sequence[int],
     titles: Sequence[str],
     max_length: int | None = None,
-) -> Work[Cost]:
+) -> Work[TaskCost]:
     """Encode some texts, train the probe once on random vectors, and extrapolate."""
     distinct = list(dict.fromkeys(check(task).texts))
     disk = sum(width_of(encoder, title) for title in titles) * len(distinct) * FLOAT
@@ -54,7 +54,7 @@ def estimate(
         one_pass = yield from _pass(rows, len(task.classes))
         longest = Network().max_epoch + Network().epoch_size
         usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
-    return Cost(len(distinct), fits, encoding, usual, most, disk)
+    return TaskCost(len(distinct), fits, encoding, usual, most, disk)
 
 
 def _random_rows(task: LabelledSet, width: int) -> Rows:

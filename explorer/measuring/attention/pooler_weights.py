@@ -1,16 +1,16 @@
-"""The layer weights of a model that pools over its layers."""
+"""The layer weights of a model that pools over its layers, each part's share of a vector, and their table rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import UnsupportedModel
-from explorer.measuring.attention.head_parts import from_parts, parts_of
+from explorer.measuring.table_cells import Rows, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.encoding.read.encoder import Encoder, States
+    from explorer.encoding.read.head import Head
     from explorer.encoding.read.parts.layer_attention import LayerAttention
+
 
 Floats = NDArray[np.float64]
 
@@ -87,14 +89,14 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
     limit = encoder.limit(max_length)
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)
-        shares, without = from_parts(head, states)
+        shares, without = _from_parts(head, states)
         weights = head.attention.weights(states.hidden, states.mask)
     return Listening(
         weights=_array(weights),
         first_layer=head.attention.first_layer,
         asks=head.attention.asks,
         answers=head.attention.answers,
-        parts=parts_of(head),
+        parts=_parts_of(head),
         shares=_array(shares),
         without=_array(without),
         cut=tuple(encoder.tokens([sentence], max_length).truncated > 0 for sentence in sentences),
@@ -127,3 +129,90 @@ class ProbeWeights:
 
 def _array(numbers: Tensor) -> Floats:
     return np.asarray(numbers.double().cpu().numpy())
+
+
+def _parts_of(head: Head) -> tuple[str, ...]:
+    """The names of the parts, in order."""
+    from explorer.encoding.read.pooling import POOLINGS
+    from explorer.encoding.read.reading_titles import FIRST_LAST
+
+    named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
+    # a pooling of other layers names them itself
+    attention = ["attention over layers"] if head.attention else []
+    return (*(named.get(name, name) for name in head.poolings), *attention)
+
+
+def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
+    """Shares and cosines (sentence, part).
+
+    With x the concatenated parts, x_p the same with all but part p zero, and W the first dense layer (none: the
+    identity), z = W x + b is the sum of all W x_p and b; the share of p is W x_p · z / z · z. The shares and that of
+    the bias sum to 1; a part that points against the vector has a negative share.
+    """
+    import torch
+    from torch.nn import functional
+
+    from explorer.encoding.read.head import Dense
+    from explorer.encoding.read.pooling import pooled
+
+    parts = [pooled(name, states.hidden, states.mask) for name in head.poolings]
+    if head.layers:
+        parts.append(head.layers(states.hidden, states.mask))
+    first = head.dense[0] if head.dense and isinstance(head.dense[0], Dense) else None
+
+    def side_by_side(kept: Iterable[int]) -> Tensor:
+        return torch.cat([part if at in kept else torch.zeros_like(part) for at, part in enumerate(parts)], dim=-1)
+
+    def vector(joined: Tensor) -> Tensor:
+        for step in head.dense:
+            joined = step(joined)
+        return joined
+
+    def mapped(joined: Tensor, bias: bool) -> Tensor:
+        if first is None:
+            return joined
+        return functional.linear(joined, first.weight, first.bias if bias else None)
+
+    every = set(range(len(parts)))
+    whole, summed = vector(side_by_side(every)), mapped(side_by_side(every), bias=True)
+    shares = [(mapped(side_by_side({at}), bias=False) * summed).sum(-1) / (summed * summed).sum(-1) for at in every]
+    without = [functional.cosine_similarity(vector(side_by_side(every - {at})), whole, dim=-1) for at in every]
+    return torch.stack(shares, dim=-1), torch.stack(without, dim=-1)
+
+
+def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+    """A row for every sentence, query layer and key layer."""
+    return [
+        {
+            "sentence": sentence,
+            "asks": asks,
+            "answers": answers,
+            "weight": rounded(heard.weights[place, row, column], 6),
+        }
+        for place, sentence in enumerate(sentences)
+        for row, asks in enumerate(heard.layers)
+        for column, answers in enumerate(heard.layers)
+    ]
+
+
+def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+    """A row for every sentence and part of its vector."""
+    return [
+        {
+            "part": part,
+            "share": rounded(heard.shares[place, column], 6),
+            "cosine without it": rounded(heard.without[place, column], 6),
+            "sentence": sentence,
+        }
+        for place, sentence in enumerate(sentences)
+        for column, part in enumerate(heard.parts)
+    ]
+
+
+def path_rows(steps: Sequence[int], layers: Sequence[int], listened: NDArray[np.floating[Any]]) -> Rows:
+    """A row for every step and layer."""
+    return [
+        {"step": step, "layer": layer, "weight": rounded(weight, 6)}
+        for step, of_step in zip(steps, listened, strict=True)
+        for layer, weight in zip(layers, of_step, strict=True)
+    ]

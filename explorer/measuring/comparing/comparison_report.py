@@ -14,7 +14,7 @@ from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_tables import READING, cell_rows, chosen_row, told_difference
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
-from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.comparing.dev_picking import DevPick
 from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
 from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
@@ -41,7 +41,7 @@ class Findings:
     aggregate: str
     seed: int
     geometry: LayerGeometry | None = None
-    picked: Pick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
+    picked: DevPick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
     probes: ProbeChanges = NOTHING
 
@@ -63,7 +63,7 @@ class Findings:
         return learned_text.where(self.cells(), self.comparison.why_no_cells, backwards=backwards)
 
     @property
-    def picked_here(self) -> Pick | None:
+    def picked_here(self) -> DevPick | None:
         """How the compared layer & pooling of each was picked; None if it was not."""
         compared = self.comparison.one_reading, self.comparison.other_reading
         return self.picked if self.picked and self.picked.readings == compared else None
@@ -156,7 +156,7 @@ def as_json(findings: Findings) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def _about_picking(picked: Pick) -> dict[str, object]:
+def _about_picking(picked: DevPick) -> dict[str, object]:
     return {
         "on": picked.pairs,
         "pairs": picked.count,

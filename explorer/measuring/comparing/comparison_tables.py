@@ -1,11 +1,16 @@
-"""Table rows of a comparison: both scores, the difference and its interval for every layer & pooling."""
+"""Table rows of a comparison: scores and differences of every layer & pooling, and pairs whose rank error changed."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.comparing.rank_errors import RankErrors
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.table_cells import Rows, rounded
@@ -69,3 +74,25 @@ def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
         "high": rounded(interval.high[at]),
         SIGNIFICANT: None if difference is None else bool(interval.sure[at]),
     }
+
+
+def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
+    """A row for each pair: both sentences, the gold score, and the cosines and rank errors of A and B."""
+    one, other = (
+        comparison.one.cosines_of(comparison.one_reading),
+        comparison.other.cosines_of(comparison.other_reading),
+    )
+    return [
+        {
+            "first": pairs.first[place],
+            "second": pairs.second[place],
+            "gold score": pairs.gold[place],
+            "cosine A": round(float(one[place]), 4),
+            "cosine B": round(float(other[place]), 4),
+            "rank error A": round(float(errors.one[place]), 4),
+            "rank error B": round(float(errors.other[place]), 4),
+            **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
+            **({"tag": pairs.tags[place]} if pairs.tags else {}),
+        }
+        for place in places
+    ]

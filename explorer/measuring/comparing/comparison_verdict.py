@@ -46,7 +46,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSide:
     """A model under a layer & pooling, and its score × 100, NaN if missing."""
 
     model: str
@@ -64,12 +64,12 @@ class Scored:
 class ComparisonVerdict:
     """The judged model, the one it is compared with, and their difference."""
 
-    before: Scored
-    after: Scored
+    before: ScoredSide
+    after: ScoredSide
     difference: Interval
     pairs: str
     tuning: Tuning | None = None
-    same: Scored | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
+    same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
     change: ScoreChange | None = None  # of the same scores; None if one is missing
 
     def learned(self, probes: ProbeChanges) -> Learned:
@@ -93,7 +93,7 @@ class ComparisonVerdict:
         optimistic = bool(self.tuning and self.tuning.optimistic)
         return sentence(names[0], scores[0], names[1], scores[1], *numbers, self.pairs, optimistic=optimistic)
 
-    def numbers(self) -> list[tuple[str, Scored]]:
+    def numbers(self) -> list[tuple[str, ScoredSide]]:
         """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
         told = [(BASE, self.before), (TUNED, self.after)]
         if self.same is not None:
@@ -159,7 +159,7 @@ def judge(
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
     readings = comparison.one_reading, comparison.other_reading
     sides = [
-        Scored(one.name, reading.title, _declared(reading, scores), scores.score(reading, *ways))
+        ScoredSide(one.name, reading.title, _declared(reading, scores), scores.score(reading, *ways))
         for one, reading, scores in zip(found, readings, (comparison.one, comparison.other), strict=True)
     ]
     one, several = comparison.one.items_named
@@ -175,7 +175,7 @@ def judge(
     same = (
         None
         if cell is None or scores.lacks([cell])
-        else Scored(found[base].name, cell.title, "", scores.score(cell, *ways))
+        else ScoredSide(found[base].name, cell.title, "", scores.score(cell, *ways))
     )
     return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same, change)
 

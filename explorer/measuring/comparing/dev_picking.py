@@ -15,7 +15,7 @@ CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
 
 
 @dataclass(frozen=True)
-class Pick:
+class DevPick:
     """The layer & pooling of A and of B that are best on a dev set."""
 
     pairs: str
@@ -37,7 +37,7 @@ class Pick:
         return f"{told} None of the pairs scored here were used for that choice."
 
 
-def pick(dev: GradedPairs, scores: Two, reported: GradedPairs, metric: str = "Spearman") -> Pick:
+def pick(dev: GradedPairs, scores: Two, reported: GradedPairs, metric: str = "Spearman") -> DevPick:
     """The best layer & pooling of each, by its score on the dev set."""
     best = []
     for side, of_side in zip("AB", scores, strict=True):
@@ -50,7 +50,7 @@ def pick(dev: GradedPairs, scores: Two, reported: GradedPairs, metric: str = "Sp
     (one, one_score), (other, other_score) = best
     known = _both_ways(dev)
     shared = sum(pair in known for pair in zip(reported.first, reported.second, strict=True))
-    return Pick(dev.name, len(dev), (one, other), (one_score, other_score), shared)
+    return DevPick(dev.name, len(dev), (one, other), (one_score, other_score), shared)
 
 
 def _both_ways(pairs: GradedPairs) -> set[tuple[str, str]]:

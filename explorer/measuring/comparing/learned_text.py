@@ -51,7 +51,7 @@ HOW_SURE = (
 
 
 @dataclass(frozen=True)
-class Line:
+class LearnedLine:
     """One line: its kind, for a colour and an icon, and its text with the names of packs emphasised."""
 
     kind: str
@@ -68,7 +68,7 @@ def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[
     return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)
 
 
-def line(found: Learned) -> Line | None:
+def line(found: Learned) -> LearnedLine | None:
     """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
     best: Marked = ()
     worst: Marked = ()
@@ -92,7 +92,7 @@ def line(found: Learned) -> Line | None:
         best = _nothing(found) if found.packs else scored
     clauses = [clause for clause in (best, worst) if clause]
     pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
-    return Line(found.kind, (*pieces[:-1], (".", False))) if pieces else None
+    return LearnedLine(found.kind, (*pieces[:-1], (".", False))) if pieces else None
 
 
 def short(found: Learned) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from explorer.measuring.geometry.cloud import NEIGHBOURS
 from explorer.measuring.geometry.layer_geometry import Cloud, LayerGeometry
+from explorer.measuring.geometry.vector_geometry import NEIGHBOURS
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.table_cells import Rows, rounded
 

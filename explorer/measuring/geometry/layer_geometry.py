@@ -13,9 +13,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
-from explorer.measuring.geometry.close_grades import close_from
-from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
-from explorer.measuring.geometry.drift import alike, shift
+from explorer.measuring.geometry.vector_geometry import Geometry, alignment, alike, geometry, shift
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, pick
 from explorer.progress import Progress, Work
@@ -23,12 +21,16 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
+
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 # the cost grows with the square of the sentences: this many take a quarter of a second per layer
 MOST = 3000
 SEED = 0
+# common scales of gold scores; the first that contains every score is assumed
+SCALES = (1.0, 5.0, 10.0, 100.0)
+SIMILAR = 0.8  # of the scale: a pair with such a gold score counts as similar, as alignment is defined
 
 
 @dataclass(frozen=True)
@@ -202,3 +204,16 @@ def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
         np.array([place[side[pair]] for pair in close], dtype=np.intp) for side in (pairs.first, pairs.second)
     )
     return _Drawn(tuple(place), first, second, len(inside))
+
+
+def scale(gold: Sequence[float]) -> tuple[float, float]:
+    """The ends of the scale of gold scores, such as 0 to 5; it starts below 0 if a score does."""
+    widest = max(max(gold), -min(gold))
+    end = next((end for end in SCALES if widest <= end), widest)
+    return (-end if min(gold) < 0 else 0.0), end
+
+
+def close_from(gold: Sequence[float]) -> float:
+    """The lowest gold score of a similar pair: 4 on a scale to 5 (Wang and Isola 2020; Gao, Yao and Chen 2021)."""
+    low, high = scale(gold)
+    return round(low + SIMILAR * (high - low), 9)  # exactly 0.6 on -1 to 1

@@ -2,27 +2,38 @@
 
 UMAP (McInnes, Healy and Melville 2018), epoch by epoch, for progress reports and a way to stop. The weights of
 neighbours are computed with NumPy, since compiling umap-learn's code costs a process seconds.
+
+From umap-learn comes the code that moves points, without its search for neighbours: `import umap` also imports
+pynndescent, which compiles itself the first time it is imported after an installation: half a minute on two cores, for
+a search that is not used here. The two small functions that it has beside that search are written anew.
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.maps import umap_code
 from explorer.measuring.neighbours.nearest import Neighbourhoods
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_matrix
 
+
 Places = NDArray[np.float32]
 
 NEGATIVES = 5  # negative samples per positive one, umap-learn's default
 PULL = 0.3  # share of the distance that a view is pulled towards its neighbouring views in each epoch
 _HALVINGS = 64
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def umap_layout(
@@ -87,12 +98,12 @@ class _Layout:
         graph.eliminate_zeros()
         self.places = np.ascontiguousarray(start, dtype=np.float32).copy()
         self._graph, self._epochs = graph, epochs
-        every = umap_code.epochs_between(graph.data, epochs)
+        every = epochs_between(graph.data, epochs)
         self._every_negative = every / NEGATIVES
         self._next_one, self._next_negative = every.copy(), self._every_negative.copy()
         drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3)).astype(np.int64)
-        self._step = umap_code.one_epoch()
-        self._shape = (len(start), every, *umap_code.curve(min_dist), drawn, 1.0, start.shape[1], True)
+        self._step = one_epoch()
+        self._shape = (len(start), every, *curve(min_dist), drawn, 1.0, start.shape[1], True)
 
     def move(self, epoch: int) -> None:
         """Run one epoch; the learning rate decreases."""
@@ -160,3 +171,52 @@ def _means(distances: NDArray[np.float64], nearest: NDArray[np.float64]) -> NDAr
     """The scale of the lower bound of a bandwidth: the sentence's mean distance, or if it is 0 that of all."""
     own = np.hstack([np.zeros((len(distances), 1)), distances])  # umap-learn's mean includes the sentence itself
     return np.asarray(np.where(nearest > 0, own.mean(1), own.mean()), dtype=np.float64)
+
+
+def one_epoch() -> Callable[..., Any]:
+    """umap-learn's compiled function for one epoch of a layout."""
+    with _ONE_AT_A_TIME:
+        if "umap" not in sys.modules:
+            sys.modules["umap"] = _package()
+        layouts = importlib.import_module("umap.layouts")
+    found: Callable[..., Any] = layouts._get_optimize_layout_euclidean_single_epoch_fn()
+    return found
+
+
+def _package() -> ModuleType:
+    """The package umap, whose own code runs when a name is asked for that it defines, such as `umap.UMAP`.
+
+    It stays among the modules, since numba imports it again by its name for the functions that it keeps on disk.
+    """
+    spec = find_spec("umap")
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError("umap-learn is not installed. Run `make setup`.", name="umap")
+    package, loader = module_from_spec(spec), spec.loader
+
+    def run(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        del package.__dict__["__getattr__"]
+        loader.exec_module(package)
+        return getattr(package, name)
+
+    package.__dict__["__getattr__"] = run
+    return package
+
+
+def curve(min_dist: float) -> tuple[float, float]:
+    """a and b of 1 / (1 + a·d^2b), fitted to a similarity that is 1 up to `min_dist` and then falls off as exp(-d)."""
+    from scipy.optimize import curve_fit
+
+    distances = np.linspace(0, 3, 300)
+    wanted = np.where(distances < min_dist, 1.0, np.exp(min_dist - distances))
+    a, b = curve_fit(lambda distance, a, b: 1 / (1 + a * distance ** (2 * b)), distances, wanted)[0]
+    return float(a), float(b)
+
+
+def epochs_between(weights: NDArray[np.float32], epochs: int) -> NDArray[np.float64]:
+    """For each edge after how many epochs its points attract each other again; -1 for an edge without weight."""
+    attractions = epochs * (weights / weights.max())  # in float32, as umap-learn: the same edges are due
+    between = np.full(len(weights), -1.0)
+    np.divide(epochs, attractions.astype(np.float64), out=between, where=attractions > 0)
+    return between

@@ -23,7 +23,7 @@ _ORDERED = 1024  # queries whose results are ordered at once, to limit memory
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundDocuments:
     """The documents found for every query, nearest first, and what the search cost."""
 
     places: Places  # (query, result); -1 where the searched lists hold fewer documents
@@ -38,7 +38,7 @@ def rankable(documents: Floats, queries: Floats) -> bool:
     return bool(finite and np.ptp(documents, axis=0).max() > SAME_VECTOR)
 
 
-def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetting) -> Work[Found]:
+def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetting) -> Work[FoundDocuments]:
     """Search the k documents with the highest inner product for every query; all vectors have length 1.
 
     Documents at equal distances are in their own order, as far as FAISS returns them.
@@ -59,7 +59,7 @@ def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetti
         _, places = index.search(some, k)
         seconds += time.perf_counter() - started
         found.append(_in_order(documents, some, places))
-    return Found(np.concatenate(found), seconds, _bytes(documents, setting), faiss.omp_get_max_threads())
+    return FoundDocuments(np.concatenate(found), seconds, _bytes(documents, setting), faiss.omp_get_max_threads())
 
 
 def _built(documents: Floats, setting: IndexSetting) -> Any:

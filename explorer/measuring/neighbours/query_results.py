@@ -26,7 +26,7 @@ SIZES = (5, 10, 20, 50)
 
 
 @dataclass(frozen=True)
-class Result:
+class FoundSentence:
     """A result on one side."""
 
     place: int  # in the corpus
@@ -37,7 +37,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SearchSide:
     """A corpus under one layer & pooling, and a query: a sentence of it by position, or the vector of another."""
 
     index: Index
@@ -51,28 +51,28 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Findings:
+class SearchResults:
     """The results of A, and of B if there is one."""
 
-    one: tuple[Result, ...]
-    other: tuple[Result, ...] | None = None
+    one: tuple[FoundSentence, ...]
+    other: tuple[FoundSentence, ...] | None = None
     kept: int = 0
     jaccard: float = float("nan")
 
 
 @dataclass(frozen=True)
-class Score:
+class QueryScore:
     """How high a side ranks the documents that are judged relevant to a query."""
 
     ndcg: float  # nDCG@10, from 0 to 1
     ranks: tuple[int, ...]  # of the relevant documents, the best first
 
 
-def scored(side: Side, relevant: Judged) -> Score:
+def scored(side: SearchSide, relevant: Judged) -> QueryScore:
     """The score of a side on a query; `relevant` has the grades of relevant documents by their position."""
     found = side.hits(TOP).places
     ranks = side.index.ranks(np.array(list(relevant)), side.query)
-    return Score(float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks)))
+    return QueryScore(float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks)))
 
 
 def asked(query: str) -> str:
@@ -101,23 +101,25 @@ def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | 
     return vector
 
 
-def search(one: Side, other: Side | None, k: int) -> Findings:
+def search(one: SearchSide, other: SearchSide | None, k: int) -> SearchResults:
     """The k nearest on each side, each with its rank on the other."""
     hits = one.hits(k)
     if other is None:
-        return Findings(_results(hits))
+        return SearchResults(_results(hits))
     beside = other.hits(k)
     between = exchange(hits.places.tolist(), beside.places.tolist())
     kept = set(between.kept)
-    return Findings(
+    return SearchResults(
         _results(hits, other, kept, LOST), _results(beside, one, kept, GAINED), len(between.kept), between.jaccard
     )
 
 
-def _results(hits: Hits, other: Side | None = None, kept: Collection[int] = (), alone: str = "") -> tuple[Result, ...]:
+def _results(
+    hits: Hits, other: SearchSide | None = None, kept: Collection[int] = (), alone: str = ""
+) -> tuple[FoundSentence, ...]:
     """Results with their ranks on the other side; `alone` is the mark of those it did not find."""
     places = hits.places.tolist()
     elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
     marks = [KEPT if place in kept else alone for place in places]
     told = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
-    return tuple(Result(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))
+    return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))

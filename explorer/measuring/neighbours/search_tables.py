@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.data.kinds import Sentences, digest_of
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
-from explorer.measuring.neighbours.query_results import Findings, Result
+from explorer.measuring.neighbours.query_results import FoundSentence, SearchResults
 from explorer.measuring.table_cells import Rows, rounded
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ CHANGED = 10  # most and least changed sentences to print in a terminal
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchRequest:
     """The query, the corpus and the models."""
 
     query: str
@@ -30,7 +30,7 @@ class Asked:
     sides: tuple[tuple[Found, Reading], ...]
 
 
-def found_rows(results: Iterable[Result], sentences: Sequence[str], other: str) -> Rows:
+def found_rows(results: Iterable[FoundSentence], sentences: Sequence[str], other: str) -> Rows:
     """A row for each result of a side; `other` names the other, "" where there is none."""
     return [
         {
@@ -56,7 +56,7 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
     ]
 
 
-def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
+def as_json(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
     """Everything as JSON, with query, corpus and models."""
     sentences, sides = asked.searched.texts, (findings.one, findings.other)
     names = "AB"[: len(asked.sides)]
@@ -86,7 +86,7 @@ def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def as_text(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
+def as_text(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
     """Both lists as text for the terminal."""
     sentences = asked.searched.texts
     lines = [asked.searched.note, f"query: {asked.query}"]
@@ -105,7 +105,7 @@ def as_text(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
     return "\n".join(lines)
 
 
-def told_mark(result: Result, other: str) -> str:
+def told_mark(result: FoundSentence, other: str) -> str:
     """`kept · 3 in B`, `lost · 37 in B`: the mark, and the rank on the other side; "" without another side."""
     return f"{result.mark} · {result.elsewhere:,} in {other}" if result.mark else ""
 
@@ -115,5 +115,5 @@ def told_share(share: float) -> str:
     return in_words.number(share)
 
 
-def _line(result: Result, other: str, sentence: str) -> str:
+def _line(result: FoundSentence, other: str, sentence: str) -> str:
     return f"{result.rank:>3}  {result.cosine:.3f}  {told_mark(result, other):<18}  {sentence}".rstrip()

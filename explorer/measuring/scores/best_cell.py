@@ -20,7 +20,7 @@ _ROUNDING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class BestCell:
     """The best layer & pooling of the dev set, and how much better it is on the test set (scores × 100)."""
 
     best: Reading
@@ -45,7 +45,7 @@ def choose(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> Chosen | None:
+) -> BestCell | None:
     """Choose the best cell; None if no cell has a score on the dev set."""
     ordered = _best_first(dev, metric, aggregate)
     if not ordered:
@@ -70,7 +70,7 @@ def choose(
         )
         sides = zip(every.difference, every.low, every.high, strict=True)
         found = [Interval(*map(np.asarray, numbers)) for numbers in sides]
-    return Chosen(
+    return BestCell(
         best,
         dev.score(best, metric, aggregate),
         test.score(best, metric, aggregate),

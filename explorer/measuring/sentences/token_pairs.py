@@ -1,4 +1,4 @@
-"""Token-to-token cosines of two sentences at every layer, and each token's contribution to the cosine."""
+"""The tokens of two sentences at every layer: their cosines, and each token's contribution to the cosine."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.sentences import sentence_vectors
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.measuring.sentences.pair_layers import PairLayers, pair_layers
-from explorer.measuring.sentences.token_states import pooled_layers, token_states
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+
 
 MOST = 64  # tokens of a sentence that are shown; more are not readable in a figure
 
@@ -96,3 +97,36 @@ def _token_cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDAr
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = (side / np.linalg.norm(side, axis=-1, keepdims=True) for side in sides)
     return np.asarray(first @ second.transpose(0, 2, 1), dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStates:
+    """The spelling of the tokens, and `hidden` (layer, token, width)."""
+
+    tokens: tuple[str, ...]
+    hidden: NDArray[np.float32]
+
+
+def token_states(encoder: Encoder, sentence: str, max_length: int | None = None) -> TokenStates:
+    """Encode one sentence."""
+    (ids,) = encoder.tokens([sentence], max_length).ids
+    hidden = encoder.states([sentence], max_length).hidden
+    return TokenStates(
+        tokens=encoder.texts(ids),
+        hidden=np.stack([layer[0].float().cpu().numpy() for layer in hidden]),
+    )
+
+
+def pooled_layers(encoder: Encoder, reading: Reading) -> Reading | None:
+    """The layers and the pooling of a layer & pooling, normalisation aside; None if maps follow the pooling.
+
+    The model default can be a plain pooling of tokens too.
+    """
+    if reading != OWN:
+        return reading
+    head = encoder.head
+    if head is None or head.dense or head.layers is not None or len(head.poolings) != 1:
+        return None
+    pooling, layers = layers_of(head.poolings[0])
+    last = encoder.rows[-1].layers[-1]
+    return Reading(Row(tuple(last if layer == -1 else layer for layer in layers)), pooling)

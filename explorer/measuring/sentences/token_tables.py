@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explorer.measuring.sentences.pair_tables import pair_rows
+from explorer.measuring.sentences.pair_layers import PairLayers
 from explorer.measuring.sentences.token_pairs import TokenPair
 from explorer.measuring.table_cells import Rows, rounded
 
@@ -45,4 +45,18 @@ def token_rows(pairs: Pairs, layers: Mapping[str, int]) -> Rows:
         if side in layers
         for one, first in enumerate(pair.tokens[0][: pair.cosines.shape[1]])
         for other, second in enumerate(pair.tokens[1][: pair.cosines.shape[2]])
+    ]
+
+
+def pair_rows(pair: PairLayers) -> Rows:
+    """A row for every layer and pooling."""
+    return [
+        {
+            "layer": layer,
+            "pooling": pooling,
+            "cosine": rounded(pair.cosines[layer, column], 6),
+            "contribution": rounded(pair.contributions[layer, column], 6),
+        }
+        for layer in range(len(pair.cosines))
+        for column, pooling in enumerate(pair.poolings)
     ]

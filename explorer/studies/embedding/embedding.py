@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from explorer import in_words
 from explorer.data.sources import shown
 from explorer.data.vectors import manifest as manifests
-from explorer.data.vectors.manifest import Column, Manifest, shard_path
+from explorer.data.vectors.manifest import Manifest, StoredReading, shard_path
 from explorer.data.vectors.shards import fits
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
@@ -131,7 +131,7 @@ def _manifest(request: Request, corpus: Corpus, encoder: Encoder, titles: tuple[
         rows=corpus.rows,
         shards=len(corpus.shards),
         rows_per_shard=request.rows_per_shard,
-        vectors=tuple(Column(title, encoded.width_of(encoder, title)) for title in kept),
+        vectors=tuple(StoredReading(title, encoded.width_of(encoder, title)) for title in kept),
         max_length=encoder.limit(request.settings.max_length),
         precision=encoder.precision,
         dtype=request.dtype,

@@ -7,7 +7,7 @@ from functools import partial
 
 from explorer.data import sources
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.results.result_table import Cell as Score
+from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import BASE, DEV, TEST, Base, PlanTable, Row
 

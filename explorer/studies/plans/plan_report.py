@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from explorer.data import sources
 from explorer.drawing.reports import standalone
-from explorer.drawing.scores.score_by_cost import Mark, score_by_cost
+from explorer.drawing.scores.score_by_cost import MethodMark, score_by_cost
 from explorer.studies.plans import plan_output, plan_verdict
 from explorer.studies.plans.plan_table import TEST, PlanTable
 from explorer.studies.plans.plan_verdict import Scored
@@ -32,10 +32,10 @@ def how_in_words(found: PlanTable) -> str:
     )
 
 
-def marks(rows: Sequence[Scored]) -> list[Mark]:
+def marks(rows: Sequence[Scored]) -> list[MethodMark]:
     """The rows as points of the figure of scores against cost."""
     return [
-        Mark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score(TEST)))
+        MethodMark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score(TEST)))
         for one in rows
         if one.row.seconds is not None
     ]

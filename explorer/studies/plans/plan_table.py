@@ -11,7 +11,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, task_labels
 from explorer.evaluating.results.result_files import ScoredModel
-from explorer.evaluating.results.result_table import Cell as Score
+from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.verdict_text import SPEARMAN

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data import published_figures
-from explorer.data.published_figures import Row, Score, Table
+from explorer.data.published_figures import PrintedRow, PrintedScore, PrintedTable
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks import tasks_of
 from explorer.knobs import Values
@@ -94,7 +94,7 @@ class PaperTable:
         """`Table 5`, `Figure 4`."""
         return f"{'Figure' if self.figure else 'Table'} {self.number}"
 
-    def published(self) -> Table:
+    def published(self) -> PrintedTable:
         """The paper's table; a figure has rows of a table, and the same ones less what they lose on other text."""
         if not self.losses:
             return published_figures.find_table(self.paper, self.number)
@@ -107,7 +107,7 @@ class PaperTable:
             whole, number=self.number, rows=tuple(row for pair in zip(rows, moved, strict=True) for row in pair)
         )
 
-    def how(self, row: Row) -> How:
+    def how(self, row: PrintedRow) -> How:
         """What a row trains or reads, or why it is not run."""
         stated, known = _stated(self.paper), _stated(self.paper)["rows"]
         rule = known.get(f"{row.model}, {row.pooling}") or known.get(row.model)
@@ -128,7 +128,7 @@ class PaperTable:
         given = {**as_released, **settings, **self.settings, **rule.get("settings", {})}
         return Trained(rule["method"], given, rule.get("text", ""))
 
-    def _authors_have_their_own(self, row: Row) -> bool:
+    def _authors_have_their_own(self, row: PrintedRow) -> bool:
         same = [
             one
             for one in self.published().rows
@@ -155,9 +155,11 @@ def find(name: str) -> PaperTable:
     raise BadChoice(f"There is no table '{name}'.{meant} 'reproduce list' shows them all.")
 
 
-def _less(row: Row, losses: Mapping[str, float]) -> dict[str, Score]:
+def _less(row: PrintedRow, losses: Mapping[str, float]) -> dict[str, PrintedScore]:
     printed = {column: row.scores[column].value for column in losses}
-    return {column: Score(round(value - losses[column], 2)) for column, value in printed.items() if value is not None}
+    return {
+        column: PrintedScore(round(value - losses[column], 2)) for column, value in printed.items() if value is not None
+    }
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from explorer.data.kinds import digest_of
-from explorer.data.published_figures import Row
+from explorer.data.published_figures import PrintedRow
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.encoding.read.reading_titles import title_of
@@ -19,7 +19,7 @@ from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.published_rows import PublishedRow, published_row
 from explorer.evaluating.results.result_files import ScoredModel
-from explorer.evaluating.results.result_table import Cell, Model
+from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject
 from explorer.knobs import Knob, Values
@@ -67,7 +67,7 @@ class Scale:
 class Line:
     """One row of the reproduced table: a row of the paper under one pooling of training."""
 
-    row: Row
+    row: PrintedRow
     base: str  # the model that is used
     how: How
     label: str
@@ -130,7 +130,7 @@ def _bases(base: str, scale: Scale) -> list[Line]:
     name = Path(base).name or base
     setting = "before training" if not scale.model else "before training; not the paper's model"
     return [
-        Line(Row("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
+        Line(PrintedRow("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
         for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
     ]
 
@@ -170,14 +170,14 @@ def _scored_on(found: Reproduction) -> dict[str, ScoredTask]:
 def _told(
     paper: PublishedRow,
     table: PaperTable,
-    model: Model | None,
+    model: ModelRow | None,
     title: str,
     task: str,
     scored_on: Mapping[str, ScoredTask],
 ) -> list[str]:
     """Measured, published and the difference; "" for what is not there. An average needs every task."""
     column = table.column.get(task, task)
-    measured: Cell | None = None
+    measured: MeanScore | None = None
     if model is not None:
         way = paper.measure(column)
         every = [scored_on[one] for one in (WHOLE if task == AVERAGE else (task,))]
@@ -187,7 +187,7 @@ def _told(
     return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]
 
 
-def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[Model | None, str]:
+def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
     if isinstance(line.how, Trained) and line.base in found.plans:
         plan = found.plans[line.base]
@@ -196,13 +196,13 @@ def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> t
         if not of_row or any(run is None or run.status().state != statuses.FINISHED for run in runs):
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
-        return Model(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
+        return ModelRow(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
     if isinstance(line.how, Untrained):
         base = model_names.find(line.base)
         by_task = _by_task(scored(base), tasks)
         if line.how.pooling not in ALL_POOLINGS:
-            return Model(line.label, (by_task,)), MODEL_DEFAULT
-        return Model(line.label, (by_task,)), title_of(line.how.pooling, (layout.last_layer(base.folder),))
+            return ModelRow(line.label, (by_task,)), MODEL_DEFAULT
+        return ModelRow(line.label, (by_task,)), title_of(line.how.pooling, (layout.last_layer(base.folder),))
     return None, MODEL_DEFAULT
 
 
@@ -212,7 +212,7 @@ def _by_task(model: ScoredModel, tasks: Sequence[ScoredTask]) -> dict[str, Measu
     return {digest: one.measured for digest, one in found.items() if one is not None}
 
 
-def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list[Line]:
+def _lines(table: PaperTable, row: PrintedRow, scale: Scale, first: str | None) -> list[Line]:
     """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
     if scale.model and not isinstance(how, NotRun) and row.base != first:
@@ -247,7 +247,7 @@ def _trained(pooling: str, scale: Scale) -> str:
     return f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(scale.poolings) > 1 else ""
 
 
-def _setting(table: PaperTable, row: Row, scale: Scale, how: How) -> str:
+def _setting(table: PaperTable, row: PrintedRow, scale: Scale, how: How) -> str:
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {row.base}"] if scale.model else []
     if isinstance(how, Trained):

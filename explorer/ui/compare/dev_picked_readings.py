@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.dev_picking import Pick, pick
+from explorer.measuring.comparing.dev_picking import DevPick, pick
 from explorer.ui import messages
 from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
@@ -20,7 +20,7 @@ from explorer.ui.frame import second_encoder, sidebar
 NOTHING = "nothing"
 
 
-def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> Pick | None:
+def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> DevPick | None:
     """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
     here = sides[0].graded
     if here is None:
@@ -45,7 +45,7 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     return pick(one.graded, (one.scores, other.scores), here, metric)
 
 
-def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
+def show(found: DevPick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = compared.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
@@ -62,7 +62,7 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
         )
 
 
-def _take(found: Pick) -> None:
+def _take(found: DevPick) -> None:
     one, other = found.readings
     sidebar.choose_reading(one)
     second_encoder.choose_reading(other)

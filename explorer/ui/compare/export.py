@@ -11,7 +11,7 @@ from explorer.data.kinds import digest_of
 from explorer.drawing.reports.report import report
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.comparison_tables import cell_rows
-from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.comparing.dev_picking import DevPick
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.sentences.word_store import of_pairs
@@ -29,7 +29,7 @@ FILE = "Report (HTML)"
 def show(
     compared: Compared,
     probes: ProbeChanges | None,
-    pick: Pick | None,
+    pick: DevPick | None,
     pooling: str,
     asked: bool,
     geometry: LayerGeometry | None,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.flip_tables import pair_rows
+from explorer.measuring.comparing.comparison_tables import pair_rows
 from explorer.measuring.comparing.pair_traits import PairTraits, traits
 from explorer.measuring.comparing.rank_errors import BROKEN, FAR, FIXED, KINDS
 from explorer.ui import messages

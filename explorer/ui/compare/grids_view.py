@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid
+from explorer.drawing.scores import difference, grade_histograms, grid
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
@@ -102,7 +102,7 @@ def lines(compared: Compared) -> str:
         st.subheader("By layer")
         pooling = pooling_control(comparison.one, comparison.other)
         picture_format.draw(
-            compared_lines.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            difference.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=picture_format.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.data.graded import probes
-from explorer.drawing.sentences import probe_shares
+from explorer.drawing.sentences import probe_bars
 from explorer.errors import StrataError
 from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.sentences.probes import probed, sentences_of
@@ -67,7 +67,7 @@ def bars(compared: Compared, changes: ProbeChanges, height: int | None = None) -
         for side, share in zip("AB", shares, strict=True):
             sides[side][change.name] = share.value
     picture_format.draw(
-        probe_shares.shares_side_by_side(sides),
+        probe_bars.shares_side_by_side(sides),
         height=height,
         key="probe shares",
         config=picture_format.config("probe-shares"),

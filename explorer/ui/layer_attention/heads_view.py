@@ -12,7 +12,7 @@ from explorer.drawing.sentences import attention_heads as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured
-from explorer.measuring.attention.attention_tables import head_rows
+from explorer.measuring.attention.attention_heads import head_rows
 from explorer.ui import messages
 from explorer.ui.access import encoder_loading
 from explorer.ui.layer_attention import cached_attention

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer import run_folder
 from explorer.drawing.sentences import pair_curves
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.sentences.pair_tables import pair_rows
+from explorer.measuring.sentences.token_tables import pair_rows
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import method_cards

@@ -10,8 +10,7 @@ import streamlit as st
 from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading, Row
-from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
-from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.attention.pooler_weights import Floats, Listening, part_rows, path_rows, weight_rows
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores

@@ -17,7 +17,7 @@ from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.evaluating.tasks.judges import judged
 from explorer.evaluating.tasks.layer_choice import LEAST, half
 from explorer.measuring.scores import best_cell
-from explorer.measuring.scores.best_cell import Chosen, default_title, told
+from explorer.measuring.scores.best_cell import BestCell, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores, why_missing
 from explorer.ui import messages
@@ -149,7 +149,7 @@ def _halves_of_items(shown: Shown) -> tuple[ScoredSet, ScoredSet] | None:
     return dev, test
 
 
-def _verdict(chosen: Chosen, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
+def _verdict(chosen: BestCell, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
     """Whether the best of the dev set holds on the test set, its two scores, and the differences.
 
     The colour follows the difference to the model default, which is the layer & pooling `default`.
@@ -175,7 +175,7 @@ def _verdict(chosen: Chosen, dev: ScoredSet, test: ScoredSet, default: Reading) 
     st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
 
 
-def _dev_cards(chosen: Chosen, dev: LayerScores, metric: str, aggregate: str) -> None:
+def _dev_cards(chosen: BestCell, dev: LayerScores, metric: str, aggregate: str) -> None:
     """The two best of the dev set, by which the first was chosen."""
     cards = st.container(horizontal=True)
     for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
@@ -247,7 +247,7 @@ def _inflated(given: SetIdentity) -> None:
         st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")
 
 
-def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> Chosen | None:
+def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> BestCell | None:
     """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
     return _best_layer(measured, metric, aggregate, dev, test)
 
@@ -255,5 +255,5 @@ def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _best_layer(
     measured: Hashable, metric: str, aggregate: str, _dev: LayerScores, _test: LayerScores
-) -> Chosen | None:
+) -> BestCell | None:
     return best_cell.choose(_dev, _test, metric, aggregate)

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from explorer.data.kinds import GradedPairs, NamedSet
-from explorer.drawing.scores import by_layer, cosine_boxes, cosine_strips, grid
+from explorer.drawing.scores import by_layer, cosine_figures, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.binary_metrics import best_threshold, is_binary
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -79,7 +79,7 @@ def cosines(shown: Shown, pairs: GradedPairs) -> None:
         _strips(shown, pairs)
         return
     picture_format.draw(
-        cosine_boxes.cosine_by_gold(shown.scores, pairs, shown.reading),
+        cosine_figures.cosine_by_gold(shown.scores, pairs, shown.reading),
         config=picture_format.config("layers"),
         alt=f"Cosines of {shown.reading.title} by human score.",
     )
@@ -90,7 +90,7 @@ def _strips(shown: Shown, pairs: GradedPairs) -> None:
     gold, cosines = shown.scores.gold, shown.scores.cosines_of(shown.reading)
     best = best_threshold(gold, cosines)
     picture_format.draw(
-        cosine_strips.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
+        cosine_figures.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
         config=picture_format.config("layers"),
         alt=f"Cosines of {shown.reading.title} for both labels: a point for each pair, and their density.",
     )

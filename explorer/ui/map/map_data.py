@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from explorer.data.kinds import Column, Sentences, digest_of
-from explorer.measuring.geometry import drift
+from explorer.data.kinds import Attribute, Sentences, digest_of
+from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import projection, umap_layout
 from explorer.measuring.maps.projection import Map, Maps, Way
 from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
@@ -74,19 +74,19 @@ def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], way: Way)
     return (yield from projection.maps(read[0], read[1] if len(read) > 1 else None, near, way))
 
 
-def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Column]:
+def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Attribute]:
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
     if len(read) < 2:
         return
-    moved = drift.moved(read[0], read[1])
+    moved = vector_geometry.moved(read[0], read[1])
     if moved is not None:
-        yield Column(MOVED, tuple(moved.tolist()))
+        yield Attribute(MOVED, tuple(moved.tolist()))
     changed = 1 - overlap_of(*(one.places[:, :COMPARED] for one in near)).jaccard
     if np.isfinite(changed).any():
-        yield Column(CHANGED, tuple(changed.tolist()))
+        yield Attribute(CHANGED, tuple(changed.tolist()))
 
 
-def _with(described: Sentences, known: Iterable[Column]) -> Sentences:
+def _with(described: Sentences, known: Iterable[Attribute]) -> Sentences:
     """Put the change columns first, but after groups: the first column colours the map by default."""
     grouped = bool(described.columns) and not described.columns[0].counts
     first = described.columns[: 1 if described.lines or grouped else 0]

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.kinds import Column
+from explorer.data.kinds import Attribute
 from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.cluster_names import Cluster, clusters
@@ -112,7 +112,7 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
 
 
 def _one_map(
-    mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Column, selected: tuple[int, ...]
+    mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Attribute, selected: tuple[int, ...]
 ) -> None:
     places = mapped.drawn["AB".index(name)].places
     key = f"map of {name}"

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.kinds import Column
+from explorer.data.kinds import Attribute
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
 from explorer.ui.map import sentence_source
@@ -32,7 +32,7 @@ def way() -> Way:
     return Way(kind, axes, **settings)
 
 
-def colour(where: DeltaGenerator, columns: Sequence[Column]) -> Column:
+def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
     """The column that colours the sentences; the first is the default."""
     names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import word_figures
-from explorer.drawing.sentences.word_colours import ColouredWord, coloured, largest
+from explorer.drawing.sentences.word_figures import ColouredWord, coloured, largest
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.measuring.sentences import word_store, word_tables
 from explorer.measuring.sentences.word_pair import WordPair, changes

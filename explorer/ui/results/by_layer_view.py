@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from explorer.drawing.scores.task_lines import Lines, scores_by_layer
+from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import task_labels

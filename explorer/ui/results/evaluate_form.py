@@ -9,7 +9,7 @@ from explorer import in_words
 from explorer.data import sources, uploads
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate import bundled
-from explorer.evaluating.evaluation import Evaluation, Forecast
+from explorer.evaluating.evaluation import EvaluationResult, Forecast
 from explorer.evaluating.results import result_files
 from explorer.evaluating.tasks import published, suites
 from explorer.evaluating.word_subject import BAG, BM25
@@ -195,7 +195,7 @@ def _continue(job: Job) -> None:
     jobs.follow(JOB, job.title, job.make)
 
 
-def _tell(found: Evaluation) -> None:
+def _tell(found: EvaluationResult) -> None:
     """How many results were measured, and what could not be."""
     measured = len(found.results) - len(found.reused)
     told = f"{_counted(measured, 'result')} measured"
@@ -220,7 +220,7 @@ def _tell_forecast(where: DeltaGenerator, found: Forecast) -> None:
         _tell_troubles(found)
 
 
-def _tell_troubles(found: Evaluation | Forecast) -> None:
+def _tell_troubles(found: EvaluationResult | Forecast) -> None:
     """One box for all tasks without data, and one for all models that failed."""
     if found.missing:
         st.warning(_listed("Not scored:", found.missing), icon=":material/block:")

@@ -10,7 +10,7 @@ from explorer.data.graded import sts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.cells import AnySubject
-from explorer.evaluating.evaluation import Evaluation, Forecast, Models, evaluation, forecast
+from explorer.evaluating.evaluation import EvaluationResult, Forecast, Models, evaluation, forecast
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, LOGISTIC, Options
@@ -185,7 +185,7 @@ class Checked:
     options: Options
     max_length: int | None = None
 
-    def evaluated(self) -> Work[Evaluation]:
+    def evaluated(self) -> Work[EvaluationResult]:
         """Score the models on the tasks; an error if nothing could be scored."""
         models, failed = yield from self._subjects()
         found = yield from evaluation(models, self.tasks, self.options)

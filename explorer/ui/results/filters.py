@@ -11,7 +11,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_table, task_labels
 from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.results.result_table import Model
+from explorer.evaluating.results.result_table import ModelRow
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.ui import messages
 
@@ -29,7 +29,7 @@ TAKEN = "Another row is called '{}'. Give each row a name of its own."
 class FilteredResults:
     """The rows and columns to show."""
 
-    rows: tuple[Model, ...]
+    rows: tuple[ModelRow, ...]
     tasks: tuple[ScoredTask, ...]
     title: str  # of the layer & pooling
     measure: str | None  # None: of each task its main one
@@ -89,7 +89,7 @@ def chosen(results: Sequence[Result]) -> FilteredResults:
     return FilteredResults(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
 
 
-def _renamed(rows: tuple[Model, ...]) -> tuple[Model, ...]:
+def _renamed(rows: tuple[ModelRow, ...]) -> tuple[ModelRow, ...]:
     """The rows under the names that the visitor gave them, which the exports have too."""
     if not rows:
         return rows

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.published_rows import PublishedRow, rows_for, what_differs
-from explorer.evaluating.results.result_table import Model
+from explorer.evaluating.results.result_table import ModelRow
 from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -58,7 +58,7 @@ def show(chosen: FilteredResults) -> None:
 
 
 def _measured_row(
-    measured: Model, like: PublishedRow, tasks: Mapping[str, ScoredTask], title: str
+    measured: ModelRow, like: PublishedRow, tasks: Mapping[str, ScoredTask], title: str
 ) -> dict[str, object]:
     cells = {label: measured.cell(task, title, like.measure(task.name)) for label, task in tasks.items()}
     scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
@@ -66,7 +66,7 @@ def _measured_row(
 
 
 def _row(
-    row: PublishedRow, measured: Model, tasks: Mapping[str, ScoredTask], kind: str, title: str
+    row: PublishedRow, measured: ModelRow, tasks: Mapping[str, ScoredTask], kind: str, title: str
 ) -> dict[str, object]:
     if kind == DIFFERENCES:
         numbers = {label: row.difference(measured, task, title) for label, task in tasks.items()}

@@ -10,7 +10,7 @@ from explorer.data.kinds import digest_of
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.rank_groups import Ranking
 from explorer.evaluating.results.result_files import Result, SavedResults
-from explorer.evaluating.results.result_table import Model, ranked
+from explorer.evaluating.results.result_table import ModelRow, ranked
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.training.record import run_results
 from explorer.ui import messages
@@ -42,7 +42,7 @@ def warn_of_unreadable() -> None:
         st.warning(messages.plain(UNREADABLE.format(named)), icon=":material/broken_image:")
 
 
-def ranking(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
+def ranking(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of models, remembered for the same results."""
     names, digests = (digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks)))
     return _ranking((result_files.stamp(), names, digests), rows, tasks)
@@ -54,5 +54,5 @@ def _stored(stamp: Hashable) -> SavedResults:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _ranking(key: Hashable, _rows: Sequence[Model], _tasks: Sequence[ScoredTask]) -> Ranking | None:
+def _ranking(key: Hashable, _rows: Sequence[ModelRow], _tasks: Sequence[ScoredTask]) -> Ranking | None:
     return ranked(_rows, _tasks)

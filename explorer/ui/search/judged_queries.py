@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
 from explorer.measuring.comparing.query_changes import QueryChanges
-from explorer.measuring.neighbours.query_results import Score, asked
+from explorer.measuring.neighbours.query_results import QueryScore, asked
 from explorer.measuring.neighbours.ranking_judge import of_queries
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict_text import CI
@@ -51,7 +51,7 @@ def relevant(task: RetrievalSet, query: str, corpus: Sequence[str]) -> Judged:
     return {place: grades[text] for place, text in enumerate(corpus) if text in grades}
 
 
-def tell(found: Score) -> None:
+def tell(found: QueryScore) -> None:
     """The score of a side, and the ranks of the relevant documents."""
     ranks = ", ".join(f"{rank:,}" for rank in found.ranks[:MOST_RANKS])
     more = len(found.ranks) - MOST_RANKS

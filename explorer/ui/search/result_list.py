@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 import streamlit as st
 
-from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Findings, Result
+from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, FoundSentence, SearchResults
 from explorer.measuring.neighbours.search_tables import found_rows, told_mark, told_share
 from explorer.ui.messages import shortened
 from explorer.ui.search import query_form
@@ -26,7 +26,7 @@ BADGES = {
 
 
 def found(
-    results: Sequence[Result],
+    results: Sequence[FoundSentence],
     sentences: Sequence[str],
     side: str,
     other: str,
@@ -46,7 +46,7 @@ def found(
     downloads.rows(found_rows(results, sentences, other), f"{side} {shortened(query, 40)}", f"{side} (CSV)")
 
 
-def summary(findings: Findings, count: int) -> None:
+def summary(findings: SearchResults, count: int) -> None:
     """What B kept of what A found."""
     changed = len(findings.one) - findings.kept
     st.markdown(f"**{findings.kept} kept**, {changed} lost, {changed} gained · Jaccard {told_share(findings.jaccard)}")

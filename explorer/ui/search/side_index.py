@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.data.kinds import Sentences
 from explorer.errors import StrataError
-from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
+from explorer.measuring.neighbours.query_results import SearchSide, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
 from explorer.ui import messages
 from explorer.ui.access import encoder_loading, job_results
@@ -21,7 +21,7 @@ CUT = "The query is too long: only its first {:,} tokens were encoded."
 class EncodedQuery:
     """The corpus and the query, encoded by one side."""
 
-    side: Side
+    side: SearchSide
     key: str  # identifies encoder, layer & pooling, settings and corpus; not the query
 
 
@@ -41,15 +41,15 @@ def read(reader: Reader, searched: Sentences, query: str) -> EncodedQuery | None
     return None if side is None else EncodedQuery(side, key)
 
 
-def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> Side | None:
+def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> SearchSide | None:
     """The query with the corpus; a query that is a sentence of the corpus uses that sentence's vector."""
     place = place_of(query, searched.texts)
     if place is not None:
-        return Side(index, place)
+        return SearchSide(index, place)
     encoder = encoder_loading.encoder(reader.found, reader.settings)
     if encoder is None:
         return None
     most = reader.settings.max_length
     if encoder.tokens([query], most).truncated:
         st.warning(CUT.format(encoder.limit(most)), icon=":material/content_cut:")
-    return Side(index, vector_of(encoder, query, reader.reading, most))
+    return SearchSide(index, vector_of(encoder, query, reader.reading, most))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing.scores.size_quality import Mark, size_quality
+from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
 from explorer.measuring.table_cells import rounded
 from explorer.studies.size import summary, tables
@@ -108,7 +108,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
     }
 
 
-def _mark(picture: Picture, point: Point, number: int, cost: str) -> Mark:
+def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     told = (
         f"{picture.named(point)}: {point.score:.2f}, difference {point.gap}, "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
@@ -117,4 +117,4 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> Mark:
     several = len(picture.models) > 1
     family = f"{point.size.pooling}, {point.model}" if several else point.size.pooling
     value = COSTS[cost].of(point)
-    return Mark(number, family, point.size.stored, value, point.score, not point.is_worse, told)
+    return SizeMark(number, family, point.size.stored, value, point.score, not point.is_worse, told)

@@ -31,7 +31,7 @@ def _put(folder: Path, path: str, rows: str, columns: str = "label\ttext") -> No
 
 
 @pytest.mark.parametrize(("name", "split"), SPLITS, ids=lambda value: getattr(value, "name", value))
-def test_every_split_of_the_folder_has_its_published_counts(name: str, split: published_sets.Split) -> None:
+def test_every_split_of_the_folder_has_its_published_counts(name: str, split: published_sets.LabelledSplit) -> None:
     if not (FOLDER / split.file).is_file():
         pytest.skip(f"{VARIABLE} names no folder with {split.file}")
     rows = published_sets.load(name, FOLDER).splits[split.name]

@@ -1,6 +1,6 @@
 """Test the counts of a report on rows."""
 
-from explorer.data.tables.row_reports import SHOWN, Dropped, Words, report_on
+from explorer.data.tables.row_reports import SHOWN, Dropped, WordCounts, report_on
 from explorer.data.tables.table import Table
 
 TABLE = Table(
@@ -38,7 +38,7 @@ def test_a_row_said_three_times_is_two_duplicates() -> None:
 
 def test_a_report_reads_as_plain_lines() -> None:
     report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "a b"), ("a b", "c"), gold=(0.0, 4.5))
-    assert report.words == Words(1, 1.5, 2, 2)
+    assert report.words == WordCounts(1, 1.5, 2, 2)
     assert str(report).split("\n") == [
         "2 of 5 rows kept",
         "2 dropped: empty (line 3, 6)",

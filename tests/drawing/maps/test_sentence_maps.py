@@ -2,14 +2,14 @@ import math
 
 import numpy as np
 
-from explorer.data.kinds import Column, Sentences
+from explorer.data.kinds import Attribute, Sentences
 from explorer.drawing.maps import map_colours
 from explorer.drawing.maps import sentence_maps as drawing
 
 PLACES = np.array([[0, 0], [1, 2], [2, 1], [3, 3]], dtype=np.float32)
 TEXTS = ("<b>bold</b>", "two\nlines", "x" * 5000, "שלום & $y$")
-NAMES = Column("kind", ("one", "other", "one", ""))
-NUMBERS = Column("<i>weight</i>", (1.0, math.nan, 3.0, 2.0))
+NAMES = Attribute("kind", ("one", "other", "one", ""))
+NUMBERS = Attribute("<i>weight</i>", (1.0, math.nan, 3.0, 2.0))
 SENTENCES = Sentences("four", TEXTS, (NAMES, NUMBERS), lines=((0, 2), (1, 3)))
 
 
@@ -40,7 +40,7 @@ def test_what_is_missing_has_no_colour_of_the_scale():
 
 def test_of_many_numbers_the_ends_have_one_colour_and_the_bar_says_so():
     cells = (*(float(number) for number in range(299)), 1e6)
-    many = Sentences("many", ("text",) * 300, (Column("weight", cells),))
+    many = Sentences("many", ("text",) * 300, (Attribute("weight", cells),))
     places = np.zeros((300, 2), dtype=np.float32)
     (points,) = drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data
     assert points.marker.cmax < 300
@@ -69,7 +69,7 @@ def test_lines_join_the_two_sentences_of_a_pair():
 
 def test_names_beyond_the_colours_are_one_group_behind_the_others():
     cells = tuple(f"name {place % 12}" for place in range(100))
-    groups = map_colours.groups(Column("kind", cells))
+    groups = map_colours.groups(Attribute("kind", cells))
     assert groups[0].name == map_colours.OTHERS
     assert len(groups) == 1 + len(map_colours.NAME_COLOURS)
     assert sorted(place for group in groups for place in group.members) == list(range(100))
@@ -92,7 +92,7 @@ def test_in_three_dimensions_what_is_selected_is_drawn_once_more():
 
 def test_many_sentences_are_drawn_as_a_picture():
     count = drawing.SHARP + 1
-    many = Sentences("many", ("text",) * count, (Column("kind", ("a",) * count),))
+    many = Sentences("many", ("text",) * count, (Attribute("kind", ("a",) * count),))
     places = np.zeros((count, 2), dtype=np.float32)
     assert drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data[0].type == "scattergl"
     assert marks(flat())[0].type == "scatter"

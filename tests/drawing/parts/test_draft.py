@@ -1,10 +1,11 @@
 """Test figures in the making: plotly's own calls, one by one, give the same figure."""
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from explorer.drawing.parts.draft import ABOVE, MARGIN, TICKS, Draft, cost_axis
+from explorer.drawing.parts.draft import ABOVE, MARGIN, TICKS, Draft, cost_axis, segments
 
 LINE = {"color": "#123456", "width": 2}
 
@@ -117,3 +118,11 @@ def test_a_logarithmic_axis_has_few_ticks_inside_its_range(low, times):
 @pytest.mark.parametrize("costs", [[], [0.0, 5.0], [1.0, 20.0]])
 def test_costs_that_are_close_or_zero_are_on_a_linear_axis(costs):
     assert cost_axis("seconds", costs)["type"] == "linear"
+
+
+def test_each_line_is_its_two_ends_and_a_gap():
+    starts, ends = np.array([[0.0, 1, 2], [3, 4, 5]]), np.array([[6.0, 7, 8], [9, 10, 11]])
+    found = segments(starts, ends).tolist()
+    assert [found[0], found[1], found[3], found[4]] == [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
+    assert all(np.isnan(found[gap]).all() for gap in (2, 5))
+    assert segments(starts[:0], ends[:0]).shape == (0, 3)

@@ -2,9 +2,12 @@
 
 import pytest
 
-from explorer.drawing.scores.score_by_cost import Mark, score_by_cost
+from explorer.drawing.scores.score_by_cost import MethodMark, score_by_cost
 
-MARKS = [Mark("cheap", 10.0, 1.0, -0.5, 2.0, "71.00 ± 0.10"), Mark("<b>dear</b>", 90.0, 3.0, 2.0, 4.5, "73.00")]
+MARKS = [
+    MethodMark("cheap", 10.0, 1.0, -0.5, 2.0, "71.00 ± 0.10"),
+    MethodMark("<b>dear</b>", 90.0, 3.0, 2.0, 4.5, "73.00"),
+]
 
 
 def test_each_row_is_a_marker_with_its_interval():
@@ -28,5 +31,5 @@ def test_a_label_that_is_markup_stays_text():
 
 @pytest.mark.parametrize(("seconds", "kind"), [(90.0, "linear"), (900.0, "log")])
 def test_times_that_are_far_from_one_another_are_on_a_logarithmic_axis(seconds, kind):
-    figure = score_by_cost([MARKS[0], Mark("dear", seconds, 3.0, 2.0, 4.5, "73.00")])
+    figure = score_by_cost([MARKS[0], MethodMark("dear", seconds, 3.0, 2.0, 4.5, "73.00")])
     assert figure.layout.xaxis.type == kind

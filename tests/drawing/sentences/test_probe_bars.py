@@ -1,10 +1,10 @@
-"""Test that a bar is a mean and every point a pair."""
+"""Test that a bar is a mean or a share, and every point a pair."""
 
 import numpy as np
 import pytest
 
 from explorer.data.graded import probes
-from explorer.drawing.sentences.probe_bars import packs_side_by_side
+from explorer.drawing.sentences.probe_bars import packs_side_by_side, shares_side_by_side
 from explorer.measuring.sentences.probes import probed, sentences_of
 
 
@@ -18,3 +18,12 @@ def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
         assert list(bars.y) == pytest.approx([sides[name].mean(pack.name) for pack in packs])
         assert list(points.y) == pytest.approx(np.concatenate(sides[name].cosines).tolist())
         assert not any("<b>" in told for told in points.hovertext)
+
+
+def test_every_bar_is_a_share_in_percent_and_chance_is_a_line():
+    shares = {"A": {"negation": 0.125, "number": 1.0}, "B": {"negation": 0.77, "number": 0.0}}
+    figure = shares_side_by_side(shares)
+    assert {bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figure.data} == {
+        name: {pack: pytest.approx(100 * share) for pack, share in of_side.items()} for name, of_side in shares.items()
+    }
+    assert [shape.y0 for shape in figure.layout.shapes] == [50]

@@ -13,8 +13,14 @@ from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import pool_cls
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
-from explorer.measuring.attention.pooler_weights import Listening, ProbeWeights, listening
+from explorer.measuring.attention.pooler_weights import (
+    Listening,
+    ProbeWeights,
+    listening,
+    part_rows,
+    path_rows,
+    weight_rows,
+)
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES, WIDTH
 
 

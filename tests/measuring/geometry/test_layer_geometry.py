@@ -1,4 +1,4 @@
-"""Test the geometry of every layer, in one pass, against vectors encoded one by one."""
+"""Test the geometry of every layer, in one pass, against vectors encoded one by one; similar pairs start at 4 of 5."""
 
 import math
 from dataclasses import replace
@@ -12,10 +12,9 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.geometry import layer_geometry as layers
-from explorer.measuring.geometry.cloud import alignment, geometry
-from explorer.measuring.geometry.drift import alike, shift
 from explorer.measuring.geometry.geometry_tables import MEASURES, definition, drift_rows, geometry_rows, not_comparable
-from explorer.measuring.geometry.layer_geometry import layer_geometry, reading_cloud
+from explorer.measuring.geometry.layer_geometry import close_from, layer_geometry, reading_cloud, scale
+from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.progress import finish
@@ -179,3 +178,27 @@ def test_it_can_be_stopped_between_two_batches(found, pairs):
 def test_what_cannot_be_read_is_refused(found, pairs, pooling, reading, words):
     with pytest.raises(BadChoice, match=words):
         finish(layer_geometry(found, pairs, pooling, (reading, READINGS[1]), SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("gold", "ends", "least"),
+    [
+        ([0, 5, 2.5], (0, 5), 4),
+        ([1, 5], (0, 5), 4),  # SICK's grades start at 1; papers take its 4s all the same
+        ([0.2, 1], (0, 1), 0.8),
+        ([3, 8.5], (0, 10), 8),
+        ([0, 100], (0, 100), 80),
+        ([0, 250], (0, 250), 200),
+        ([-1, 1], (-1, 1), 0.6),
+        ([-0.2, 0.9], (-1, 1), 0.6),
+    ],
+)
+def test_it_is_four_fifths_of_the_scale(gold, ends, least):
+    assert scale(gold) == ends
+    assert close_from(gold) == least, "exactly, or grades that are just as high would be missed"
+
+
+def test_the_sample_has_close_pairs():
+    gold = sample.pairs().gold
+    assert close_from(gold) == 4
+    assert 0 < sum(grade >= 4 for grade in gold) < len(gold)

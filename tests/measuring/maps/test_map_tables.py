@@ -3,12 +3,12 @@ import math
 import numpy as np
 import pytest
 
-from explorer.data.kinds import Column, Sentences
+from explorer.data.kinds import Attribute, Sentences
 from explorer.measuring.maps.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
-SENTENCES = Sentences("three", ("one", "two", "three"), (Column("weight", (1.0, math.nan, 3.0)),))
+SENTENCES = Sentences("three", ("one", "two", "three"), (Attribute("weight", (1.0, math.nan, 3.0)),))
 
 
 def test_both_maps_are_columns_and_what_is_missing_is_an_empty_cell():
@@ -38,7 +38,7 @@ def test_neighbours_come_with_their_cosines_in_both():
 
 def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
     vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
-    pairs = Column("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
+    pairs = Attribute("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
     joined = Sentences("two", ("a", "b", "c", "d"), (pairs,), lines=((0, 1), (2, 3)))
     assert told_of_lines(joined, [vectors, np.ones((4, 2), dtype=np.float32)]) == [
         "Of the 1 pairs scored 5 the median cosine is 1.00 in A and 1.00 in B.",
@@ -48,7 +48,7 @@ def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
 
 
 def test_labels_are_the_columns_with_what_is_missing_left_empty():
-    topics = Sentences("two", ("a", "b"), (Column("topic", ("news", "")), Column("weight", (math.nan, 1 / 3))))
+    topics = Sentences("two", ("a", "b"), (Attribute("topic", ("news", "")), Attribute("weight", (math.nan, 1 / 3))))
     assert labels(topics) == {"topic": ["news", None], "weight": [None, 1 / 3]}
 
 

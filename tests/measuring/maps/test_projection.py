@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.maps import projection, umap_code
+from explorer.measuring.maps import projection
 from explorer.measuring.maps.pca import principal, turned_onto
 from explorer.measuring.maps.projection import KINDS, Way, maps
-from explorer.measuring.maps.umap_layout import joined, loaded, memberships, umap_layout, umap_layouts
+from explorer.measuring.maps.umap_layout import joined, loaded, memberships, one_epoch, umap_layout, umap_layouts
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
@@ -48,11 +48,11 @@ def test_memberships_are_umaps(umap_learn):
 def test_umap_that_is_loaded_ahead_is_compiled_for_a_map_and_changes_none():
     before = mapped(clusters(), kind="UMAP").one.places
     finish(loaded())
-    compiled = len(umap_code.one_epoch().signatures)
+    compiled = len(one_epoch().signatures)
     assert compiled
     assert mapped(clusters(), kind="UMAP").one.places.tolist() == before.tolist()
     mapped(clusters(), clusters(seed=1), kind="UMAP", axes=3)
-    assert len(umap_code.one_epoch().signatures) == compiled
+    assert len(one_epoch().signatures) == compiled
 
 
 def test_a_view_alone_is_laid_out_as_by_itself_and_views_that_are_drawn_together_lie_nearer():

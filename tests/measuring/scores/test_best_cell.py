@@ -78,7 +78,7 @@ def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
 )  # fmt: skip
 def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_preferred_to(default, second, holds):
     sides = [None if one is None else Interval(*map(np.asarray, one)) for one in (second, default)]
-    assert best_cell.Chosen(OWN, 80.0, 70.0, None, *sides).holds is holds
+    assert best_cell.BestCell(OWN, 80.0, 70.0, None, *sides).holds is holds
 
 
 @pytest.mark.parametrize(

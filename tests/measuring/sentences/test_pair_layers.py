@@ -7,7 +7,7 @@ import pytest
 
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.sentences.pair_layers import contributions, pair_layers
-from explorer.measuring.sentences.pair_tables import pair_rows
+from explorer.measuring.sentences.token_tables import pair_rows
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES
 
 

@@ -1,17 +1,20 @@
-"""Test the contributions of tokens to a cosine against slow loops, for every pooling."""
+"""Test tokens: their states, layers & poolings behind a vector, and contributions to a cosine against slow loops."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.measuring.sentences.token_pairs import MOST, token_pair, token_shares
+from explorer.measuring.sentences.token_pairs import MOST, pooled_layers, token_pair, token_shares, token_states
 from explorer.measuring.sentences.token_tables import layer_rows, share_rows, token_rows
 from explorer.progress import finish
-from tests.tiny_models import LAYERS, SENTENCES
+from tests.tiny_models import LAYERS, SENTENCES, WIDTH
 
 
 def dot(one, other):
@@ -132,3 +135,48 @@ def test_rows_hold_every_number_that_is_drawn(tiny_encoder):
         assert (row["token"], row["other token"]) == (mean.tokens[0][place[0]], mean.tokens[1][place[1]])
         assert row["cosine"] == pytest.approx(sides[row["side"]].cosines[row["layer"]][place], abs=1e-6)
     assert {row["side"] for row in token_rows(sides, {"B": 2})} == {"B"}, "A has no such layer"
+
+
+class Declared:
+    """An encoder of so many layers that declares a reading of its own."""
+
+    def __init__(self, head, rows):
+        self.head, self.rows = head, rows
+
+
+def test_the_states_are_those_that_views_pool(tiny_encoder):
+    read = token_states(tiny_encoder, SENTENCES[0])
+    (views,) = tiny_encoder.views([SENTENCES[0]])
+    assert read.tokens == ("[CLS]", *SENTENCES[0].split(), "[SEP]")
+    assert read.hidden.shape == (LAYERS + 1, len(read.tokens), WIDTH)
+    for layer in range(LAYERS + 1):
+        assert read.hidden[layer].mean(0) == pytest.approx(views.grid[layer, 1, 0].numpy(), abs=1e-5)
+
+
+def test_a_sentence_is_cut_where_the_encoder_cuts(tiny_encoder):
+    assert len(token_states(tiny_encoder, SENTENCES[-1], 5).tokens) == 5
+
+
+@pytest.mark.parametrize(
+    ("pooling", "reading"),
+    [
+        ("mean", Reading(Row((LAYERS,)), "mean")),
+        ("weighted mean", Reading(Row((LAYERS,)), "weighted mean")),
+        ("first-last mean", Reading(Row((1, LAYERS)), "mean")),
+        ("max of layer 1", Reading(Row((1,)), "max")),
+    ],
+)
+def test_what_the_makers_meant_may_be_a_plain_pooling(tiny_encoder, pooling, reading):
+    assert pooled_layers(Declared(Head((pooling,), normalize=True), tiny_encoder.rows), OWN) == reading
+
+
+def test_maps_behind_a_pooling_make_it_none(tiny_encoder):
+    head = Head(("mean",), dense=(Dense(torch.eye(WIDTH), None, "Tanh"),))
+    assert pooled_layers(Declared(head, tiny_encoder.rows), OWN) is None
+    assert pooled_layers(Declared(replace(head, dense=(), poolings=("cls", "mean")), tiny_encoder.rows), OWN) is None
+    assert pooled_layers(Declared(None, tiny_encoder.rows), OWN) is None
+
+
+def test_a_cell_of_the_grid_is_what_it_says(tiny_encoder):
+    reading = Reading(Row((0, LAYERS)), "cls")
+    assert pooled_layers(tiny_encoder, reading) is reading

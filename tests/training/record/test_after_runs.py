@@ -9,6 +9,7 @@ import yaml
 from explorer.encoding.load import loading
 from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
+from explorer.methods import MODEL_DEFAULT
 from explorer.metric_lines import TrainingStep
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FINISHED, STOPPED
@@ -43,7 +44,7 @@ def test_a_flow_stacks_on_a_tuned_model_and_whitening_on_the_flow(place):
     flow = train(new(place, "flow", model=str(tuned.model), settings={**FLOW, "reads": "cls", "levels": 2}))
     losses = [line.loss for line in flow.metrics() if isinstance(line, TrainingStep)]
     assert len(losses) == 6
-    white = train(new(place, "whitening", model=str(flow.model), settings={"reads": "own", "dimensions": 4}))
+    white = train(new(place, "whitening", model=str(flow.model), settings={"reads": MODEL_DEFAULT, "dimensions": 4}))
     vectors = by_strata(white.model)
     assert vectors.shape[1] == 4
     assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-4)

@@ -108,7 +108,7 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
 def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, monkeypatch):
     mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 5))
     worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
-    found = best_cell.Chosen(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
+    found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
     monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
     app.switch_page("pages/layers.py")
     measured(app)
@@ -120,7 +120,7 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
 def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
     best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
     gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
-    found = best_cell.Chosen(best, 87.02, 82.38, default, gap, gap)
+    found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap)
     monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
     app.switch_page("pages/layers.py")
     measured(app)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LIBRARY = "sentence_transformers."
 
 
-class Step(Protocol):
+class HeadStep(Protocol):
     """A map of vectors (sentence, width), after the pooling; a module of its own in an export."""
 
     words: ClassVar[str]

@@ -19,19 +19,19 @@ Vectors = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class EmbeddingPath:
     """Embeddings (point, token, width) between reference and sentence, and the weight of each in the integral."""
 
     points: Tensor
     weights: Tensor
 
 
-def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[Path]:
+def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[EmbeddingPath]:
     """Paths of more and more points."""
     centre, width = _fastest(vectors, start, end)
     for count in POINTS:
         places, weights = (torch.tensor(values, device=end.device) for values in _quadrature(count, centre, width))
-        yield Path(start + places.to(end)[:, None, None] * (end - start), weights)
+        yield EmbeddingPath(start + places.to(end)[:, None, None] * (end - start), weights)
 
 
 @torch.no_grad()

@@ -23,7 +23,7 @@ from torch.nn import functional
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import pooled
 from explorer.encoding.read.readings import OWN, PAD, Reading
-from explorer.encoding.read.words.path import Path, Vectors, paths
+from explorer.encoding.read.words.path import EmbeddingPath, Vectors, paths
 from explorer.encoding.read.words.sentence_words import Words, replacement, words_of
 from explorer.errors import ModelTooLarge, UnsupportedModel, ran_out_of_memory
 from explorer.progress import Progress, Work, finish
@@ -116,7 +116,7 @@ def word_parts(ends: Ends) -> Work[WordParts]:
     return WordParts(ends.words.texts, parts, first, last, len(path.weights))
 
 
-def _path(ends: Ends) -> Path:
+def _path(ends: Ends) -> EmbeddingPath:
     """The fewest points whose parts add up to the change of the vector.
 
     The derivative in the direction of all words together costs as much as that of one word, and its error is the sum of
@@ -129,7 +129,7 @@ def _path(ends: Ends) -> Path:
     return path
 
 
-def _parts(ends: Ends, path: Path, directions: Tensor) -> Work[Floats]:
+def _parts(ends: Ends, path: EmbeddingPath, directions: Tensor) -> Work[Floats]:
     """The integral of the derivative in each direction (word, token, width)."""
     found = torch.zeros(len(directions), 0, dtype=torch.float64)
     size = max(1, AT_ONCE // max(1, directions.numel()))
@@ -153,7 +153,7 @@ def _slopes(ends: Ends, at: Tensor, directions: Tensor) -> Tensor:
         return found
 
 
-def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, Path]]:
+def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
     """What each word adds to the product with the `other` vector (word), and the path with enough points for it.
 
     A sum can be right by chance, unlike a vector: so the numbers have to be those of the path before, too.
@@ -170,7 +170,7 @@ def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, Path]]:
     return found, path
 
 
-def _products(ends: Ends, path: Path, other: Tensor) -> Floats:
+def _products(ends: Ends, path: EmbeddingPath, other: Tensor) -> Floats:
     """The integral of the derivative of the product in the direction of each word: reverse mode, one pass for all."""
     size = max(1, AT_ONCE_BACK // ends.end.numel())
     slopes = torch.zeros_like(ends.end, dtype=torch.float64)  # (token, width)

@@ -13,7 +13,7 @@ from explorer.errors import NotWritable
 from explorer.evaluating import cells
 from explorer.evaluating.cells import cell, loaded
 from explorer.evaluating.evaluation import evaluation
-from explorer.evaluating.results import result_files, reused_results
+from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import ALL, Subject, search
@@ -275,6 +275,6 @@ def test_a_result_so_far_that_cannot_be_saved_does_not_end_the_work(place, desk,
 def test_the_order_of_joined_titles_is_that_of_the_grid():
     old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
     order = ("mean of layer 0", "mean of layer 1", "model default")
-    found = reused_results.joined(old, new, order)
+    found = cells.joined(old, new, order)
     assert found.titles == order
     assert found.table[:, 0, 0].tolist() == [5, 2, 4]

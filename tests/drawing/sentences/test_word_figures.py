@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.sentences.word_colours import coloured, largest
+from explorer.drawing.sentences.word_figures import coloured, largest
 from explorer.measuring.sentences.word_pair import WordPair
 
 
