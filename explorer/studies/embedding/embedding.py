@@ -7,6 +7,7 @@ Process r of n takes shards r, r + n, r + 2n, …, so no shard is written by two
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,7 @@ from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.corpus import Corpus, Shard, Text
-from explorer.studies.embedding.pace import Pace
-from explorer.studies.embedding.shared_lock import held
+from explorer.studies.embedding.shard_files import held
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -40,6 +40,7 @@ ROWS_PER_SHARD = 20_000
 DTYPES = ("float32", "float16")
 OVERHEAD = 16  # bytes of a row besides text and vectors, at most
 SPARE = 2**26  # bytes of the disk that stay free
+EVERY = 2.0  # seconds between two counts of the shards that all processes have written
 
 
 @dataclass(frozen=True)
@@ -241,3 +242,39 @@ def _check_complete(folder: Path, plan: Plan) -> None:
             f"{len(lost)} shards are missing in {folder}, such as {shard_path(folder, lost[0]).name}. All processes "
             "need the same folder: use a disk that all machines share, and start the same command again."
         )
+
+
+class Pace:
+    """Counts rows from the files in the folder: every process writes there, on whichever machine it is."""
+
+    def __init__(self, folder: Path, corpus: Corpus, processes: int) -> None:
+        self._folder, self._corpus, self._processes = folder, corpus, processes
+        self._left = {shard.number: shard.rows for shard in corpus.shards}
+        self._counted = 0.0
+        self.there = self._whole()
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._started
+
+    def progress(self, inside: float) -> Progress:
+        """The progress, where `inside` rows of the current shard are done; the others are taken to be as far."""
+        rows = min(self._corpus.rows, self._whole() + round(inside * self._processes))
+        seconds, done = self.seconds, rows - self.there
+        stage = "embedding"
+        if done > 0 and seconds > 0:
+            rate = done / seconds
+            left = in_words.duration((self._corpus.rows - rows) / rate)
+            stage = f"embedding, {rate:,.0f} rows/s, {left} left:"
+        return Progress(stage, rows, self._corpus.rows)
+
+    def _whole(self) -> int:
+        """Rows of shards that are written."""
+        if time.monotonic() - self._counted >= EVERY:
+            self._counted = time.monotonic()
+            written = {path.name for path in shard_path(self._folder, 0).parent.glob("*.parquet")}
+            for number in [one for one in self._left if shard_path(self._folder, one).name in written]:
+                del self._left[number]
+        return self._corpus.rows - sum(self._left.values())
