@@ -35,7 +35,7 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
 def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     """Execute a plan with its progress on standard error; a signal saves the run under way. `again` resumes it."""
     from explorer.studies.plans import execution
-    from explorer.studies.plans.torchrun import trained_by
+    from explorer.studies.plans.execution import trained_by
     from explorer.training import running
 
     say(str(begun.folder))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 
 from explorer.encoding.locate import model_names
-from explorer.errors import BadChoice, DataError, StrataError
+from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.cells import columns, loaded
 from explorer.evaluating.evaluation import evaluation
@@ -16,7 +20,7 @@ from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.places import runs_folder
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Cell, Plan, cells
@@ -29,6 +33,7 @@ from explorer.training.record.run_origin import scored
 from explorer.training.record.runs import Run
 
 Train = Callable[[Run], Work[Run | None]]
+POLL_EVERY = 0.2  # seconds between two readings of the status of a run that torchrun trains
 
 
 @dataclass(frozen=True)
@@ -232,3 +237,32 @@ def tasks_of(plan: Plan) -> tuple[str, ...]:
 def _tasks_named(named: str) -> tuple[str, ...]:
     """The tasks of a suite, or the one of this name."""
     return kinds.tasks_of(named) if named in kinds.suites() else (kinds.named(named),)
+
+
+def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
+    """A way to train a run: by torchrun, with so many processes on this machine."""
+
+    def train(run: Run) -> Work[Run | None]:
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        command += ["-m", "explorer", "train", "--resume", run.name, "--out", str(run.folder.parent)]
+        # the command puts the run in the queue itself, and refuses one that waits already
+        statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
+        with tempfile.TemporaryFile() as said:
+            # out of reach of the terminal's Ctrl-C: torchrun would hear it twice, and leave its processes alone
+            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
+            try:
+                while started.poll() is None:
+                    status = run.status()
+                    yield Progress(status.phase or Phase.STARTING, status.step, status.total, about=status.about)
+                    time.sleep(POLL_EVERY)
+            finally:
+                if started.poll() is None:
+                    started.terminate()
+                    started.wait()
+            if started.returncode:
+                said.seek(0)
+                last = said.read().decode(errors="replace").strip()[-300:]
+                raise RunError(run.status().error or f"The processes ended with status {started.returncode}: {last}")
+        return run
+
+    return train

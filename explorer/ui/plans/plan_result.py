@@ -12,8 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
+    from explorer.studies.plans.plan_report import Scored
     from explorer.studies.plans.plan_table import PlanTable, Trained
-    from explorer.studies.plans.plan_verdict import Scored
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -35,19 +35,19 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def verdict(found: PlanTable) -> None:
     """Which row is best, if one has a test score."""
-    from explorer.studies.plans import plan_report, plan_verdict
+    from explorer.studies.plans import plan_report
 
-    told = plan_verdict.verdict(found)
+    told = plan_report.verdict(found)
     if told is not None:
         verdict_banner.show(told)
-    count = len(plan_verdict.scored(found))
+    count = len(plan_report.scored(found))
     if count > 1:
         st.caption(plan_report.BEST_OF.format(count))
 
 
 def show(name: str, found: PlanTable) -> None:
     """Figure, table and runs, as far as they are there."""
-    from explorer.studies.plans.plan_verdict import scored
+    from explorer.studies.plans.plan_report import scored
 
     rows = scored(found)
     if len(rows) > 1:

@@ -123,7 +123,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
 
 
 def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
-    from explorer.studies.plans.plan_pace import seconds_left
+    from explorer.studies.plans.plan_estimate import seconds_left
 
     job = plan_queue.job_of(folder)
     told = [f"{found.done} of {found.total} trainings done"]

@@ -7,9 +7,9 @@ import pytest
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, WORSE
 from explorer.studies.plans.plan import Plan, cells
-from explorer.studies.plans.plan_pace import seconds_left
+from explorer.studies.plans.plan_estimate import seconds_left
+from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanTable, Row, Trained
-from explorer.studies.plans.plan_verdict import scored, verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 
