@@ -1,10 +1,11 @@
-"""Train one seed: weights, optimiser, position in the data, and the best checkpoint so far."""
+"""Train one seed: weights, optimiser, position in the data, the best checkpoint so far, and when to stop early."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -15,14 +16,13 @@ from explorer.errors import Diverged
 from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
-from explorer.methods import Method
+from explorer.methods import Method, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
-from explorer.training.loop.stopping import enough
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -264,3 +264,24 @@ def sow(seed: int) -> None:
 
 def _or_lowest(score: float) -> float:
     return -math.inf if math.isnan(score) else score
+
+
+def enough(scores: Sequence[float], schedule: Schedule) -> bool:
+    """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
+    trained = scores[1:]
+    if schedule.early_stop == "drops":
+        return drops(trained) >= schedule.endurance
+    if schedule.early_stop == "no new best":
+        return since_best(trained) >= schedule.endurance
+    return False
+
+
+def drops(scores: Sequence[float]) -> int:
+    """How often a score was lower than the one before, counted over the whole run as in the code of SG-BERT."""
+    return sum(later < earlier for earlier, later in pairwise(scores))
+
+
+def since_best(scores: Sequence[float]) -> int:
+    """The number of scores after the best one; all of them if every score is NaN."""
+    known = [score for score in scores if not math.isnan(score)]
+    return len(scores) - 1 - scores.index(max(known)) if known else len(scores)
