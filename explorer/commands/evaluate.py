@@ -261,7 +261,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
 
 def _scored(subject: Subject | WordSubject) -> ScoredModel:
     from explorer.evaluating.tasks import Subject
-    from explorer.training.record.run_origin import scored
+    from explorer.training.record.run_results import scored
 
     return scored(subject.found) if isinstance(subject, Subject) else subject.scored
 

@@ -98,11 +98,11 @@ def add(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from explorer.training.record import leftovers, runs
+    from explorer.training.record import damaged_runs, runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if _first():
-        leftovers.collect(options.out)
+        damaged_runs.collect(options.out)
     if options.processes and options.processes != started:
         raise BadChoice(
             f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "
@@ -130,7 +130,6 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.measuring.comparing import learned_text
     from explorer.progress import finish
     from explorer.training import running
-    from explorer.training.record import run_verdict
 
     try:
         with Line() as line, stop_signals.noted() as signals:
@@ -148,7 +147,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         raise SystemExit(stop_signals.code(stop)) from None
     if _first() and kept:
         status = run.status()
-        found = run_verdict.learned(status)
+        found = status.learned
         pairs = status.verdict.pairs if status.verdict else ()
         for text in learned_text.lines(found, pairs):
             say(text)

@@ -36,7 +36,7 @@ from explorer.training.loop.estimate import try_out
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 

@@ -29,7 +29,7 @@ from explorer.studies.recipe_runs import RecipeRuns, is_of_plan
 from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 
 Train = Callable[[Run], Work[Run | None]]

@@ -21,7 +21,7 @@ from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import NO_TEST, Cell, Plan, cells, sets_of
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 

@@ -42,7 +42,7 @@ from explorer.studies.reproduce.paper_table import (
 )
 from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 
 CLS, DEFAULT = "as in the paper", "model default"
 POOLINGS = (CLS, DEFAULT)

@@ -26,8 +26,7 @@ from explorer.places import examples_folder, runs_folder, write_whole
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH, folders_with
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
-from explorer.training.record.status import Status
+from explorer.training.record.status import RunFacts, Status
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe

@@ -12,7 +12,7 @@ from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject, named, tasks_of
 from explorer.evaluating.word_subject import WordSubject, is_word_model
 from explorer.progress import Progress, Work
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.ui.access import cached
 from explorer.ui.results.evaluation_settings import Written
 

@@ -9,7 +9,6 @@ from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
 from explorer.measuring.scores.verdict_text import WORSE
 from explorer.training.loop.seed_scores import SeedScores, spread
-from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -25,7 +24,7 @@ OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
 
 def card(run: Run, status: Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
-    learned = run_verdict.learned(status)
+    learned = status.learned
     if learned_view.line(learned):
         learned_view.pairs(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:

@@ -13,9 +13,18 @@ from explorer.errors import RunBusy
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
+from explorer.training.record.status import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    LIVE,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    RunFacts,
+    Status,
+)
 from tests.processes import process
 
 
