@@ -226,7 +226,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
     recorder.check_there()
 
-    learner = training.wear_best()
+    learner = training.restore_best()
     if learner is not None:
         saved_model.put(run, training, learner, recorder.seconds)
     results, verdict = tuple(training.results), training.verdict

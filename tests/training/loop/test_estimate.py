@@ -124,7 +124,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     of = learner(place, "sg", batch_size=4)
     told = estimate(of, place.folder)
     of.update()
-    of.note(1.0)
+    of.record_score(1.0)
     held = [weight.grad for weight in of.names if weight.grad is not None]
     assert not held, "they are let go after each update"
     moments = sum(
