@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.named_values import seed
 from explorer.places import given_path
 
@@ -80,7 +80,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
     settings = reading_flags.settings(options)
     geometry = None
-    with Line() as line:
+    with ProgressLine() as line:
 
         def scored(on: GradedPairs, *chosen: Reading) -> tuple[LayerScores, LayerScores]:
             work = (measure(side, on, settings, also=[one]) for side, one in zip(found, chosen, strict=True))
@@ -108,7 +108,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
 
 
 def _words(
-    found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings, line: Line
+    found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings, line: ProgressLine
 ) -> ExplainedPairs:
     """The words behind the pairs that show what was learned."""
     from explorer.encoding.load.loading import load
@@ -126,7 +126,7 @@ def _words(
 
 
 def _probes(
-    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: Line
+    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: ProgressLine
 ) -> ProbeChanges:
     """The changes of the probe packs: as the run measured them, else both models encode them."""
     from explorer.data.graded.probes import packs

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import fine_tuned_tasks, reading_flags
-from explorer.commands.parts.line import Line, say, say_unreadable
+from explorer.commands.parts.line import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
 
@@ -156,14 +156,14 @@ def _evaluate(options: argparse.Namespace) -> None:
     if world and tuned:
         raise BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
     if options.estimate:
-        with Line() as line:
+        with ProgressLine() as line:
             expected = finish(forecast(models, tasks, chosen), line.tell)
         _tell_forecast(expected)
         fine_tuned_tasks.estimate(options.models, tuned, training)
         return
     share = slice(world.rank, None, world.size) if world else slice(None)
     try:
-        with Line() as line:
+        with ProgressLine() as line:
             found = finish_or_stop(evaluation(models, tasks, chosen, share), line.tell)
             more = finish_or_stop(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
     except KeyboardInterrupt as stop:

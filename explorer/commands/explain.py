@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.stop_signals import code
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.errors import BadChoice
@@ -134,7 +134,7 @@ def _explained(
     settings = options.reference, options.max_length, options.device
     whole = options.json or options.report is not None
     done: list[Explained] = []
-    with Line() as line:
+    with ProgressLine() as line:
 
         def tell(progress: Progress) -> None:
             of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.named_values import role_and_name
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _score(options: argparse.Namespace) -> None:
     settings = reading_flags.settings(options)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
-    with Line() as line:
+    with ProgressLine() as line:
         scores = finish(measure(found, pairs, settings, also=also), line.tell)
     if options.json:
         print(score_tables.as_json(found, pairs, scores))

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags, vector_query
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import ProgressLine
 from explorer.commands.parts.named_values import whole_number
 from explorer.errors import BadChoice
 
@@ -70,7 +70,7 @@ def _search(options: argparse.Namespace) -> None:
     searched = of_source(options.corpus or "sample", online=options.online)
     found = [find(name, online=options.online) for name in models]
     titles = (options.reading, options.other_reading or options.reading)
-    with Line() as line:
+    with ProgressLine() as line:
         sides = [
             _side(one, query, searched.texts, title, options, line) for one, title in zip(found, titles, strict=False)
         ]
@@ -82,7 +82,12 @@ def _search(options: argparse.Namespace) -> None:
 
 
 def _side(
-    found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
+    found: Found,
+    query: str,
+    sentences: tuple[str, ...],
+    title: str | None,
+    options: argparse.Namespace,
+    line: ProgressLine,
 ) -> tuple[Side, Reading]:
     """Encode the corpus and the query with one encoder."""
     from explorer.encoding.load.declared import named

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import ProgressLine
 from explorer.commands.parts.named_values import whole_numbers
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
@@ -106,7 +106,7 @@ def _shrink(options: argparse.Namespace) -> None:
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = reading_flags.settings(options)
     encoder, *more = [limited(load_encoder(one, settings), options.max_length) for one in models]
-    with Line() as line:
+    with ProgressLine() as line:
         found = finish(picture(encoder, given, text, wanted, more), line.tell)
         if options.export:
             point = next(one for one in found.points if _is_named(one.size, wanted))

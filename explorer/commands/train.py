@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
 from explorer.places import given_path
@@ -132,7 +132,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.training import running
 
     try:
-        with Line() as line, stop_signals.noted() as signals:
+        with ProgressLine() as line, stop_signals.noted() as signals:
             work = running.train(run, options.online, lambda: signals.number)
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
@@ -158,7 +158,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         print(json.dumps(told, indent=1))
 
 
-def _told(run: Run, line: Line, signals: Signals) -> Callable[[Progress], None]:
+def _told(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
     The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
@@ -271,6 +271,6 @@ def _tell_estimate(recipe: Recipe, online: bool) -> None:
     from explorer.progress import finish
     from explorer.training.loop.estimate import try_out
 
-    with Line() as line:
+    with ProgressLine() as line:
         estimate = finish(try_out(recipe, online), line.tell)
     print(estimate.words)

@@ -24,7 +24,7 @@ def say_unreadable() -> None:
         say(line)
 
 
-class Line:
+class ProgressLine:
     """Progress on one line; in a log, which is no terminal, a line every `logged` seconds, or none."""
 
     def __init__(self, logged: float | None = None) -> None:
@@ -33,7 +33,7 @@ class Line:
         self._last = time.monotonic()
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def tell(self, progress: Progress) -> None:

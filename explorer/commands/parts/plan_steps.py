@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     train = running.train if processes == 1 else trained_by(processes)
     work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     try:
-        with Line() as line:
+        with ProgressLine() as line:
             status = stop_signals.finish_or_stop(work, line.tell)
     except KeyboardInterrupt as stop:
         say(f"Interrupted. Go on with {again}.")
@@ -61,7 +61,7 @@ def tell_estimate(plan: Plan) -> None:
     from explorer.progress import finish
     from explorer.studies.plans.plan_estimate import estimate
 
-    with Line() as line:
+    with ProgressLine() as line:
         found = finish(estimate(plan), line.tell)
     for row, error in found.failures.items():
         say(f"{row}: {error}")

@@ -29,7 +29,7 @@ from explorer.places import PART
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
-from explorer.studies.embedding.corpus import Corpus, Shard, Text
+from explorer.studies.embedding.corpus import Shard, ShardedCorpus, TextSource
 from explorer.studies.embedding.shard_files import held
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Request:
     """What to embed, and how."""
 
     model: Found
-    texts: tuple[Text, ...]
+    texts: tuple[TextSource, ...]
     folder: Path
     titles: tuple[str, ...] = ()  # of layers & poolings; () for the model default
     settings: Settings = field(default_factory=Settings)
@@ -71,10 +71,10 @@ class Embedded:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EmbeddingPlan:
     """The corpus in shards, the loaded encoder, and what the folder will hold."""
 
-    corpus: Corpus
+    corpus: ShardedCorpus
     encoder: Encoder
     manifest: Manifest
 
@@ -105,7 +105,7 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
     return Embedded(plan.manifest, corpus.rows - pace.there, corpus.empty, merged, pace.seconds, other_releases)
 
 
-def planned(request: Request, world: World) -> Work[Plan]:
+def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
     """Divide the corpus into shards in the main process, and load the encoder in each."""
     titles = tuple(named(title, request.model.folder).title for title in request.titles)  # refused before any work
     if request.dtype not in DTYPES:
@@ -118,10 +118,10 @@ def planned(request: Request, world: World) -> Work[Plan]:
     encoder = load_encoder(request.model, request.settings)
     manifest = _manifest(request, corpus, encoder, titles)
     manifests.check_same(world.shared(manifest), manifest, "The main process")
-    return Plan(corpus, encoder, manifest)
+    return EmbeddingPlan(corpus, encoder, manifest)
 
 
-def _manifest(request: Request, corpus: Corpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
+def _manifest(request: Request, corpus: ShardedCorpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
     # `checked_titles` sorts them, and adds the model default
     kept = [title for title in encoded.checked_titles(encoder, titles) if title in (titles or (MODEL_DEFAULT,))]
     return Manifest(
@@ -149,7 +149,7 @@ def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
     return there
 
 
-def _remove_damaged(folder: Path, plan: Plan, world: World) -> Work[None]:
+def _remove_damaged(folder: Path, plan: EmbeddingPlan, world: World) -> Work[None]:
     """Remove what is in the place of a shard of this process and is not that shard, or not as it was written."""
     shards = plan.corpus.shards[world.rank :: world.size]
     for done, shard in enumerate(shards):
@@ -163,7 +163,7 @@ def _remove_damaged(folder: Path, plan: Plan, world: World) -> Work[None]:
                     raise NotWritable(f"{path} is damaged: {error.strerror or error}. {manifests.ROOM}") from error
 
 
-def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
+def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
     """Remove what a killed process left, check that the rest fits on the disk, and write the manifest.
 
     Returns the libraries of which another release began the folder.
@@ -191,7 +191,7 @@ def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
     return tuple(name for name, version in plan.manifest.versions.items() if versions.get(name) != version)
 
 
-def bytes_needed(request: Request, plan: Plan) -> int:
+def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
     """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression."""
 
     def size(shard: Shard) -> int:
@@ -204,7 +204,7 @@ def bytes_needed(request: Request, plan: Plan) -> int:
     return left + (sum(map(size, shards)) if merged else 0)
 
 
-def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work[None]:
+def _embed_shard(request: Request, plan: EmbeddingPlan, shard: Shard, pace: Pace) -> Work[None]:
     texts = corpora.sentences(plan.corpus, shard)
     vectors = yield from vectors_of(plan, texts, lambda share: pace.progress(share * shard.rows))
     shard_files.write(request.folder, plan.manifest, shard, texts, vectors)
@@ -212,7 +212,7 @@ def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work
 
 
 def vectors_of(
-    plan: Plan, texts: tuple[str, ...], told: Callable[[float], Progress]
+    plan: EmbeddingPlan, texts: tuple[str, ...], told: Callable[[float], Progress]
 ) -> Work[tuple[shard_files.Vectors, ...]]:
     """Vectors (row, width) of each column, all finite; `told` makes a progress of the share that is done."""
     titles = [column.title for column in plan.manifest.vectors]
@@ -231,7 +231,7 @@ def vectors_of(
     return vectors
 
 
-def _check_complete(folder: Path, plan: Plan) -> None:
+def _check_complete(folder: Path, plan: EmbeddingPlan) -> None:
     lost = [
         shard.number
         for shard in plan.corpus.shards
@@ -247,7 +247,7 @@ def _check_complete(folder: Path, plan: Plan) -> None:
 class Pace:
     """Counts rows from the files in the folder: every process writes there, on whichever machine it is."""
 
-    def __init__(self, folder: Path, corpus: Corpus, processes: int) -> None:
+    def __init__(self, folder: Path, corpus: ShardedCorpus, processes: int) -> None:
         self._folder, self._corpus, self._processes = folder, corpus, processes
         self._left = {shard.number: shard.rows for shard in corpus.shards}
         self._counted = 0.0

@@ -23,7 +23,7 @@ from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
-from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 from explorer.studies.recipe_runs import RecipeRuns, is_of_plan
 from explorer.training import running
@@ -44,7 +44,7 @@ class Spent:
     steps: int = 0
 
 
-def check(plan: Plan) -> tuple[Cell, ...]:
+def check(plan: Plan) -> tuple[PlanCell, ...]:
     """Refuse a plan with a model, text or task that cannot be read, or a text that is too small; return its cells."""
     found = cells(plan)
     _check_tasks(plan)
@@ -139,7 +139,7 @@ def _failed(status: PlanStatus, what: str, error: str) -> PlanStatus:
     return replace(status, failures={**status.failures, what: error})
 
 
-def name_of(cell: Cell) -> str:
+def name_of(cell: PlanCell) -> str:
     """`sg-opt (temperature 0.1), seed 2`: a cell in words."""
     return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
 
@@ -150,7 +150,7 @@ def spent(plan: str, every: Sequence[Run | None]) -> Spent:
     return Spent(sum(one.seconds for one in own), sum(one.step for one in own))
 
 
-def _affordable(plan: Plan, own: str, every: Sequence[Cell], found: Sequence[Run | None], place: int) -> bool:
+def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[Run | None], place: int) -> bool:
     """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
     so_far, budget = spent(own, found), plan.budget
     if budget.steps is not None:
@@ -172,7 +172,7 @@ def _finished(run: Run) -> bool:
     return run.status().state == statuses.FINISHED
 
 
-def _begun(plan: Plan, own: str, cell: Cell, run: Run | None) -> Run:
+def _begun(plan: Plan, own: str, cell: PlanCell, run: Run | None) -> Run:
     """The run of a cell, waiting to be trained: a new one, or one that was interrupted, stopped or failed."""
     if run is not None:
         if not run.status().live:  # a run that another process trains is refused by its lock
@@ -187,7 +187,7 @@ def _begun(plan: Plan, own: str, cell: Cell, run: Run | None) -> Run:
     raise AssertionError  # the names do not end
 
 
-def _names(plan: Plan, cell: Cell) -> Iterator[str]:
+def _names(plan: Plan, cell: PlanCell) -> Iterator[str]:
     """Names of a run, in order; a number follows if a run of the name was trained on another text."""
     stem = f"{plan.name}-{_short(cell.row)}-seed-{cell.seed}"
     yield stem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from explorer import in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_table import PlanTable
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
@@ -58,7 +58,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     every = cells(plan)
     found = RecipeRuns().of([cell.recipe for cell in every])
     done = [run is not None and run.status().state == statuses.FINISHED for run in found]
-    rows: dict[str, list[Cell]] = {}
+    rows: dict[str, list[PlanCell]] = {}
     for cell, finished in zip(every, done, strict=True):
         if not finished:
             rows.setdefault(cell.row, []).append(cell)

@@ -11,17 +11,17 @@ from explorer.drawing.scores.score_by_cost import Mark, score_by_cost
 from explorer.measuring.scores.verdict_text import CI, Sentence, kind_of
 from explorer.studies.plans import plan_output
 from explorer.studies.plans.plan import NO_TEST
-from explorer.studies.plans.plan_table import TEST, Gain, PlanTable, Row
+from explorer.studies.plans.plan_table import TEST, Gain, PlanRow, PlanTable
 
 MOST_NAMED = 3  # rows in a sentence
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRow:
     """A row with the test scores of all its seeds."""
 
-    row: Row
+    row: PlanRow
     score: float
     gain: Gain
 
@@ -36,10 +36,10 @@ class Scored:
         return self.score + self.gain.high - self.gain.mean
 
 
-def scored(found: PlanTable) -> list[Scored]:
+def scored(found: PlanTable) -> list[ScoredRow]:
     """The rows whose seeds are all tested, the highest score first."""
     known = [(row, row.score(TEST), row.gain) for row in found.rows]
-    rows = [Scored(row, score.mean, gain) for row, score, gain in known if score is not None and gain is not None]
+    rows = [ScoredRow(row, score.mean, gain) for row, score, gain in known if score is not None and gain is not None]
     return sorted(rows, key=lambda one: -one.score)
 
 
@@ -66,7 +66,7 @@ def verdict(found: PlanTable) -> Sentence | None:
     return Sentence(kind_of(gain.low, gain.high), f"{told} {OPTIMISTIC}" if optimistic else told, optimistic)
 
 
-def _over_others(best: Scored, others: list[Scored]) -> str:
+def _over_others(best: ScoredRow, others: list[ScoredRow]) -> str:
     """Whether another row of the same base could be as good."""
     base = _base(best)
     rivals = [one for one in others if _base(one) == base]
@@ -79,13 +79,13 @@ def _over_others(best: Scored, others: list[Scored]) -> str:
     return ""
 
 
-def _optimistic(rows: list[Scored]) -> bool:
+def _optimistic(rows: list[ScoredRow]) -> bool:
     """Whether a training text holds sentences of the test set."""
     done = [cell.done for one in rows for cell in one.row.cells]
     return any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
 
 
-def _base(one: Scored) -> str:
+def _base(one: ScoredRow) -> str:
     return one.row.cells[0].cell.recipe.model
 
 
@@ -118,7 +118,7 @@ def how_in_words(found: PlanTable) -> str:
     )
 
 
-def marks(rows: Sequence[Scored]) -> list[Mark]:
+def marks(rows: Sequence[ScoredRow]) -> list[Mark]:
     """The rows as points of the figure of scores against cost."""
     return [
         Mark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score(TEST)))

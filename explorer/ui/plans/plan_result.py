@@ -12,8 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan_report import Scored
-    from explorer.studies.plans.plan_table import PlanTable, Trained
+    from explorer.studies.plans.plan_report import ScoredRow
+    from explorer.studies.plans.plan_table import CellRun, PlanTable
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -56,7 +56,7 @@ def show(name: str, found: PlanTable) -> None:
     _runs(found)
 
 
-def _figure(name: str, rows: list[Scored]) -> None:
+def _figure(name: str, rows: list[ScoredRow]) -> None:
     from explorer.studies.plans import plan_report
 
     marks = plan_report.marks(rows)
@@ -128,7 +128,7 @@ def _runs(found: PlanTable) -> None:
         _run(one)
 
 
-def _run(one: Trained) -> None:
+def _run(one: CellRun) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     run, told = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
     if run is None:
