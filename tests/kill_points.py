@@ -237,7 +237,10 @@ def stopped_run(folder: Path, chosen: Recipe, step: int) -> Run:
 
     def stop() -> None:
         run = runs.new(chosen, NAME, folder)
-        train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", step) else None)
+        train(
+            run,
+            lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", step) else None,
+        )
 
     code, _ = forked(Watch(folder), stop)
     assert code == 0, folder.with_suffix(".txt").read_text()

@@ -36,7 +36,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
         run.status().as_json()
         run.metrics()
         run.log_tail()
-        run.wish()
+        run.stop_requested()
     damaged_runs.collect()
     if seed % _SHOWN == 0:
         shown("train", run="mutant")

@@ -75,10 +75,10 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
     read after each step.
     """
     with folder.hold():
-        folder.unask()
+        folder.clear_stop_request()
         work = _executed(folder, train, load)
         try:
-            while not folder.asked():
+            while not folder.stop_requested():
                 try:
                     progress = next(work)
                 except StopIteration as end:

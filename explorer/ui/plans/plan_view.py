@@ -139,7 +139,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
         st.caption(job_progress.WAITING.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
-    if folder.asked():
+    if folder.stop_requested():
         st.caption("Stopping after this step …")
         return
     st.button(

@@ -188,7 +188,7 @@ def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(p
     folder = plan_folder.new(plan)
     for progress in execution.execute(folder):
         if "training" in progress.stage and progress.done == 1:
-            folder.ask_to_stop()
+            folder.request_stop()
     assert folder.status().state == plan_folder.STOPPED
     assert plan_table.table(plan).done == 0
     executed(folder)

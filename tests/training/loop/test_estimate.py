@@ -135,7 +135,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     kept = sum(weight.nbytes for weight in of.kept.values())
     assert moments + gradients + kept <= estimates._fixed(of) < told.memory
     run = new(place, "sg")
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" and progress.done == 5 else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" and progress.done == 5 else None)
     states = sum(path.stat().st_size for path in run.state.rglob("*"))
     model = sum(path.stat().st_size for path in run.model.rglob("*") if path.suffix == ".safetensors")
     assert min(states, model) > 50_000

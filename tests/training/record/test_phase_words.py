@@ -34,7 +34,7 @@ def test_a_run_ends_with_the_same_numbers_if_every_phase_has_the_words_of_anothe
         status = json.loads((run.folder / STATUS).read_text())
         written.add((status["phase"], status["about"]))
         if (progress.stage, progress.done) == (Phase.TRAINING, 3):
-            run.ask(KEEP)
+            run.request_stop(KEEP)
 
     train(run, stop_in_training)
     assert run.status().state == STOPPED
