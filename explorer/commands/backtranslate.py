@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.named_values import role_and_name, whole_number
+from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
 

@@ -8,9 +8,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
+from explorer.commands.parts import shared_flags
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.named_values import role_and_name, whole_number
+from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code
 from explorer.places import given_path
 
@@ -59,7 +59,7 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--estimate", action="store_true", help="try a few sentences, print time and bytes on disk, and stop"
     )
-    reading_flags.add(verb)
+    shared_flags.add(verb)
 
 
 def _embed(options: argparse.Namespace) -> None:
@@ -99,7 +99,7 @@ def _request(options: argparse.Namespace) -> Request:
         texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
         folder=options.out,
         titles=tuple(options.reading),
-        settings=reading_flags.settings(options),
+        settings=shared_flags.settings(options),
         rows_per_shard=options.rows_per_shard,
         dtype=options.dtype,
         with_text=options.with_text,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import fine_tuned_tasks, reading_flags
+from explorer.commands.parts import fine_tuned_tasks, shared_flags
 from explorer.commands.parts.line import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
@@ -119,7 +119,7 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="measure everything; without it, results that are saved with the same model, data and settings are reused",
     )
-    reading_flags.add(verb)
+    shared_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every layer & pooling, as JSON")
     for name in ("csv", "markdown", "latex"):
@@ -192,7 +192,7 @@ def _processes(options: argparse.Namespace) -> World | None:
         return None
     from explorer.training.loop.processes import PATIENCE, World
 
-    return World(reading_flags.settings(options).precision, options.device, PATIENCE)
+    return World(shared_flags.settings(options).precision, options.device, PATIENCE)
 
 
 def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> Evaluation:
@@ -253,7 +253,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
 
-    settings = reading_flags.settings(options)
+    settings = shared_flags.settings(options)
     if is_word_model(name):
         return WordSubject(name, settings)
     return Subject(find(name, online=options.online), settings)

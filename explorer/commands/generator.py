@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.named_values import role_and_name, seed, whole_number
+from explorer.commands.parts.shared_flags import role_and_name, seed, whole_number
 from explorer.places import given_path
 
 

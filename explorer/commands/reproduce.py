@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import plan_steps
 from explorer.commands.parts.line import ProgressLine, say, say_unreadable
-from explorer.commands.parts.named_values import knob_and_value, whole_number, whole_numbers
+from explorer.commands.parts.shared_flags import knob_and_value, whole_number, whole_numbers
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import StrataError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
+from explorer.commands.parts.shared_flags import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
 from explorer.places import given_path
 from explorer.progress import Phase, Progress

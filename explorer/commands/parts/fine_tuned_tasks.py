@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts.line import ProgressLine
-from explorer.commands.parts.named_values import knob_and_value
+from explorer.commands.parts.shared_flags import knob_and_value
 from explorer.errors import BadChoice
 from explorer.progress import Work
 

@@ -6,9 +6,9 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import reading_flags
+from explorer.commands.parts import shared_flags
 from explorer.commands.parts.line import ProgressLine
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.shared_flags import role_and_name
 from explorer.errors import BadChoice, ModelError
 
 if TYPE_CHECKING:
@@ -131,5 +131,5 @@ def _vector(
     from explorer.measuring.scores.measure import load_encoder
 
     longest = options.max_length or (found.origin.max_length if found.origin else None)
-    encoder = load_encoder(by[0], reading_flags.settings(options))
+    encoder = load_encoder(by[0], shared_flags.settings(options))
     return vector_of(encoder, query, by[1], longest)
