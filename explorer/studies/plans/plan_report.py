@@ -15,6 +15,11 @@ from explorer.studies.plans.plan_table import TEST, Gain, PlanRow, PlanTable
 
 MOST_NAMED = 3  # rows in a sentence
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
+BEST_OF = (
+    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
+    "intervals, without a correction for the number of rows."
+)
+READ = "Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals."
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,6 @@ def _listed(names: list[str]) -> str:
     if rest:
         return f"those of {', '.join(shown)} and {rest} more"
     return f"that of {shown[0]}" if len(shown) == 1 else f"those of {', '.join(shown[:-1])} and {shown[-1]}"
-
-
-BEST_OF = (
-    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
-    "intervals, without a correction for the number of rows."
-)
-READ = "Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals."
 
 
 def sets_in_words(found: PlanTable) -> str:

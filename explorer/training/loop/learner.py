@@ -35,8 +35,8 @@ class Update:
     step: int
     loss: float
     rate: float
-    partners: float
-    strangers: float
+    positive_pairs: float
+    random_pairs: float
 
 
 class Learner:

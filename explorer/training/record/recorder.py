@@ -177,7 +177,9 @@ def _delete_half_written(folder: Path) -> None:
 
 def _training_step(step: Step, update: Update) -> TrainingStep:
     when = {**_when(step), "step": update.step}
-    return TrainingStep(**when, loss=update.loss, rate=update.rate, positive=update.partners, negative=update.strangers)
+    return TrainingStep(
+        **when, loss=update.loss, rate=update.rate, positive=update.positive_pairs, negative=update.random_pairs
+    )
 
 
 def _evaluation(step: Step, found: Checkup) -> Evaluation:

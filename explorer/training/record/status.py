@@ -25,6 +25,14 @@ from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, TextO
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import folder_lock
 
+WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
+INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
+LIVE = (WAITING, RUNNING)
+# a process on another machine counts as ended after this silence; one that trains writes more often
+SILENCE = 120.0  # seconds
+# the last beat of a run elsewhere, and our monotonic time when it was new
+_last_beats: dict[Path, tuple[float, float]] = {}
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -66,14 +74,6 @@ class RunFacts:
     def measure_of(self, use: str) -> str:
         """The name of its score."""
         return (self.measures or {}).get(use, SPEARMAN)
-
-
-WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
-INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
-LIVE = (WAITING, RUNNING)
-# a process on another machine counts as ended after this silence; one that trains writes more often
-SILENCE = 120.0  # seconds
-_heard: dict[Path, tuple[float, float]] = {}  # the last beat of a run elsewhere, and our monotonic time when it was new
 
 
 @dataclass(frozen=True)
@@ -193,18 +193,18 @@ def check_there(folder: Path) -> None:
 
 def _alive(folder: Path, status: Status) -> bool:
     if status.host != socket.gethostname():
-        return _is_heard(folder, status.beat)
+        return _beat_lately(folder, status.beat)
     if status.state == RUNNING:
         return folder_lock.is_held(folder)
     return folder_lock.is_same_process(status.pid, status.born)
 
 
-def _is_heard(folder: Path, beat: float) -> bool:
+def _beat_lately(folder: Path, beat: float) -> bool:
     """Whether a process on another machine has written lately, by the changes that this process has seen.
 
     Two clocks are compared only where nothing was seen before: either may be wrong, or be set meanwhile.
     """
     now = time.monotonic()
-    last, heard = _heard.get(folder, (beat, now if abs(time.time() - beat) < SILENCE else -math.inf))
-    _heard[folder] = beat, heard if beat == last else now
-    return now - _heard[folder][1] < SILENCE
+    last, seen = _last_beats.get(folder, (beat, now if abs(time.time() - beat) < SILENCE else -math.inf))
+    _last_beats[folder] = beat, seen if beat == last else now
+    return now - _last_beats[folder][1] < SILENCE

@@ -169,7 +169,7 @@ def test_a_run_that_waits_is_neither_renamed_nor_deleted():
     assert names() == ["first"]
 
 
-def test_a_wish_is_heard_until_it_is_taken_back():
+def test_a_stop_request_stays_until_it_is_cleared():
     run = idle()
     for how in (runs.KEEP, runs.DISCARD):
         run.request_stop(how)

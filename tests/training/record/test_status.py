@@ -146,7 +146,7 @@ def test_a_process_that_ended_and_was_not_buried_is_gone(run):
 def test_a_process_on_another_machine_lives_as_long_as_it_writes(run, state):
     rewrite(run, state=state, host="elsewhere", pid=1, born="", beat=time.time())
     assert run.status().state == state
-    statuses._heard.clear()  # as another process sees it
+    statuses._last_beats.clear()  # as another process sees it
     rewrite(run, beat=time.time() - 2 * statuses.SILENCE)
     assert run.status().state == INTERRUPTED
 
