@@ -8,7 +8,7 @@ from pathlib import Path
 from explorer.places import examples_folder, is_utf8, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
-WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
+STOP_REQUEST, LOCK = "stop-request", ".lock"  # a viewer's request to stop, and the trainer's hold
 QUEUED = "queued"  # the place in the queue of a run that has not begun
 MODEL, STATE, STEPS, PROBE, PREDICTIONS = "model", "state", "steps", "probe", "predictions"  # folders
 PROBE_SENTENCES = "sentences.json"

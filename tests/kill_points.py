@@ -26,7 +26,7 @@ from explorer.progress import finish
 from explorer.training.loop import preparing
 from explorer.training.loop import resume_state as states
 from explorer.training.recipe import Recipe
-from explorer.training.record import leftovers, recorder, runs
+from explorer.training.record import damaged_runs, recorder, runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.disk_calls import NEVER, FullDisk, Killed, ReadOnlyDisk, Watch, watched
@@ -125,7 +125,7 @@ class Trial:
             code, _ = self.train()
             if code:
                 return f"it cannot be resumed: {self.told}"
-        leftovers.collect()
+        damaged_runs.collect()
         left = sorted(path.name for path in self.folder.iterdir())
         if left != [NAME]:
             return f"left in the folder of runs: {left}"
@@ -181,7 +181,7 @@ def try_points(place: Place, method: str, folder: Path, told: Path, most: dict[s
     """Try points of a method in several ways, at most so many at equal distances (0: all); write the outcomes."""
     os.fsync = lambda handle: None  # a killed process loses nothing that it has written
     recorder.BEAT = 1e9  # a status is written at the same calls each time
-    leftovers.UNTOUCHED = 0.0
+    damaged_runs.UNTOUCHED = 0.0
     chosen = short(place, method, folder, steps)
     with in_no_time():
         finish(preparing.prepare(chosen))  # so that every fork finds done what the first one has to do
@@ -237,7 +237,10 @@ def stopped_run(folder: Path, chosen: Recipe, step: int) -> Run:
 
     def stop() -> None:
         run = runs.new(chosen, NAME, folder)
-        train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", step) else None)
+        train(
+            run,
+            lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", step) else None,
+        )
 
     code, _ = forked(Watch(folder), stop)
     assert code == 0, folder.with_suffix(".txt").read_text()

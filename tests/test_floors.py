@@ -19,6 +19,7 @@ from tests.floors import (
     breaches,
     read_back,
 )
+from tests.house import count
 from tests.imports import read_sources
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -200,6 +201,13 @@ def test_methods_may_be_as_many_as_there_are(house: Path) -> None:
 def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
     more = {part: found for part, found in arrows(ROOT).items() if found > MOST_ARROWS.get(part, 0)}
     assert more == {}, "is there a room in which both could stand?"
+
+
+def test_the_name_of_a_class_exists_once(house: Path) -> None:
+    assert count(ROOT).names_used_twice == ()
+    planted = {f"explorer/{room}/found.py": "class Found: ...\nclass _Own: ...\n" for room in ("data", "encoding")}
+    build(house, planted | {"app.py": ""})
+    assert count(house).names_used_twice == ("Found",)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name, whole_number
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
 
@@ -52,7 +52,7 @@ def _backtranslate(options: argparse.Namespace) -> None:
         text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
     )
     try:
-        with Line() as line:
+        with ProgressLine() as line:
             finish_or_stop(work, line.tell)
     except KeyboardInterrupt as stop:
         say(f"Stopped. What was translated is in {options.out}; the same command goes on from there.")

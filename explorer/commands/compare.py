@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import seed
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import seed
 from explorer.places import given_path
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def add(verbs: Any) -> None:
     verb.add_argument("one", metavar="A", help="an encoder: name, folder, or run:NAME for the model of a run")
     verb.add_argument("other", metavar="B", help="the encoder to compare with A")
     verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="evaluation set (default: the sample)")
-    reading_flags.add_of_two(verb)
+    shared_flags.add_of_two(verb)
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
     verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
-    reading_flags.add_of_scores(verb)
+    shared_flags.add_of_scores(verb)
     verb.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default 0)")
-    reading_flags.add(verb)
+    shared_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", type=given_path, metavar="FILE", help="write everything as one HTML file")
@@ -73,14 +73,14 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
-    ways = reading_flags.ways(options)
+    ways = shared_flags.ways(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     _check(options, found)
     pairs, _ = sources.scored_pairs(options.sts, online=options.online)
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
-    settings = reading_flags.settings(options)
+    settings = shared_flags.settings(options)
     geometry = None
-    with Line() as line:
+    with ProgressLine() as line:
 
         def scored(on: GradedPairs, *chosen: Reading) -> tuple[LayerScores, LayerScores]:
             work = (measure(side, on, settings, also=[one]) for side, one in zip(found, chosen, strict=True))
@@ -108,7 +108,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
 
 
 def _words(
-    found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings, line: Line
+    found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings, line: ProgressLine
 ) -> ExplainedPairs:
     """The words behind the pairs that show what was learned."""
     from explorer.encoding.load.loading import load
@@ -126,7 +126,7 @@ def _words(
 
 
 def _probes(
-    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: Line
+    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: ProgressLine
 ) -> ProbeChanges:
     """The changes of the probe packs: as the run measured them, else both models encode them."""
     from explorer.data.graded.probes import packs

@@ -8,9 +8,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name, whole_number
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code
 from explorer.places import given_path
 
@@ -59,7 +59,7 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--estimate", action="store_true", help="try a few sentences, print time and bytes on disk, and stop"
     )
-    reading_flags.add(verb)
+    shared_flags.add(verb)
 
 
 def _embed(options: argparse.Namespace) -> None:
@@ -71,7 +71,7 @@ def _embed(options: argparse.Namespace) -> None:
     request = _request(options)
     world = World(request.settings.precision, request.settings.device, PATIENCE)
     try:
-        with Line(LOGGED) as line:
+        with ProgressLine(LOGGED) as line:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
                 estimated = finish(estimate(request, world), tell)
@@ -90,16 +90,16 @@ def _embed(options: argparse.Namespace) -> None:
 
 def _request(options: argparse.Namespace) -> Request:
     from explorer.encoding.locate.model_names import find
-    from explorer.studies.embedding.corpus import Text
+    from explorer.studies.embedding.corpus import TextSource
     from explorer.studies.embedding.embedding import Request
 
     columns = tuple(role_and_name(column) for column in options.column)
     return Request(
         model=find(options.model, online=options.online),
-        texts=tuple(Text(text, columns, options.online) for text in options.texts),
+        texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
         folder=options.out,
         titles=tuple(options.reading),
-        settings=reading_flags.settings(options),
+        settings=shared_flags.settings(options),
         rows_per_shard=options.rows_per_shard,
         dtype=options.dtype,
         with_text=options.with_text,

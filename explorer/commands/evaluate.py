@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import fine_tuned_tasks, reading_flags
-from explorer.commands.parts.line import Line, say, say_unreadable
+from explorer.commands.parts import fine_tuned_tasks, shared_flags
+from explorer.commands.parts.line import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.places import given_path
 
@@ -119,7 +119,7 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="measure everything; without it, results that are saved with the same model, data and settings are reused",
     )
-    reading_flags.add(verb)
+    shared_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every layer & pooling, as JSON")
     for name in ("csv", "markdown", "latex"):
@@ -156,14 +156,14 @@ def _evaluate(options: argparse.Namespace) -> None:
     if world and tuned:
         raise BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
     if options.estimate:
-        with Line() as line:
+        with ProgressLine() as line:
             expected = finish(forecast(models, tasks, chosen), line.tell)
         _tell_forecast(expected)
         fine_tuned_tasks.estimate(options.models, tuned, training)
         return
     share = slice(world.rank, None, world.size) if world else slice(None)
     try:
-        with Line() as line:
+        with ProgressLine() as line:
             found = finish_or_stop(evaluation(models, tasks, chosen, share), line.tell)
             more = finish_or_stop(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
     except KeyboardInterrupt as stop:
@@ -192,7 +192,7 @@ def _processes(options: argparse.Namespace) -> World | None:
         return None
     from explorer.training.loop.processes import PATIENCE, World
 
-    return World(reading_flags.settings(options).precision, options.device, PATIENCE)
+    return World(shared_flags.settings(options).precision, options.device, PATIENCE)
 
 
 def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> EvaluationResult:
@@ -253,7 +253,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
 
-    settings = reading_flags.settings(options)
+    settings = shared_flags.settings(options)
     if is_word_model(name):
         return WordSubject(name, settings)
     return Subject(find(name, online=options.online), settings)
@@ -261,7 +261,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
 
 def _scored(subject: Subject | WordSubject) -> ScoredModel:
     from explorer.evaluating.tasks import Subject
-    from explorer.training.record.run_origin import scored
+    from explorer.training.record.run_results import scored
 
     return scored(subject.found) if isinstance(subject, Subject) else subject.scored
 

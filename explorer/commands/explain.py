@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.stop_signals import code
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.errors import BadChoice
@@ -44,14 +44,14 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--pairs", metavar="FILE|NAME", help="every pair of a file with two columns of sentences, or of a set"
     )
-    reading_flags.add_of_two(verb)
+    shared_flags.add_of_two(verb)
     verb.add_argument(
         "--reference",
         choices=REFERENCES,
         default=PAD,
         help=f"what replaces the words in the sentence that the sum starts from (default: {PAD})",
     )
-    reading_flags.add(verb, precision=False)
+    shared_flags.add(verb, precision=False)
     verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="everything, as JSON; of --pairs, as a list")
 
@@ -134,7 +134,7 @@ def _explained(
     settings = options.reference, options.max_length, options.device
     whole = options.json or options.report is not None
     done: list[Explained] = []
-    with Line() as line:
+    with ProgressLine() as line:
 
         def tell(progress: Progress) -> None:
             of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""

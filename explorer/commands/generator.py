@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name, seed, whole_number
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import role_and_name, seed, whole_number
 from explorer.places import given_path
 
 
@@ -45,7 +45,7 @@ def _generator(options: argparse.Namespace) -> None:
     for report in reports:
         say(report)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
-    with Line() as line:
+    with ProgressLine() as line:
         work = make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed)
         found = finish(work, line.tell)
     say(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import plan_steps
 from explorer.commands.parts.line import say, say_unreadable
-from explorer.commands.parts.named_values import whole_number
+from explorer.commands.parts.shared_flags import whole_number
 from explorer.errors import BadChoice
 from explorer.places import given_path
 

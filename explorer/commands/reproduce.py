@@ -6,14 +6,14 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import plan_steps
-from explorer.commands.parts.line import Line, say, say_unreadable
-from explorer.commands.parts.named_values import knob_and_value, whole_number, whole_numbers
+from explorer.commands.parts.line import ProgressLine, say, say_unreadable
+from explorer.commands.parts.shared_flags import knob_and_value, whole_number, whole_numbers
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import StrataError
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
-    from explorer.studies.reproduce.reproduction import Reproduction, Scale
+    from explorer.studies.reproduce.reproduction import Reproduction, ReproductionOptions
 
 LIST = "list"
 AGAIN = "the same command"
@@ -83,13 +83,13 @@ def _reproduce(options: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def _scale(options: argparse.Namespace) -> Scale:
-    from explorer.studies.reproduce.reproduction import Scale
+def _scale(options: argparse.Namespace) -> ReproductionOptions:
+    from explorer.studies.reproduce.reproduction import ReproductionOptions
 
     settings: dict[str, Any] = dict(knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
-    return Scale(
+    return ReproductionOptions(
         model=options.model,
         data=tuple(options.data),
         translations=options.translations,
@@ -118,7 +118,7 @@ def worked_off(plan: Plan) -> bool:
 def _score_bases(found: Reproduction) -> None:
     from explorer.studies.reproduce.reproduction import base_scores
 
-    with Line() as line:
+    with ProgressLine() as line:
         finish_or_stop(base_scores(found), line.tell)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import role_and_name
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -48,8 +48,8 @@ def add(verbs: Any) -> None:
         help="also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', "
         "…; repeatable",
     )
-    reading_flags.add_of_scores(score)
-    reading_flags.add(score)
+    shared_flags.add_of_scores(score)
+    shared_flags.add(score)
     form = score.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything, as JSON")
     form.add_argument("--csv", action="store_true", help="one row per layer & pooling, as CSV")
@@ -62,13 +62,13 @@ def _score(options: argparse.Namespace) -> None:
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
 
-    ways = reading_flags.ways(options)  # before minutes of work
+    ways = shared_flags.ways(options)  # before minutes of work
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
-    settings = reading_flags.settings(options)
+    settings = shared_flags.settings(options)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
-    with Line() as line:
+    with ProgressLine() as line:
         scores = finish(measure(found, pairs, settings, also=also), line.tell)
     if options.json:
         print(score_tables.as_json(found, pairs, scores))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags, vector_query
-from explorer.commands.parts.line import Line
-from explorer.commands.parts.named_values import whole_number
+from explorer.commands.parts import shared_flags, vector_query
+from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.shared_flags import whole_number
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add(verbs: Any) -> None:
         metavar="MODEL",
         help="an encoder, A; given twice, the second is B (default: the bundled one)",
     )
-    reading_flags.add_of_two(verb)
+    shared_flags.add_of_two(verb)
     verb.add_argument("--k", type=whole_number, default=10, help="number of results (default 10)")
     verb.add_argument(
         "--whole",
@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
         help="also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)",
     )
     vector_query.add(verb)
-    reading_flags.add(verb)
+    shared_flags.add(verb)
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
 
@@ -70,7 +70,7 @@ def _search(options: argparse.Namespace) -> None:
     searched = of_source(options.corpus or "sample", online=options.online)
     found = [find(name, online=options.online) for name in models]
     titles = (options.reading, options.other_reading or options.reading)
-    with Line() as line:
+    with ProgressLine() as line:
         sides = [
             _side(one, query, searched.texts, title, options, line) for one, title in zip(found, titles, strict=False)
         ]
@@ -84,7 +84,12 @@ def _search(options: argparse.Namespace) -> None:
 
 
 def _side(
-    found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
+    found: Found,
+    query: str,
+    sentences: tuple[str, ...],
+    title: str | None,
+    options: argparse.Namespace,
+    line: ProgressLine,
 ) -> tuple[SearchSide, Reading]:
     """Encode the corpus and the query with one encoder."""
     from explorer.encoding.load.declared import named
@@ -94,7 +99,7 @@ def _side(
     from explorer.measuring.sentences import sentence_vectors
     from explorer.progress import finish
 
-    encoder = load_encoder(found, reading_flags.settings(options))
+    encoder = load_encoder(found, shared_flags.settings(options))
     reading = named(title, found.folder)
     vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
-from explorer.commands.parts.named_values import whole_numbers
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.shared_flags import whole_numbers
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 from explorer.places import given_path
@@ -74,7 +74,7 @@ def add(verbs: Any) -> None:
         metavar="DIR",
         help="write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
     )
-    reading_flags.add(verb)
+    shared_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
     for name in FORMS:
         form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
@@ -104,9 +104,9 @@ def _shrink(options: argparse.Namespace) -> None:
     given = evaluated_on(sources.identity(options.on), options.online)
     text = of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
-    settings = reading_flags.settings(options)
+    settings = shared_flags.settings(options)
     encoder, *more = [limited(load_encoder(one, settings), options.max_length) for one in models]
-    with Line() as line:
+    with ProgressLine() as line:
         found = finish(picture(encoder, given, text, wanted, more), line.tell)
         if options.export:
             point = next(one for one in found.points if _is_named(one.size, wanted))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
+from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.shared_flags import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
 from explorer.places import given_path
 from explorer.progress import Phase, Progress
@@ -98,11 +98,11 @@ def add(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from explorer.training.record import leftovers, runs
+    from explorer.training.record import damaged_runs, runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if _first():
-        leftovers.collect(options.out)
+        damaged_runs.collect(options.out)
     if options.processes and options.processes != started:
         raise BadChoice(
             f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "
@@ -130,10 +130,9 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.measuring.comparing import learned_text
     from explorer.progress import finish
     from explorer.training import running
-    from explorer.training.record import run_verdict
 
     try:
-        with Line() as line, stop_signals.noted() as signals:
+        with ProgressLine() as line, stop_signals.noted() as signals:
             work = running.train(run, options.online, lambda: signals.number)
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
@@ -148,7 +147,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         raise SystemExit(stop_signals.code(stop)) from None
     if _first() and kept:
         status = run.status()
-        found = run_verdict.learned(status)
+        found = status.learned
         pairs = status.verdict.pairs if status.verdict else ()
         for text in learned_text.lines(found, pairs):
             say(text)
@@ -159,7 +158,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         print(json.dumps(told, indent=1))
 
 
-def _told(run: Run, line: Line, signals: Signals) -> Callable[[Progress], None]:
+def _told(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
     The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
@@ -272,6 +271,6 @@ def _tell_estimate(recipe: Recipe, online: bool) -> None:
     from explorer.progress import finish
     from explorer.training.loop.estimate import try_out
 
-    with Line() as line:
+    with ProgressLine() as line:
         estimate = finish(try_out(recipe, online), line.tell)
     print(estimate.words)

@@ -36,7 +36,7 @@ from explorer.training.loop.estimate import try_out
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 
@@ -46,7 +46,7 @@ MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
 
 
 @dataclass(frozen=True)
-class Options:
+class TuningOptions:
     """What decides the scores besides model and task."""
 
     seeds: tuple[int, ...] = (1,)
@@ -77,7 +77,7 @@ class FineTuned:
         """Its rows, some of which validate and test."""
         return corpora.corpus([self.name], LABELLED_TEXTS)[0]
 
-    def recipe(self, model: str, options: Options) -> Recipe:
+    def recipe(self, model: str, options: TuningOptions) -> Recipe:
         """The recipe of the run that fine-tunes a model."""
         settings = {"validate_by": MAIN.get(self.name, MEASURES[0]), **options.settings}
         return Recipe(
@@ -90,7 +90,7 @@ class FineTuned:
             device=options.device,
         ).checked()
 
-    def cost(self, model: str, options: Options) -> Work[Estimate]:
+    def cost(self, model: str, options: TuningOptions) -> Work[Estimate]:
         """Estimate time and memory of the training, from one step."""
         return try_out(self.recipe(model, options), options.online)
 
@@ -104,7 +104,7 @@ class FineTuned:
         }
         return ScoredTask(SUITE if self.name in TASKS else FINE_TUNING, data, settings, *self.column)
 
-    def score(self, model: str, options: Options, known: RecipeRuns) -> Work[Result]:
+    def score(self, model: str, options: TuningOptions, known: RecipeRuns) -> Work[Result]:
         """Train a run, or find it among those that are known, and take the scores of its test rows."""
         name, _ = self.column
         yield Progress(f"{model}: {name}", 0, 0)
@@ -122,7 +122,7 @@ class FineTuned:
         return Result(scored(found), key, _measured(run, self.name, rows))
 
 
-def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[EvaluationResult]:
+def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:
     """Fine-tune every model on every task; a task without its data is left out and named."""
     results: list[Result] = []
     missing: dict[str, None] = {}

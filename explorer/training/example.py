@@ -65,12 +65,12 @@ class _LowRank(Training):
         return Adapters(LORA, RANK, ALL_LINEAR, kept) if kept else None
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
-        learner.take_best()
+        learner.restore_best()
         base, tuned = self.prepared.encoder.model, learner.method.exported.model
         self.factors = adapter.factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
         adapter.apply(tuned, base, self.factors)
         learner.kept = {name: weight.detach().clone() for weight, name in learner.names.items()}
-        found = yield from self._telling(learner.look(self.prepared.dev), Phase.EVALUATING_DEV)
+        found = yield from self._reported(learner.evaluate(self.prepared.dev), Phase.EVALUATING_DEV)
         learner.best_dev = found.score
         yield from super()._conclude(learner)
 

@@ -23,7 +23,7 @@ from explorer.training.record.runs import DISCARD, KEEP, Run
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Step, Training
 
-_WISHES = ("", KEEP, DISCARD)
+_REQUESTS = ("", KEEP, DISCARD)
 
 
 def train(
@@ -42,8 +42,8 @@ def train(
         yield from _followed(run, online, signalled)
         return None
     with run.held():
-        wish = yield from _kept_or_failed(run, online, signalled, training)
-    if wish == DISCARD:
+        request = yield from _kept_or_failed(run, online, signalled, training)
+    if request == DISCARD:
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
         run.delete()
         return None
@@ -89,7 +89,7 @@ def _kept_or_failed(
         details, trouble = "".join(traceback.format_exception(error)), _gone(recorder) or _in_words(run, error)
         traceback.clear_frames(error.__traceback__)
     give_back()
-    _leave_word(recorder, trouble, details)
+    _record_failure(recorder, trouble, details)
     raise trouble
 
 
@@ -104,18 +104,18 @@ def _trained(
 
     training = (make or Training)(run.recipe(), run.folder, online)
     try:
-        wish, number = yield from _recorded(run, recorder, training, signalled)
+        request, number = yield from _recorded(run, recorder, training, signalled)
         if number:
             _interrupted(recorder, training)
             raise KeyboardInterrupt(number)
-        if wish == DISCARD:
-            return wish
-        if wish == KEEP:
+        if request == DISCARD:
+            return request
+        if request == KEEP:
             _record_the_rest(recorder, training)
             training.save()
         yield Progress(Phase.SAVING, 0, 0)
-        _conclude(run, recorder, training, stopped=wish == KEEP)
-        return wish
+        _conclude(run, recorder, training, stopped=request == KEEP)
+        return request
     except GeneratorExit:  # the server stops, or a signal came
         _interrupted(recorder, training)
         raise
@@ -143,15 +143,15 @@ def _recorded(
     for step in training.steps(resume=states.there(run.state)):
         if not known and (step.updates or step.checkup):
             known = True
-            _note_what_was_found(run, recorder, training)
+            _record_facts(run, recorder, training)
         recorder.record(step)
         if step.checkup is not None and keep and training.learner is not None:
             saved_model.put_step(run, training, training.learner)
-        wish, number = run.wish(), 0
+        request, number = run.stop_requested(), 0
         if training.world.size > 1:
-            wish, number = _heard_by_all(training, step, wish, signalled())
-        if number or wish in (KEEP, DISCARD):
-            return wish, number
+            request, number = _broadcast(training, step, request, signalled())
+        if number or request in (KEEP, DISCARD):
+            return request, number
         yield step.progress
     return "", 0
 
@@ -169,26 +169,26 @@ def _followed(run: Run, online: bool, signalled: Callable[[], int]) -> Work[None
     training = Training(run.recipe(), run.folder, online)
     try:
         for step in training.steps(resume=states.there(run.state)):
-            wish, number = _heard_by_all(training, step, "", signalled())
+            request, number = _broadcast(training, step, "", signalled())
             if number:
                 raise KeyboardInterrupt(number)
-            if wish:
+            if request:
                 return
             yield step.progress
     finally:
         training.world.leave()
 
 
-def _heard_by_all(training: Training, step: Step, wish: str, number: int) -> tuple[str, int]:
+def _broadcast(training: Training, step: Step, request: str, number: int) -> tuple[str, int]:
     """The request that the main process read, and the signal that any process received, agreed on at fixed steps."""
     if not step.updates:
         return "", 0
-    own = len(_WISHES) + number if number else _WISHES.index(wish) if wish in _WISHES else 0
-    word = training.world.largest(own)  # a signal is larger than a request
-    return (_WISHES[word], 0) if word < len(_WISHES) else ("", word - len(_WISHES))
+    own = len(_REQUESTS) + number if number else _REQUESTS.index(request) if request in _REQUESTS else 0
+    agreed = training.world.largest(own)  # a signal is larger than a request
+    return (_REQUESTS[agreed], 0) if agreed < len(_REQUESTS) else ("", agreed - len(_REQUESTS))
 
 
-def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> None:
+def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     """Record digests in the recipe, which resuming checks, and the probe's sentences."""
     recorder.check_there()
     prepared = training.prepared
@@ -226,14 +226,14 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
     recorder.check_there()
 
-    learner = training.wear_best()
+    learner = training.restore_best()
     if learner is not None:
         saved_model.put(run, training, learner, recorder.seconds)
     results, verdict = tuple(training.results), training.verdict
     if stopped:
         recorder.log("stopped; the best checkpoint is saved" if learner else "stopped before the first update")
         recorder.put(state=statuses.STOPPED, phase=None, about="", results=results, verdict=verdict)
-        run.unask()
+        run.clear_stop_request()
         return
     recorder.log("finished")
     recorder.put(state=statuses.FINISHED, phase=None, about="", results=results, verdict=verdict)
@@ -256,19 +256,19 @@ def _in_words(run: Run, error: Exception) -> StrataError:
     too_large = ran_out(error, run.recipe().schedule().batch_size)
     if too_large:
         return too_large
-    said = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
+    reason = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
     if isinstance(error, OSError) and str(run.folder) in str(error.filename):
         return NotWritable(
             f"{run.folder} cannot be written to: {error.strerror}. Make room on that disk, then resume the run: the "
             "last good state is in its folder."
         )
     return RunError(
-        f"The run ended with {type(error).__name__}: {said} The traceback is in {run.folder / LOG}. Resume the "
+        f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / LOG}. Resume the "
         "run, or start another."
     )
 
 
-def _leave_word(recorder: Recorder, trouble: StrataError, details: str) -> None:
+def _record_failure(recorder: Recorder, trouble: StrataError, details: str) -> None:
     """Record a failure; if that cannot be written, viewers see that the process has ended."""
     with suppress(StrataError):  # first, since it is the smaller file
         recorder.put(state=statuses.FAILED, error=str(trouble), details=details)

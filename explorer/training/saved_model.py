@@ -93,7 +93,7 @@ def take(run: Run, folder: Path) -> None:
 def _settings(learner: Learner, recipe: Recipe) -> Values:
     """Every setting, with the number of steps between two evaluations as the loop used it: few in a short run."""
     settings = recipe.every_setting()
-    return {**settings, "evaluate_every": learner.look_every} if "evaluate_every" in settings else settings
+    return {**settings, "evaluate_every": learner.evaluate_every} if "evaluate_every" in settings else settings
 
 
 def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> CardFacts:
@@ -126,7 +126,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         trained=method.start().facts(),
         seen=prepared.seen,
         seeds=tuple(done),
-        kept=training.worn,
+        kept=training.best_seed,
         seconds=seconds,
         head=method.head(),
         prompt=encoder.head.prompt if encoder.head else "",

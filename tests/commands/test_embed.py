@@ -116,7 +116,7 @@ def test_of_two_killed_processes_two_others_finish_the_work(desk, whole):
 
 def test_while_one_process_of_an_earlier_start_is_left_another_start_is_refused(desk, tmp_path):
     """The first of two is gone, and the other still holds the folder."""
-    from explorer.studies.embedding.shared_lock import held
+    from explorer.studies.embedding.shard_files import held
     from explorer.training.loop.processes import World
 
     folder = tmp_path / "held"

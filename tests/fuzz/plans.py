@@ -52,7 +52,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
             cell.row.encode()
 
 
-def _check_budget(budget: plan.Budget) -> None:
+def _check_budget(budget: plan.PlanBudget) -> None:
     """Raise unless a budget is numbers that can be computed with."""
     for most, kinds in ((budget.minutes, (int, float)), (budget.steps, (int,))):
         if most is not None and not (type(most) in kinds and math.isfinite(most) and 0 < most < 1e10):

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from explorer.places import examples_folder
-from explorer.training.record import leftovers, runs
+from explorer.training.record import damaged_runs, runs
 from tests.fuzz import mutants
 from tests.fuzz.pages import shown
 
@@ -36,8 +36,8 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
         run.status().as_json()
         run.metrics()
         run.log_tail()
-        run.wish()
-    leftovers.collect()
+        run.stop_requested()
+    damaged_runs.collect()
     if seed % _SHOWN == 0:
         shown("train", run="mutant")
         shown("replay", replayed="mutant")

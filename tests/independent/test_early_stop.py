@@ -7,7 +7,7 @@ import pytest
 
 from explorer.methods import Schedule
 from explorer.training.loop import learner
-from explorer.training.loop.stopping import enough
+from explorer.training.loop.learner import enough
 from tests.trainings import furnish, in_no_time, looks, new, train
 
 HIGH = [90.0, 60.0, 61.0, 60.5, 62.0, 61.5, 63.0, 62.0, 64.0, 63.0, 65.0]  # the base first, far above the rest

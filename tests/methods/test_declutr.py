@@ -234,6 +234,6 @@ def test_a_run_tells_how_many_documents_are_left_out_at_its_start_and_at_its_end
     settings = {**SHORT, "batch_size": 4, "steps": 2}
     run = Training(trainings.recipe(place, "declutr", data=(str(file),), settings=settings), tmp_path)
     with trainings.in_no_time():
-        told = [step.told for step in run.steps() if "left out" in step.told]
+        told = [step.message for step in run.steps() if "left out" in step.message]
     assert told == ["1 of 9 documents are left out: they have fewer than 64 tokens, 2 × anchors × longest_span"] * 2
     assert run.results[0].remark == told[0]

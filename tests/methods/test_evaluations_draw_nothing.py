@@ -56,7 +56,7 @@ def trained(place, texts, name, tmp_path, monkeypatch, every):
     kind = methods.load(name)
     settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.eats == TRIPLETS else {})}
     recipe = trainings.recipe(place, name, data=(str(texts[kind.eats]),), settings=settings)
-    monkeypatch.setattr(Learner, "look_every", every)
+    monkeypatch.setattr(Learner, "evaluate_every", every)
     work, found, looked = Training(recipe, tmp_path), [], 0
     with trainings.in_no_time():
         for step in work.steps():

@@ -17,7 +17,7 @@ from explorer.measuring.maps.projection import Way
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.index_setting import HNSW, IVF, suited
 from explorer.progress import finish
-from explorer.studies.embedding.corpus import Text
+from explorer.studies.embedding.corpus import TextSource
 from explorer.ui.access import vector_corpora
 from explorer.ui.map import large_map_view
 from tests.stores import drawn
@@ -95,6 +95,6 @@ STORES: Mapping[str, Store] = {
     "Texts of embeddings": Store(
         {"content": CONTENT},
         SECONDS,
-        lambda desk, x: answered(desk, Text(str(desk.put("text.txt", x.content, x.seconds))).stamp, x.content),
+        lambda desk, x: answered(desk, TextSource(str(desk.put("text.txt", x.content, x.seconds))).stamp, x.content),
     ),
 }  # fmt: skip

@@ -18,14 +18,14 @@ from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.class_scores import MEASURES, class_scores
 from explorer.progress import finish
 from explorer.studies import fine_tuning
-from explorer.studies.fine_tuning import FineTuned, Options
+from explorer.studies.fine_tuning import FineTuned, TuningOptions
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.training.test_labelled_runs import labelled_file
 from tests.trainings import furnish, in_no_time
 
 SETTINGS = {"steps": 2, "batch_size": 8, "max_length": 24}
-QUICK = Options((1, 2), SETTINGS, "float32", "cpu")
+QUICK = TuningOptions((1, 2), SETTINGS, "float32", "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_finished_run_is_not_trained_again(shelf, monkeypatch):
         patch.setattr(fine_tuning.running, "train", None)
         again = tuned(shelf).results[0]
     assert np.array_equal(again.measured.table, first.measured.table)
-    other = tuned(shelf, Options((1,), SETTINGS, "float32", "cpu")).results[0]
+    other = tuned(shelf, TuningOptions((1,), SETTINGS, "float32", "cpu")).results[0]
     assert len(runs.every()) == 2, "another recipe is another run"
     assert other.task != first.task, "and another column"
     assert len(result_files.read_all().results) == 2
@@ -150,7 +150,7 @@ def test_flags_without_a_task_to_fine_tune_on_are_refused(shelf, capsys, flags, 
 
 def test_an_unknown_setting_is_refused_before_anything_is_trained(shelf):
     with pytest.raises(BadChoice, match="no setting 'stepz'"):
-        tuned(shelf, Options((1,), {"stepz": 3}))
+        tuned(shelf, TuningOptions((1,), {"stepz": 3}))
     assert runs.every() == []
 
 

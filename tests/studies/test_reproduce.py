@@ -13,8 +13,8 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
 from explorer.studies.reproduce import paper_table
-from explorer.studies.reproduce.paper_table import NotRun, Trained, Untrained
-from explorer.studies.reproduce.reproduction import POOLINGS, Scale, base_scores, reproduction, written
+from explorer.studies.reproduce.paper_table import NotRun, TrainedRow, UntrainedRow
+from explorer.studies.reproduce.reproduction import POOLINGS, ReproductionOptions, base_scores, reproduction, written
 from explorer.training.recipe import paper_values
 from explorer.training.record import runs
 from tests import namesakes
@@ -29,9 +29,11 @@ def settings_of(table):
 
 
 @pytest.fixture
-def scale(place, own_runs, tmp_path, monkeypatch) -> Scale:
+def scale(place, own_runs, tmp_path, monkeypatch) -> ReproductionOptions:
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    return Scale(str(place.model), (str(place.text),), "", "", STEPS, (1, 2), str(place.dev), str(place.test))
+    return ReproductionOptions(
+        str(place.model), (str(place.text),), "", "", STEPS, (1, 2), str(place.dev), str(place.test)
+    )
 
 
 @pytest.fixture
@@ -53,12 +55,12 @@ def test_every_table_that_is_published_here_has_a_name():
 )
 def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
     for label, how in settings_of(table):
-        if isinstance(how, Trained):
+        if isinstance(how, TrainedRow):
             knobs = load(how.method).knobs
             assert set(how.settings) <= set(knobs), label
             assert all(knobs[name].checked(value) == value for name, value in how.settings.items())
         else:
-            assert isinstance(how, Untrained) or how.why
+            assert isinstance(how, UntrainedRow) or how.why
 
 
 def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
@@ -143,7 +145,7 @@ def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
     assert "backtranslate" in reasons["BT, CLS, BERT-base"]
     assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
     assert "word vectors" in reasons["GloVe, Mean, without BERT"]
-    trained = [line.label for line in found.lines if isinstance(line.how, Trained)]
+    trained = [line.label for line in found.lines if isinstance(line.how, TrainedRow)]
     assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
 
 
@@ -167,21 +169,23 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
 
 
 def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
-    found = reproduction(paper_table.find("sg-bert-7"), Scale(data=("sample",), dev="sample dev", test="sample test"))
+    found = reproduction(
+        paper_table.find("sg-bert-7"), ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
+    )
     assert not found.plans
     reasons = [line.how.why for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
 
 
 def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
-    found = reproduction(paper_table.find("conisi-7"), Scale(model="all-MiniLM-L6-v2"))
+    found = reproduction(paper_table.find("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
     assert all("--data FILE" in line.how.why for line in found.lines)
     assert len(found.lines) == 10
 
 
 def test_what_no_training_shows_names_the_place_that_does():
     with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
-        reproduction(paper_table.find("sg-bert-6"), Scale())
+        reproduction(paper_table.find("sg-bert-6"), ReproductionOptions())
     with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
         paper_table.find("sgbert-5")
 

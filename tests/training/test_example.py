@@ -36,8 +36,8 @@ from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.example import NAME, POOLER, word_pairs
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
+from explorer.training.record.model_comparison import tuning
 from explorer.training.record.runs import Run
-from explorer.training.record.tuned_pair import tuning
 from explorer.ui.layer_attention.pair_view import LONG, SHORT
 
 

@@ -66,7 +66,7 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
 def test_a_resumed_run_holds_out_the_same_rows(place, odd_file):
     columns = {"first": "left text", "second": "right text", "score": "my rating"}
     run = new(place, "cosent", data=(str(odd_file),), columns=columns)
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" and progress.done == 3 else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" and progress.done == 3 else None)
     assert run.status().step < 6
     train(run)
     assert run.status().step == 6

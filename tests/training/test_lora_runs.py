@@ -111,9 +111,9 @@ def test_gradients_moments_and_the_best_weights_are_those_of_the_adapters(place)
     full = estimate(learner_of(place, "contrast", lora_rank=0), place.folder)
     assert (full.trained, full.weights) == (every, every)
     assert told.disk < full.disk - 2 * 3 * 4 * every, "two states of weights, moments and the best weights"
-    learner.note(1.0)  # of the base
+    learner.record_score(1.0)  # of the base
     learner.update()
-    learner.note(1.0)
+    learner.record_score(1.0)
     assert sum(weight.numel() for weight in learner.kept.values()) == 512
 
 

@@ -8,7 +8,7 @@ from sentence_transformers.sentence_transformer.evaluation import TripletEvaluat
 from explorer.data import sources
 from explorer.data.graded import probes
 from explorer.measuring.comparing import learned_text
-from explorer.training.record import run_results, run_verdict
+from explorer.training.record import run_results
 from tests.trainings import new, train
 
 
@@ -68,7 +68,7 @@ def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, 
     found = train(new(place, "simcse", **changes)).status()
     assert found.facts.packs_held_out is False
     assert (found.verdict.packs, found.verdict.pairs) == ((), ())
-    assert run_verdict.learned(found).packs == ()
+    assert found.learned.packs == ()
 
 
 def test_what_the_numbers_are_is_told(run):
@@ -79,7 +79,7 @@ def test_what_the_numbers_are_is_told(run):
         "accuracy",
     ]
     size = len(probes.pairs().same)
-    sure = learned_text.sure(run_verdict.learned(run.status()))
+    sure = learned_text.sure(run.status().learned)
     assert "Share distinguished" in sure
     assert f"on Probe packs ({size} pairs)" in sure
     assert [one.measured.measures for one in run_results.of_one(run)] == [("share distinguished",), ("accuracy",)]

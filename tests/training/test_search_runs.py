@@ -21,7 +21,7 @@ from explorer.run_folder import LOG
 from explorer.training import running
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import TRAINED_TOO
-from explorer.training.record import run_results, run_verdict
+from explorer.training.record import run_results
 from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import WORDS, new, train
@@ -99,7 +99,7 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
 
 
 def test_words_name_queries_and_the_measure(run):
-    told = learned_text.lines(run_verdict.learned(run.status()), ())
+    told = learned_text.lines(run.status().learned, ())
     assert "(nDCG@10 " in told[0]
     assert "(12 queries)" in told[1]
     card = (run.model / "README.md").read_text()

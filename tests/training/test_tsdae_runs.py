@@ -55,7 +55,7 @@ def test_a_state_has_each_tensor_once_and_a_restored_decoder_still_shares(place,
     learner = Learner(prepared, 1, World("float32", DEVICE))
     learner.update()
     learner.fetch()
-    learner.note(50.0)
+    learner.record_score(50.0)
     assert all(name.startswith("base.") for name in learner.kept), "the decoder is not exported"
     resume_state.save(tmp_path / "state", resume_state.state_of(learner))
     expected = [learner.update() or learner.fetch() for _ in range(3)]

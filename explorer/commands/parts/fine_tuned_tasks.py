@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts.line import Line
-from explorer.commands.parts.named_values import knob_and_value
+from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.shared_flags import knob_and_value
 from explorer.errors import BadChoice
 from explorer.progress import Work
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import EvaluationResult
-    from explorer.studies.fine_tuning import Options
+    from explorer.studies.fine_tuning import TuningOptions
 
 PROBE = "fine-tuned"  # the choice of --probe
 
@@ -39,19 +39,21 @@ def divided(suites: Sequence[str], named: Sequence[str], probe: str) -> tuple[li
     return [task for task in tasks if task not in tuned], tuned
 
 
-def options_of(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int, ...]) -> Options:
+def options_of(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int, ...]) -> TuningOptions:
     """The options of the fine-tuning; settings without a task to fine-tune on are refused."""
-    from explorer.studies.fine_tuning import Options
+    from explorer.studies.fine_tuning import TuningOptions
 
     settings: dict[str, Any] = dict(knob_and_value(one) for one in given.set)
     if settings and not tuned:
         raise BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
     if given.max_length:
         settings = {"max_length": given.max_length, **settings}
-    return Options(seeds, settings, "auto" if given.precision is None else given.precision, given.device, given.online)
+    return TuningOptions(
+        seeds, settings, "auto" if given.precision is None else given.precision, given.device, given.online
+    )
 
 
-def evaluation(models: Sequence[str], tuned: Sequence[str], options: Options) -> Work[EvaluationResult]:
+def evaluation(models: Sequence[str], tuned: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:
     """Fine-tune every model on every task; files of word vectors have nothing to train, and are named."""
     from explorer.evaluating.evaluation import EvaluationResult
     from explorer.evaluating.word_subject import is_word_model
@@ -65,7 +67,7 @@ def evaluation(models: Sequence[str], tuned: Sequence[str], options: Options) ->
     return replace(found, missing=found.missing + left_out)
 
 
-def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> None:
+def estimate(models: Sequence[str], tuned: Sequence[str], options: TuningOptions) -> None:
     """Print the time and memory of each training, from one step."""
     if not tuned:
         return
@@ -73,7 +75,7 @@ def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> N
     from explorer.studies import fine_tuning
 
     for model, task in product(models, tuned):
-        with Line() as line:
+        with ProgressLine() as line:
             found = finish(fine_tuning.FineTuned(task).cost(model, options), line.tell)
         print(f"{model}, {fine_tuning.FineTuned(task).column[0]}: {found.words}")
 

@@ -18,13 +18,13 @@ def say(text: object, end: str = "\n") -> None:
 
 def say_unreadable() -> None:
     """Name the runs that cannot be read: a command that looks for what is trained already takes them for missing."""
-    from explorer.training.record import unreadable_runs
+    from explorer.training.record import damaged_runs
 
-    for line in unreadable_runs.told():
+    for line in damaged_runs.unreadable():
         say(line)
 
 
-class Line:
+class ProgressLine:
     """Progress on one line; in a log, which is no terminal, a line every `logged` seconds, or none."""
 
     def __init__(self, logged: float | None = None) -> None:
@@ -33,7 +33,7 @@ class Line:
         self._last = time.monotonic()
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def tell(self, progress: Progress) -> None:

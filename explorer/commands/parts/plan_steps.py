@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import ProgressLine, say
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
 def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     """Execute a plan with its progress on standard error; a signal saves the run under way. `again` resumes it."""
     from explorer.studies.plans import execution
-    from explorer.studies.plans.torchrun import trained_by
+    from explorer.studies.plans.execution import trained_by
     from explorer.training import running
 
     say(str(begun.folder))
     train = running.train if processes == 1 else trained_by(processes)
     work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     try:
-        with Line() as line:
+        with ProgressLine() as line:
             status = stop_signals.finish_or_stop(work, line.tell)
     except KeyboardInterrupt as stop:
         say(f"Interrupted. Go on with {again}.")
@@ -61,7 +61,7 @@ def tell_estimate(plan: Plan) -> None:
     from explorer.progress import finish
     from explorer.studies.plans.plan_estimate import estimate
 
-    with Line() as line:
+    with ProgressLine() as line:
         found = finish(estimate(plan), line.tell)
     for row, error in found.failures.items():
         say(f"{row}: {error}")

@@ -6,9 +6,9 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts import shared_flags
+from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.shared_flags import role_and_name
 from explorer.errors import BadChoice, ModelError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def answer(options: argparse.Namespace) -> str:
     query = asked(options.query)
     columns = dict(role_and_name(column) for column in options.column)
     files = opened(options.vectors, options.text, columns, options.reading)
-    with Line(logged=10) as line:
+    with ProgressLine(logged=10) as line:
         found = finish(corpus(files), line.tell)
         search = finish(searchable(found, INDEXES.get(options.index or "")), line.tell)
         place = found.place_of(query)
@@ -131,5 +131,5 @@ def _vector(
     from explorer.measuring.scores.measure import load_encoder
 
     longest = options.max_length or (found.origin.max_length if found.origin else None)
-    encoder = load_encoder(by[0], reading_flags.settings(options))
+    encoder = load_encoder(by[0], shared_flags.settings(options))
     return vector_of(encoder, query, by[1], longest)

@@ -31,7 +31,7 @@ AT_ONCE = 4096  # sentences that are added to a digest at once
 
 
 @dataclass(frozen=True)
-class Text:
+class TextSource:
     """A source of sentences: a file, or the name of a set; `columns` are corrections by role, for tables."""
 
     source: str
@@ -65,10 +65,10 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class ShardedCorpus:
     """The sentences of texts, divided into shards."""
 
-    texts: tuple[Text, ...]
+    texts: tuple[TextSource, ...]
     stamps: tuple[tuple[int, ...], ...]
     rows: int
     empty: int  # rows of the texts without a word; they are left out
@@ -76,7 +76,7 @@ class Corpus:
     shards: tuple[Shard, ...]
 
 
-def indexed(texts: Sequence[Text], rows_per_shard: int) -> Work[Corpus]:
+def indexed(texts: Sequence[TextSource], rows_per_shard: int) -> Work[ShardedCorpus]:
     """Read all texts once, to divide them into shards."""
     if not 1 <= rows_per_shard <= LARGEST_SHARD:
         raise BadChoice(
@@ -108,10 +108,10 @@ def indexed(texts: Sequence[Text], rows_per_shard: int) -> Work[Corpus]:
     if not rows:
         named = ", ".join(sources.shown(text.source) for text in texts)
         raise TooFewRows(f"{named} has no sentence. Choose a text with at least one.")
-    return Corpus(tuple(texts), stamps, rows, empty, whole.hexdigest(), tuple(shards))
+    return ShardedCorpus(tuple(texts), stamps, rows, empty, whole.hexdigest(), tuple(shards))
 
 
-def sentences(corpus: Corpus, shard: Shard) -> tuple[str, ...]:
+def sentences(corpus: ShardedCorpus, shard: Shard) -> tuple[str, ...]:
     """The sentences of a shard; an error if they are no longer those that were indexed."""
     found: list[str] = []
     for _, _, sentence in _from(corpus.texts, shard.text, shard.place):
@@ -124,7 +124,7 @@ def sentences(corpus: Corpus, shard: Shard) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_unchanged(corpus: Corpus) -> Work[None]:
+def check_unchanged(corpus: ShardedCorpus) -> Work[None]:
     """Refuse texts that have changed since they were indexed; a file with another stamp is read again to find out."""
     now = tuple(text.stamp for text in corpus.texts)
     if now == corpus.stamps:
@@ -135,7 +135,7 @@ def check_unchanged(corpus: Corpus) -> Work[None]:
     raise changed(corpus)
 
 
-def changed(corpus: Corpus) -> DataError:
+def changed(corpus: ShardedCorpus) -> DataError:
     """The error for texts that are no longer those that were indexed."""
     now = (text.stamp for text in corpus.texts)
     which = [
@@ -178,7 +178,7 @@ class _Part:
 
 
 def _from(
-    texts: Sequence[Text], first: int = 0, place: Place = streamed_text.FIRST
+    texts: Sequence[TextSource], first: int = 0, place: Place = streamed_text.FIRST
 ) -> Iterator[tuple[int, Place, str]]:
     """Every sentence from a place in one of the texts on: the number of its text, its place, and the sentence."""
     for number, text in enumerate(texts[first:], start=first):
@@ -192,13 +192,13 @@ def _from(
                 yield number, Place(0, row), rows[row]
 
 
-def _left_out(text: Text) -> int:
+def _left_out(text: TextSource) -> int:
     """Rows without a sentence that the reader of tables has left out."""
     return 0 if text.path and streamed_text.is_streamed(text.path) else _read(text, text.stamp)[1]
 
 
 @lru_cache(maxsize=4)
-def _read(text: Text, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], int]:
+def _read(text: TextSource, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], int]:
     """The sentences of a table or a set, and how many rows had none."""
     # the stamp is part of the key: a changed file is read again
     if stamp[0] > files.LARGEST:

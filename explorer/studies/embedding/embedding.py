@@ -7,6 +7,7 @@ Process r of n takes shards r, r + n, r + 2n, …, so no shard is written by two
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,9 +29,8 @@ from explorer.places import PART
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
-from explorer.studies.embedding.corpus import Corpus, Shard, Text
-from explorer.studies.embedding.pace import Pace
-from explorer.studies.embedding.shared_lock import held
+from explorer.studies.embedding.corpus import Shard, ShardedCorpus, TextSource
+from explorer.studies.embedding.shard_files import held
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -40,6 +40,7 @@ ROWS_PER_SHARD = 20_000
 DTYPES = ("float32", "float16")
 OVERHEAD = 16  # bytes of a row besides text and vectors, at most
 SPARE = 2**26  # bytes of the disk that stay free
+EVERY = 2.0  # seconds between two counts of the shards that all processes have written
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Request:
     """What to embed, and how."""
 
     model: Found
-    texts: tuple[Text, ...]
+    texts: tuple[TextSource, ...]
     folder: Path
     titles: tuple[str, ...] = ()  # of layers & poolings; () for the model default
     settings: Settings = field(default_factory=Settings)
@@ -70,10 +71,10 @@ class Embedded:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EmbeddingPlan:
     """The corpus in shards, the loaded encoder, and what the folder will hold."""
 
-    corpus: Corpus
+    corpus: ShardedCorpus
     encoder: Encoder
     manifest: Manifest
 
@@ -104,7 +105,7 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
     return Embedded(plan.manifest, corpus.rows - pace.there, corpus.empty, merged, pace.seconds, other_releases)
 
 
-def planned(request: Request, world: World) -> Work[Plan]:
+def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
     """Divide the corpus into shards in the main process, and load the encoder in each."""
     titles = tuple(named(title, request.model.folder).title for title in request.titles)  # refused before any work
     if request.dtype not in DTYPES:
@@ -117,10 +118,10 @@ def planned(request: Request, world: World) -> Work[Plan]:
     encoder = load_encoder(request.model, request.settings)
     manifest = _manifest(request, corpus, encoder, titles)
     manifests.check_same(world.shared(manifest), manifest, "The main process")
-    return Plan(corpus, encoder, manifest)
+    return EmbeddingPlan(corpus, encoder, manifest)
 
 
-def _manifest(request: Request, corpus: Corpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
+def _manifest(request: Request, corpus: ShardedCorpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
     # `checked_titles` sorts them, and adds the model default
     kept = [title for title in encoded.checked_titles(encoder, titles) if title in (titles or (MODEL_DEFAULT,))]
     return Manifest(
@@ -148,7 +149,7 @@ def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
     return there
 
 
-def _remove_damaged(folder: Path, plan: Plan, world: World) -> Work[None]:
+def _remove_damaged(folder: Path, plan: EmbeddingPlan, world: World) -> Work[None]:
     """Remove what is in the place of a shard of this process and is not that shard, or not as it was written."""
     shards = plan.corpus.shards[world.rank :: world.size]
     for done, shard in enumerate(shards):
@@ -162,7 +163,7 @@ def _remove_damaged(folder: Path, plan: Plan, world: World) -> Work[None]:
                     raise NotWritable(f"{path} is damaged: {error.strerror or error}. {manifests.ROOM}") from error
 
 
-def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
+def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
     """Remove what a killed process left, check that the rest fits on the disk, and write the manifest.
 
     Returns the libraries of which another release began the folder.
@@ -190,7 +191,7 @@ def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
     return tuple(name for name, version in plan.manifest.versions.items() if versions.get(name) != version)
 
 
-def bytes_needed(request: Request, plan: Plan) -> int:
+def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
     """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression."""
 
     def size(shard: Shard) -> int:
@@ -203,7 +204,7 @@ def bytes_needed(request: Request, plan: Plan) -> int:
     return left + (sum(map(size, shards)) if merged else 0)
 
 
-def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work[None]:
+def _embed_shard(request: Request, plan: EmbeddingPlan, shard: Shard, pace: Pace) -> Work[None]:
     texts = corpora.sentences(plan.corpus, shard)
     vectors = yield from vectors_of(plan, texts, lambda share: pace.progress(share * shard.rows))
     shard_files.write(request.folder, plan.manifest, shard, texts, vectors)
@@ -211,7 +212,7 @@ def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work
 
 
 def vectors_of(
-    plan: Plan, texts: tuple[str, ...], told: Callable[[float], Progress]
+    plan: EmbeddingPlan, texts: tuple[str, ...], told: Callable[[float], Progress]
 ) -> Work[tuple[shard_files.Vectors, ...]]:
     """Vectors (row, width) of each column, all finite; `told` makes a progress of the share that is done."""
     titles = [column.title for column in plan.manifest.vectors]
@@ -230,7 +231,7 @@ def vectors_of(
     return vectors
 
 
-def _check_complete(folder: Path, plan: Plan) -> None:
+def _check_complete(folder: Path, plan: EmbeddingPlan) -> None:
     lost = [
         shard.number
         for shard in plan.corpus.shards
@@ -241,3 +242,39 @@ def _check_complete(folder: Path, plan: Plan) -> None:
             f"{len(lost)} shards are missing in {folder}, such as {shard_path(folder, lost[0]).name}. All processes "
             "need the same folder: use a disk that all machines share, and start the same command again."
         )
+
+
+class Pace:
+    """Counts rows from the files in the folder: every process writes there, on whichever machine it is."""
+
+    def __init__(self, folder: Path, corpus: ShardedCorpus, processes: int) -> None:
+        self._folder, self._corpus, self._processes = folder, corpus, processes
+        self._left = {shard.number: shard.rows for shard in corpus.shards}
+        self._counted = 0.0
+        self.there = self._whole()
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._started
+
+    def progress(self, inside: float) -> Progress:
+        """The progress, where `inside` rows of the current shard are done; the others are taken to be as far."""
+        rows = min(self._corpus.rows, self._whole() + round(inside * self._processes))
+        seconds, done = self.seconds, rows - self.there
+        stage = "embedding"
+        if done > 0 and seconds > 0:
+            rate = done / seconds
+            left = in_words.duration((self._corpus.rows - rows) / rate)
+            stage = f"embedding, {rate:,.0f} rows/s, {left} left:"
+        return Progress(stage, rows, self._corpus.rows)
+
+    def _whole(self) -> int:
+        """Rows of shards that are written."""
+        if time.monotonic() - self._counted >= EVERY:
+            self._counted = time.monotonic()
+            written = {path.name for path in shard_path(self._folder, 0).parent.glob("*.parquet")}
+            for number in [one for one in self._left if shard_path(self._folder, one).name in written]:
+                del self._left[number]
+        return self._corpus.rows - sum(self._left.values())

@@ -12,7 +12,7 @@ from explorer.data.vectors import manifest
 from explorer.progress import Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
-from explorer.studies.embedding.embedding import Plan, Request, check_folder, planned, vectors_of
+from explorer.studies.embedding.embedding import EmbeddingPlan, Request, check_folder, planned, vectors_of
 
 if TYPE_CHECKING:
     from explorer.training.loop.processes import World
@@ -23,7 +23,7 @@ WARM_UP = 32  # of them first: the first pass through a model takes longer
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EmbeddingEstimate:
     """What an embedding takes, if every process is as fast as this one while all of them try."""
 
     rows: int
@@ -51,7 +51,7 @@ class Estimate:
         )
 
 
-def estimate(request: Request, world: World) -> Work[Estimate | None]:
+def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
     """Embed a few sentences of every part of the corpus; the main process returns what the whole would take."""
     plan = yield from planned(request, world)
     if world.main:
@@ -72,7 +72,7 @@ def estimate(request: Request, world: World) -> Work[Estimate | None]:
     shard = replace(plan.corpus.shards[0], rows=len(texts))
     disk = int(shard_files.written(plan.manifest, shard, texts, vectors) / len(texts) * plan.corpus.rows)
     home = next(place for place in (request.folder, *request.folder.absolute().parents) if place.is_dir())
-    return Estimate(
+    return EmbeddingEstimate(
         rows=plan.corpus.rows,
         shards=len(plan.corpus.shards),
         processes=world.size,
@@ -84,7 +84,7 @@ def estimate(request: Request, world: World) -> Work[Estimate | None]:
     )
 
 
-def _tried(plan: Plan) -> tuple[str, ...]:
+def _tried(plan: EmbeddingPlan) -> tuple[str, ...]:
     """Sentences from shards spread evenly over the corpus."""
     shards = plan.corpus.shards
     chosen = [shards[at * len(shards) // PLACES] for at in range(PLACES)] if len(shards) > PLACES else shards

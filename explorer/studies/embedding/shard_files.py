@@ -1,4 +1,4 @@
-"""Write vectors as parquet files, check them, and merge them into one file.
+"""Write vectors as parquet files, check and merge them, and lock their folder for the processes that write.
 
 A file has the number of each row, its sentence if asked for, and a column of vectors for each layer & pooling. Its
 bytes depend on the vectors and the release of pyarrow alone.
@@ -6,26 +6,32 @@ bytes depend on the vectors and the release of pyarrow alone.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.data.vectors import checksums
-from explorer.data.vectors.manifest import ABOUT, KEY, MERGED, ROW, TEXT, Manifest, shard_path
+from explorer.data.vectors.manifest import ABOUT, KEY, LOCK, MERGED, ROOM, ROW, TEXT, Manifest, shard_path
 from explorer.data.vectors.shards import fits
-from explorer.errors import BadChoice, RunError
+from explorer.errors import BadChoice, NotWritable, RunBusy, RunError
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
+
+if TYPE_CHECKING:
+    from explorer.training.loop.processes import World
 
 Vectors = NDArray[np.float32]  # (row, width)
 
 OF_SHARDS = b"strata.shards"  # of the metadata of a merged file: the digest of the checksums of its shards
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # some network disks have none
 
 
 def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
@@ -166,3 +172,40 @@ def _stored(values: Vectors, dtype: str, title: str) -> NDArray[np.floating[Any]
             "float16 loses digits. Use --dtype float32."
         )
     return values.astype(np.float16)
+
+
+@contextmanager
+def held(folder: Path, world: World) -> Iterator[None]:
+    """Lock the folder for the processes of a world; the system releases the lock when the last of them ends.
+
+    The main process asks for a lock of its own, which it gets only if no process of an earlier start is left. All of
+    them then share it.
+    """
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / LOCK).open("a+")
+    except OSError as error:
+        raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {ROOM}") from error
+    with opened as lock:
+        if world.main:
+            _take(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, folder)
+        world.wait()
+        if world.size > 1:
+            _take(lock, fcntl.LOCK_SH, folder)
+        yield
+
+
+def _take(lock: IO[str], kind: int, folder: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(lock, kind)
+    except BlockingIOError as error:
+        raise RunBusy(
+            f"Another process writes vectors to {folder}. Wait until it ends, stop it, or choose another folder."
+        ) from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise NotWritable(f"{folder} cannot be locked: {error.strerror or error}. {ROOM}") from error

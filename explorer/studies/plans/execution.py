@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 
 from explorer.encoding.locate import model_names
-from explorer.errors import BadChoice, DataError, StrataError
+from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.cells import columns, loaded
 from explorer.evaluating.evaluation import evaluation
@@ -16,19 +20,20 @@ from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.places import runs_folder
-from explorer.progress import Progress, Work
+from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
-from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 from explorer.studies.recipe_runs import RecipeRuns, is_of_plan
 from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 
 Train = Callable[[Run], Work[Run | None]]
+POLL_EVERY = 0.2  # seconds between two readings of the status of a run that torchrun trains
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Spent:
     steps: int = 0
 
 
-def check(plan: Plan) -> tuple[Cell, ...]:
+def check(plan: Plan) -> tuple[PlanCell, ...]:
     """Refuse a plan with a model, text or task that cannot be read, or a text that is too small; return its cells."""
     found = cells(plan)
     _check_tasks(plan)
@@ -70,10 +75,10 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
     read after each step.
     """
     with folder.hold():
-        folder.unask()
+        folder.clear_stop_request()
         work = _executed(folder, train, load)
         try:
-            while not folder.asked():
+            while not folder.stop_requested():
                 try:
                     progress = next(work)
                 except StopIteration as end:
@@ -134,7 +139,7 @@ def _failed(status: PlanStatus, what: str, error: str) -> PlanStatus:
     return replace(status, failures={**status.failures, what: error})
 
 
-def name_of(cell: Cell) -> str:
+def name_of(cell: PlanCell) -> str:
     """`sg-opt (temperature 0.1), seed 2`: a cell in words."""
     return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
 
@@ -145,7 +150,7 @@ def spent(plan: str, every: Sequence[Run | None]) -> Spent:
     return Spent(sum(one.seconds for one in own), sum(one.step for one in own))
 
 
-def _affordable(plan: Plan, own: str, every: Sequence[Cell], found: Sequence[Run | None], place: int) -> bool:
+def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[Run | None], place: int) -> bool:
     """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
     so_far, budget = spent(own, found), plan.budget
     if budget.steps is not None:
@@ -167,7 +172,7 @@ def _finished(run: Run) -> bool:
     return run.status().state == statuses.FINISHED
 
 
-def _begun(plan: Plan, own: str, cell: Cell, run: Run | None) -> Run:
+def _begun(plan: Plan, own: str, cell: PlanCell, run: Run | None) -> Run:
     """The run of a cell, waiting to be trained: a new one, or one that was interrupted, stopped or failed."""
     if run is not None:
         if not run.status().live:  # a run that another process trains is refused by its lock
@@ -182,7 +187,7 @@ def _begun(plan: Plan, own: str, cell: Cell, run: Run | None) -> Run:
     raise AssertionError  # the names do not end
 
 
-def _names(plan: Plan, cell: Cell) -> Iterator[str]:
+def _names(plan: Plan, cell: PlanCell) -> Iterator[str]:
     """Names of a run, in order; a number follows if a run of the name was trained on another text."""
     stem = f"{plan.name}-{_short(cell.row)}-seed-{cell.seed}"
     yield stem
@@ -232,3 +237,32 @@ def tasks_of(plan: Plan) -> tuple[str, ...]:
 def _tasks_named(named: str) -> tuple[str, ...]:
     """The tasks of a suite, or the one of this name."""
     return kinds.tasks_of(named) if named in kinds.suites() else (kinds.named(named),)
+
+
+def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
+    """A way to train a run: by torchrun, with so many processes on this machine."""
+
+    def train(run: Run) -> Work[Run | None]:
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        command += ["-m", "explorer", "train", "--resume", run.name, "--out", str(run.folder.parent)]
+        # the command puts the run in the queue itself, and refuses one that waits already
+        statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
+        with tempfile.TemporaryFile() as said:
+            # out of reach of the terminal's Ctrl-C: torchrun would hear it twice, and leave its processes alone
+            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
+            try:
+                while started.poll() is None:
+                    status = run.status()
+                    yield Progress(status.phase or Phase.STARTING, status.step, status.total, about=status.about)
+                    time.sleep(POLL_EVERY)
+            finally:
+                if started.poll() is None:
+                    started.terminate()
+                    started.wait()
+            if started.returncode:
+                said.seek(0)
+                last = said.read().decode(errors="replace").strip()[-300:]
+                raise RunError(run.status().error or f"The processes ended with status {started.returncode}: {last}")
+        return run
+
+    return train

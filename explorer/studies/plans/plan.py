@@ -26,13 +26,13 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 @dataclass(frozen=True)
-class Budget:
+class PlanBudget:
     """The most that a plan may take, over all its sessions; None for no limit."""
 
     minutes: float | None = None
     steps: int | None = None
 
-    def checked(self) -> Budget:
+    def checked(self) -> PlanBudget:
         """The budget with its steps as a whole number; an error names a value that is no limit."""
         steps = int(self.steps) if isinstance(self.steps, float) and self.steps.is_integer() else self.steps
         for name, most, kinds in (("minutes", self.minutes, (int, float)), ("steps", steps, (int,))):
@@ -70,7 +70,7 @@ class Plan:
     test: str = ""  # or NO_TEST
     values: str = recipes.DEFAULTS  # which values the settings have that are not stated
     tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
-    budget: Budget = Budget()
+    budget: PlanBudget = PlanBudget()
     precision: str = "auto"
     device: str = "auto"
 
@@ -82,7 +82,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PlanCell:
     """One training of a plan: a row of its table, and a recipe with one seed."""
 
     row: str
@@ -94,7 +94,7 @@ class Cell:
         return self.recipe.seeds[0]
 
 
-def cells(plan: Plan) -> tuple[Cell, ...]:
+def cells(plan: Plan) -> tuple[PlanCell, ...]:
     """Every training of a plan in order, all rows with the first seed first; an error names what is not allowed."""
     _check(plan)
     rows = tuple(_rows(plan))
@@ -104,11 +104,11 @@ def cells(plan: Plan) -> tuple[Cell, ...]:
         for label, recipe in rows:
             if seed != plan.seeds[0] and not recipe.kind.trains():
                 continue  # it uses no random numbers
-            found.append(Cell(label, replace(recipe, seeds=(seed,))))
+            found.append(PlanCell(label, replace(recipe, seeds=(seed,))))
     return tuple(found)
 
 
-def sets_of(every: Sequence[Cell]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The dev sets and the test sets of trainings, each once; a training without a test set has `NO_TEST`."""
     dev = dict.fromkeys(cell.recipe.dev for cell in every)
     return tuple(dev), tuple(dict.fromkeys(cell.recipe.test or NO_TEST for cell in every))

@@ -1,18 +1,21 @@
-"""Estimate what a plan takes: one trial step of each row, on the rows and sentences that it would use."""
+"""Estimate what a plan takes: one trial step of each row before it begins, and from its finished trainings after."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import Plan, PlanCell, cells
+from explorer.studies.plans.plan_table import PlanTable
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
+from explorer.training.record.status import Status
 
 if TYPE_CHECKING:
     from explorer.training.loop.measured_facts import Estimate
@@ -55,7 +58,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     every = cells(plan)
     found = RecipeRuns().of([cell.recipe for cell in every])
     done = [run is not None and run.status().state == statuses.FINISHED for run in found]
-    rows: dict[str, list[Cell]] = {}
+    rows: dict[str, list[PlanCell]] = {}
     for cell, finished in zip(every, done, strict=True):
         if not finished:
             rows.setdefault(cell.row, []).append(cell)
@@ -98,3 +101,24 @@ def _timed(work: Work[Estimate]) -> Work[tuple[Estimate, float]]:
         return found, loading
     finally:
         work.close()
+
+
+def seconds_left(found: PlanTable, left_out: int = 0) -> float | None:
+    """The seconds that the other trainings take, each as long as its row's, or as all rows' mean; None before one."""
+    by_row = {row.label: row.seconds for row in found.rows if row.seconds is not None}
+    if not by_row:
+        return None
+    mean = fmean(by_row.values())
+    left = [
+        max(0.0, by_row.get(row.label, mean) - _spent(one.status))
+        for row in found.rows
+        for one in row.cells
+        if one.done is None
+    ]
+    left = sorted(left)[: max(0, len(left) - left_out)]
+    return sum(left)
+
+
+def _spent(status: Status | None) -> float:
+    """The seconds of a training that is under way or was stopped."""
+    return status.seconds if status is not None else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.errors import BadChoice
 from explorer.knobs import Values
-from explorer.studies.plans.plan import Budget, Plan, Variant
+from explorer.studies.plans.plan import Plan, PlanBudget, Variant
 from explorer.training import safe_yaml
 
 SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
@@ -111,10 +111,10 @@ def _variant(stated: Any, where: str) -> Variant:
     )
 
 
-def _budget(stated: Mapping[str, Any], where: str) -> Budget:
+def _budget(stated: Mapping[str, Any], where: str) -> PlanBudget:
     if not set(stated) <= {"minutes", "steps"}:
         raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
     try:
-        return Budget(**stated).checked()
+        return PlanBudget(**stated).checked()
     except BadChoice as error:
         raise BadChoice(f"{where}: {error}") from error

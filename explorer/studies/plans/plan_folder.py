@@ -17,7 +17,7 @@ from explorer import run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import readable, write_whole
-from explorer.run_folder import WISH, folders_with
+from explorer.run_folder import STOP_REQUEST, folders_with
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import NAME, Plan
 from explorer.training.record import folder_lock
@@ -92,17 +92,17 @@ class PlanFolder:
         """Replace the definition, such as its budget."""
         write_whole(self.folder / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         """Ask the process that works on the plan to stop within a step."""
-        write_whole(self.folder / WISH, lambda file: file.write(b"stop"), _ROOM)
+        write_whole(self.folder / STOP_REQUEST, lambda file: file.write(b"stop"), _ROOM)
 
-    def asked(self) -> bool:
+    def stop_requested(self) -> bool:
         """Whether a viewer has asked to stop."""
-        return (self.folder / WISH).exists()
+        return (self.folder / STOP_REQUEST).exists()
 
-    def unask(self) -> None:
+    def clear_stop_request(self) -> None:
         """Delete the request."""
-        (self.folder / WISH).unlink(missing_ok=True)
+        (self.folder / STOP_REQUEST).unlink(missing_ok=True)
 
     def hold(self) -> AbstractContextManager[None]:
         """Lock the plan; the system releases the lock when the process ends."""

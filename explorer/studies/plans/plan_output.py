@@ -9,7 +9,7 @@ from explorer.data import sources
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.studies.plans.plan import NO_TEST
-from explorer.studies.plans.plan_table import BASE, DEV, TEST, Base, PlanTable, Row
+from explorer.studies.plans.plan_table import BASE, DEV, TEST, Base, PlanRow, PlanTable
 
 ROW, SEEDS, DEV_SET, TEST_SET = "row", "seeds", "dev set", "test set"
 BEFORE, GAIN, SECONDS, PER_POINT, MEMORY = (
@@ -45,7 +45,7 @@ def _base_cells(found: PlanTable, base: Base) -> dict[str, str]:
     }
 
 
-def _cells(found: PlanTable, row: Row) -> dict[str, str]:
+def _cells(found: PlanTable, row: PlanRow) -> dict[str, str]:
     recipe = row.cells[0].cell.recipe
     told = {BEFORE: row.before, GAIN: row.gain, **{name: row.score(name) for name in (TEST, DEV, *found.tasks)}}
     return {

@@ -18,10 +18,10 @@ from explorer.measuring.scores.verdict_text import SPEARMAN
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
-from explorer.studies.plans.plan import NO_TEST, Cell, Plan, cells, sets_of
+from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 
@@ -44,10 +44,10 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Trained:
+class CellRun:
     """One cell: its run, if there is one, and the run's state."""
 
-    cell: Cell
+    cell: PlanCell
     run: Run | None
     status: Status | None
 
@@ -63,11 +63,11 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """A row: the cells that differ by their seed, and the scores of tasks by seed."""
 
     label: str
-    cells: tuple[Trained, ...]
+    cells: tuple[CellRun, ...]
     tasks: Mapping[str, tuple[float | None, ...]]  # by the label of the task
 
     def score(self, column: str) -> Score | None:
@@ -131,7 +131,7 @@ class PlanTable:
 
     plan: Plan
     tasks: Mapping[str, ScoredTask]  # by label
-    rows: tuple[Row, ...]
+    rows: tuple[PlanRow, ...]
     bases: Mapping[str, Mapping[str, float | None]]  # by model, then by task
     unmeasured: tuple[str, ...]  # why scores of what is trained are missing
 
@@ -174,10 +174,10 @@ def table(plan: Plan) -> PlanTable:
     every, begun = cells(plan), plan_folder.standing(plan)
     tasks = _labelled([begun.tasks.get(task) or unscored(task, *column_of(task)) for task in tasks_of(plan)])
     scores = _Scores(tasks)
-    by_row: dict[str, list[Trained]] = {}
+    by_row: dict[str, list[CellRun]] = {}
     for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], begun.id), strict=True):
-        by_row.setdefault(cell.row, []).append(Trained(cell, run, run.status() if run else None))
-    rows = tuple(Row(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
+        by_row.setdefault(cell.row, []).append(CellRun(cell, run, run.status() if run else None))
+    rows = tuple(PlanRow(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
     bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
     return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
 
@@ -202,7 +202,7 @@ class _Scores:
         self._tasks = tasks
         self._without: dict[str, list[str]] = {}  # what has no result, by label of the task
 
-    def of_row(self, found: Sequence[Trained]) -> dict[str, tuple[float | None, ...]]:
+    def of_row(self, found: Sequence[CellRun]) -> dict[str, tuple[float | None, ...]]:
         """The scores of each seed by task; None before it is trained and evaluated."""
         of_seeds = [self.of_model(model_name(one.run.name), name_of(one.cell)) if one.run and one.done else {}
                     for one in found]  # fmt: skip

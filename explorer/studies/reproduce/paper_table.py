@@ -43,7 +43,7 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRow:
     """A row that a method of Strata trains, with settings in which it differs from the paper's values."""
 
     method: str
@@ -52,7 +52,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Untrained:
+class UntrainedRow:
     """A row that is the base model under one pooling of its last layer, or under its model default."""
 
     pooling: str
@@ -65,7 +65,7 @@ class NotRun:
     why: str
 
 
-How = Trained | Untrained | NotRun
+How = TrainedRow | UntrainedRow | NotRun
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class PaperTable:
         if "not_run" in rule:
             return NotRun(rule["not_run"])
         if "untrained" in rule:
-            return Untrained(rule["untrained"].get(row.pooling, "mean"))
+            return UntrainedRow(rule["untrained"].get(row.pooling, "mean"))
         if row.reported_by and self._authors_have_their_own(row):
             return NotRun(f"reported by {row.reported_by}: see the authors' own row")
         names = stated.get("parameters", {})
@@ -126,7 +126,7 @@ class PaperTable:
         kind = load(rule["method"])
         as_released = {name: kind.released[name] for name in stated.get("released", ()) if name in kind.released}
         given = {**as_released, **settings, **self.settings, **rule.get("settings", {})}
-        return Trained(rule["method"], given, rule.get("text", ""))
+        return TrainedRow(rule["method"], given, rule.get("text", ""))
 
     def _authors_have_their_own(self, row: PrintedRow) -> bool:
         same = [

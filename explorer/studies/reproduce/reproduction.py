@@ -37,19 +37,19 @@ from explorer.studies.reproduce.paper_table import (
     How,
     NotRun,
     PaperTable,
-    Trained,
-    Untrained,
+    TrainedRow,
+    UntrainedRow,
 )
 from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record import status as statuses
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 
 CLS, DEFAULT = "as in the paper", "model default"
 POOLINGS = (CLS, DEFAULT)
 
 
 @dataclass(frozen=True)
-class Scale:
+class ReproductionOptions:
     """What differs from the paper's setting; a row says so."""
 
     model: str = ""  # in place of every base model of the paper
@@ -64,7 +64,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Line:
+class ReproducedRow:
     """One row of the reproduced table: a row of the paper under one pooling of training."""
 
     row: PrintedRow
@@ -76,7 +76,7 @@ class Line:
     @property
     def trained_as(self) -> str:
         """The name of its training: rows of one method, settings and text are one training."""
-        assert isinstance(self.how, Trained)
+        assert isinstance(self.how, TrainedRow)
         text = [self.how.text.replace("_", " ")] if self.how.text else []
         stated = ", ".join([*(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items()), *text])
         return f"{self.how.method} ({stated})" if stated else self.how.method
@@ -87,57 +87,57 @@ class Reproduction:
     """The rows of a table, and a plan for each base model."""
 
     table: PaperTable
-    lines: tuple[Line, ...]
+    lines: tuple[ReproducedRow, ...]
     plans: Mapping[str, Plan]  # by base model
 
 
-def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
+def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
     """The plans of a table; a row that cannot be run says why."""
     if table.elsewhere:
         raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
     rows = table.published().rows
     first = next((row.base for row in rows if row.base in BASES), None)
     lines = [line for row in rows for line in _lines(table, row, scale, first)]
-    trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, Trained))
+    trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, TrainedRow))
     lines = [line for base in trained for line in _bases(base, scale)] + lines
     known = RecipeRuns()
     plans: dict[str, Plan] = {}
-    checked: list[Line] = []
+    checked: list[ReproducedRow] = []
     for line in lines:
-        if isinstance(line.how, Trained):
+        if isinstance(line.how, TrainedRow):
             try:
                 (cell,) = cells(_plan(table, scale, line.base, (_variant(table, scale, line),), seeds=(1,)))
                 known.digests(cell.recipe)
             except StrataError as error:
                 line = replace(line, how=NotRun(str(error)))
-        elif isinstance(line.how, Untrained):
+        elif isinstance(line.how, UntrainedRow):
             try:
                 model_names.find(line.base)
             except StrataError as error:
                 line = replace(line, how=NotRun(str(error)))
         checked.append(line)
-    for base in dict.fromkeys(line.base for line in checked if isinstance(line.how, Trained)):
+    for base in dict.fromkeys(line.base for line in checked if isinstance(line.how, TrainedRow)):
         variants: dict[str, Variant] = {}
         for line in checked:
-            if line.base == base and isinstance(line.how, Trained):
+            if line.base == base and isinstance(line.how, TrainedRow):
                 variants.setdefault(line.trained_as, _variant(table, scale, line))
         plans[base] = _plan(table, scale, base, tuple(variants.values()))
     return Reproduction(table, tuple(checked), plans)
 
 
-def _bases(base: str, scale: Scale) -> list[Line]:
+def _bases(base: str, scale: ReproductionOptions) -> list[ReproducedRow]:
     """The base model before training, under the paper's pooling and as people use it."""
     name = Path(base).name or base
     setting = "before training" if not scale.model else "before training; not the paper's model"
     return [
-        Line(PrintedRow("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
+        ReproducedRow(PrintedRow("", {}), base, UntrainedRow(pooling), f"{name}, {told}", setting)
         for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
     ]
 
 
 def base_scores(found: Reproduction) -> Work[None]:
     """Evaluate the base models of the rows that train nothing."""
-    for base in dict.fromkeys(line.base for line in found.lines if isinstance(line.how, Untrained)):
+    for base in dict.fromkeys(line.base for line in found.lines if isinstance(line.how, UntrainedRow)):
         subject = Subject(model_names.find(base), EVALUATED)
         yield from evaluation([(scored(subject.found), subject)], found.table.tasks, Options())
 
@@ -187,9 +187,9 @@ def _told(
     return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]
 
 
-def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[ModelRow | None, str]:
+def _measured(found: Reproduction, line: ReproducedRow, tasks: Sequence[ScoredTask]) -> tuple[ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
-    if isinstance(line.how, Trained) and line.base in found.plans:
+    if isinstance(line.how, TrainedRow) and line.base in found.plans:
         plan = found.plans[line.base]
         of_row = [cell for cell in cells(plan) if cell.row == line.trained_as]
         runs = RecipeRuns().of([cell.recipe for cell in of_row])
@@ -197,7 +197,7 @@ def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> t
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
         return ModelRow(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
-    if isinstance(line.how, Untrained):
+    if isinstance(line.how, UntrainedRow):
         base = model_names.find(line.base)
         by_task = _by_task(scored(base), tasks)
         if line.how.pooling not in ALL_POOLINGS:
@@ -212,7 +212,7 @@ def _by_task(model: ScoredModel, tasks: Sequence[ScoredTask]) -> dict[str, Measu
     return {digest: one.measured for digest, one in found.items() if one is not None}
 
 
-def _lines(table: PaperTable, row: PrintedRow, scale: Scale, first: str | None) -> list[Line]:
+def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first: str | None) -> list[ReproducedRow]:
     """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
     if scale.model and not isinstance(how, NotRun) and row.base != first:
@@ -220,48 +220,48 @@ def _lines(table: PaperTable, row: PrintedRow, scale: Scale, first: str | None) 
     group = f", {row.group}" if row.group and row.group != row.base and not row.parameters else ""
     pooling = f", {row.pooling}" if row.pooling else ""
     label = f"{row.label}{pooling}{group}" + (f", {row.base}" if row.base else "")
-    if isinstance(how, Trained) and not scale.data and not table.data:
+    if isinstance(how, TrainedRow) and not scale.data and not table.data:
         how = NotRun(f"it is trained on {table.text}: give them with --data FILE")
-    if isinstance(how, Trained) and how.text and not getattr(scale, how.text):
+    if isinstance(how, TrainedRow) and how.text and not getattr(scale, how.text):
         how = NotRun(ASKED[how.text])
-    if not isinstance(how, Trained) or "pooling" not in load(how.method).knobs:
-        if isinstance(how, Trained):
+    if not isinstance(how, TrainedRow) or "pooling" not in load(how.method).knobs:
+        if isinstance(how, TrainedRow):
             how = replace(how, settings=_pooled(how, CLS))
-        return [Line(row, base, how, label, _setting(table, row, scale, how))]
+        return [ReproducedRow(row, base, how, label, _setting(table, row, scale, how))]
     return [
-        Line(row, base, replace(how, settings=_pooled(how, pooling)), f"{label}{_trained(pooling, scale)}",
+        ReproducedRow(row, base, replace(how, settings=_pooled(how, pooling)), f"{label}{_trained(pooling, scale)}",
              _setting(table, row, scale, how))
         for pooling in scale.poolings
     ]  # fmt: skip
 
 
-def _pooled(how: Trained, pooling: str) -> Values:
+def _pooled(how: TrainedRow, pooling: str) -> Values:
     """The settings that differ from the paper's values, so that rows of one training have one name."""
     wanted = how.settings if pooling == CLS else {**how.settings, "pooling": DEFAULT}
     usual = paper_values(load(how.method))
     return {name: value for name, value in wanted.items() if usual.get(name) != value}
 
 
-def _trained(pooling: str, scale: Scale) -> str:
+def _trained(pooling: str, scale: ReproductionOptions) -> str:
     """What a label says of the pooling, if there are several."""
     return f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(scale.poolings) > 1 else ""
 
 
-def _setting(table: PaperTable, row: PrintedRow, scale: Scale, how: How) -> str:
+def _setting(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, how: How) -> str:
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {row.base}"] if scale.model else []
-    if isinstance(how, Trained):
+    if isinstance(how, TrainedRow):
         text, own = (scale.other_text, table.other_text) if how.text else (", ".join(scale.data), table.text)
         other += [f"text: {text} in place of {own}"] if text and own else []
         other += [f"{name} {value}" for name, value in scale.settings.items()]
-        other += [f"dev set {scale.dev}"] if scale.dev != Scale.dev else []
+        other += [f"dev set {scale.dev}"] if scale.dev != ReproductionOptions.dev else []
         other += [f"{len(scale.seeds)} of {table.seeds} seeds"] if len(scale.seeds) < table.seeds else []
     return f"scaled down: {'; '.join(other)}" if other else "as in the paper"
 
 
-def _variant(table: PaperTable, scale: Scale, line: Line) -> Variant:
+def _variant(table: PaperTable, scale: ReproductionOptions, line: ReproducedRow) -> Variant:
     """What the plan trains for a row."""
-    assert isinstance(line.how, Trained)
+    assert isinstance(line.how, TrainedRow)
     knobs = load(line.how.method)
     settings = {**line.how.settings, **(scale.settings if knobs.trains() else {})}
     data = (getattr(scale, line.how.text),) if line.how.text else None
@@ -269,7 +269,7 @@ def _variant(table: PaperTable, scale: Scale, line: Line) -> Variant:
 
 
 def _plan(
-    table: PaperTable, scale: Scale, base: str, variants: tuple[Variant, ...], seeds: tuple[int, ...] = ()
+    table: PaperTable, scale: ReproductionOptions, base: str, variants: tuple[Variant, ...], seeds: tuple[int, ...] = ()
 ) -> Plan:
     """The plan of one base model; its name tells apart scales, so that none goes on with another's."""
     plan = Plan(

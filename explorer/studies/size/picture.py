@@ -40,7 +40,7 @@ FEWEST = 32  # dimensions, where none are named
 
 
 @dataclass(frozen=True)
-class Cell:
+class SizeCell:
     """The vectors of one cut under one pooling, of the evaluation set and of the text to fit on."""
 
     layers: int
@@ -141,7 +141,7 @@ def cells_of(
     fit_on: Sequence[str],
     layers: Sequence[int],
     poolings: Sequence[str],
-) -> Work[Iterator[Cell]]:
+) -> Work[Iterator[SizeCell]]:
     """The model default, then the cuts from the highest to the lowest; all from one pass over the texts."""
     from explorer.encoding.tune.cutting import as_cut
 
@@ -176,7 +176,7 @@ def projection_for(wanted: Wanted, text: Vectors, width: int) -> Projection | No
     return fitted(wanted.way, text, max(fewer)) if fewer else None
 
 
-def _scored(cell: Cell, judge: Judge, wanted: Wanted, reference: bool) -> Iterator[tuple[Size, Floats]]:
+def _scored(cell: SizeCell, judge: Judge, wanted: Wanted, reference: bool) -> Iterator[tuple[Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
     width = cell.vectors.shape[1]
     projection = projection_for(wanted, cell.text, width)
@@ -228,9 +228,9 @@ def _point(
     )
 
 
-def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> Cell:
+def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> SizeCell:
     vectors = found.of(title)
-    return Cell(*cell, vectors[:texts], vectors[texts:])
+    return SizeCell(*cell, vectors[:texts], vectors[texts:])
 
 
 def _check(what: str, given: Sequence[object], known: Container[object], told: str) -> None:

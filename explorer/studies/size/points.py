@@ -78,7 +78,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Cost:
+class SizeCost:
     """A cost to draw the score against: its name, its value at a point, and whether less of it is better."""
 
     name: str
@@ -86,13 +86,13 @@ class Cost:
     less_is_better: bool = True
 
 
-COSTS: Mapping[str, Cost] = {
+COSTS: Mapping[str, SizeCost] = {
     cost.name: cost
     for cost in (
-        Cost("sentences per second", lambda point: point.sentences_per_second, less_is_better=False),
-        Cost("milliseconds per query", lambda point: point.query_ms),
-        Cost("bytes per vector", lambda point: point.vector_bytes),
-        Cost("bytes of the model", lambda point: point.model_bytes),
+        SizeCost("sentences per second", lambda point: point.sentences_per_second, less_is_better=False),
+        SizeCost("milliseconds per query", lambda point: point.query_ms),
+        SizeCost("bytes per vector", lambda point: point.vector_bytes),
+        SizeCost("bytes of the model", lambda point: point.model_bytes),
     )
 }
 
@@ -134,7 +134,7 @@ def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:
     return [point for point in known if not any(_beats(rows[other], rows[point]) for other in known)]
 
 
-def _signed(cost: Cost, point: Point) -> float:
+def _signed(cost: SizeCost, point: Point) -> float:
     return cost.of(point) if cost.less_is_better else -cost.of(point)
 
 

@@ -95,12 +95,12 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], fl
         finish(learner.method.reading(some, None, autocast))
         return (time.monotonic() - started) / len(some)
 
-    looks = learner.total // learner.look_every + 1
+    evaluations = learner.total // learner.evaluate_every + 1
     # the base and the best checkpoint on every set in float32, and the dev set at each evaluation
     once = a_sentence(nullcontext) * sum(map(len, every))
     copies = max(1, len(learner.method.candidates()))
     dev = a_sentence(learner.world.autocast) * len(every[0]) * copies
-    return lambda seeds: once * (1 + seeds) + dev * looks * seeds
+    return lambda seeds: once * (1 + seeds) + dev * evaluations * seeds
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
@@ -191,8 +191,8 @@ def _disk(learner: Learner, seeds: int) -> int:
 def _stays(learner: Learner, seeds: int) -> int:
     """Bytes of the models in the folder of the finished run."""
     model = learner.method.base.size * 4
-    looks = learner.total // learner.look_every + 1
-    return model * (1 + (looks * seeds if learner.schedule.keep_steps else 0))
+    evaluations = learner.total // learner.evaluate_every + 1
+    return model * (1 + (evaluations * seeds if learner.schedule.keep_steps else 0))
 
 
 def _held_by(learner: Learner, rows: int) -> int:

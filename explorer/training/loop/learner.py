@@ -1,10 +1,11 @@
-"""Train one seed: weights, optimiser, position in the data, and the best checkpoint so far."""
+"""Train one seed: weights, optimiser, position in the data, the best checkpoint so far, and when to stop early."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -15,14 +16,13 @@ from explorer.errors import Diverged
 from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
-from explorer.methods import Method
+from explorer.methods import Method, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
-from explorer.training.loop.stopping import enough
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -35,8 +35,8 @@ class Update:
     step: int
     loss: float
     rate: float
-    partners: float
-    strangers: float
+    positive_pairs: float
+    random_pairs: float
 
 
 class Learner:
@@ -61,7 +61,7 @@ class Learner:
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
         self.best_dev: float | None = None  # score × 100 on the dev set at the best checkpoint
-        self.looked_at = -1
+        self.evaluated_at = -1
         self.best_step: int | None = None
         self.best_candidate = ""
         self.kept: dict[str, Tensor] = {}
@@ -81,7 +81,7 @@ class Learner:
         return self.feed.sampler.remark if self.method.trains() else ""
 
     @property
-    def look_every(self) -> int:
+    def evaluate_every(self) -> int:
         """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
         return self.schedule.look_every(self.total)
 
@@ -91,15 +91,15 @@ class Learner:
         return enough(self.scores, self.schedule)
 
     @property
-    def look_due(self) -> bool:
+    def evaluation_due(self) -> bool:
         """Whether an evaluation is due at this step and was not made yet."""
-        on_time = self.step % self.look_every == 0 or self.step == self.total
-        return on_time and self.looked_at != self.step
+        on_time = self.step % self.evaluate_every == 0 or self.step == self.total
+        return on_time and self.evaluated_at != self.step
 
     @property
     def changed(self) -> bool:
         """Whether the model differs from the base yet."""
-        return self.step > 0 or (not self.total and self.looked_at == 0)
+        return self.step > 0 or (not self.total and self.evaluated_at == 0)
 
     def fit(self) -> Work[None]:
         """Fit the part of a method that needs all of the text at once, before the first update."""
@@ -109,7 +109,7 @@ class Learner:
     @property
     def fetch_due(self) -> bool:
         """Whether the updates so far are to be fetched after this step; they always are before an evaluation."""
-        return self.step % self.fetch_every == 0 or self.look_due
+        return self.step % self.fetch_every == 0 or self.evaluation_due
 
     @property
     def sound(self) -> bool:
@@ -163,7 +163,7 @@ class Learner:
         self.world.backward(loss * share)
         return loss.detach()
 
-    def look(self, dev: Judge, head: Head | None = None) -> Work[Checkup]:
+    def evaluate(self, dev: Judge, head: Head | None = None) -> Work[Checkup]:
         """Evaluate the current weights on the dev set, and choose the best candidate if there are several.
 
         `head` replaces the layer & pooling.
@@ -171,12 +171,12 @@ class Learner:
         found: dict[str, Checkup] = {}
         for name in self.method.candidates() or ("",):
             self.method.choose(name)
-            found[name] = yield from self._look(dev, head)
+            found[name] = yield from self._evaluate(dev, head)
         best = max(found, key=lambda name: _or_lowest(found[name].score))
         self.method.choose(best)
         return found[best]
 
-    def _look(self, dev: Judge, head: Head | None) -> Work[Checkup]:
+    def _evaluate(self, dev: Judge, head: Head | None) -> Work[Checkup]:
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
         vectors = yield from self.method.reading(dev.texts, head, self.world.autocast, probe.add)
         return checkup(dev, vectors, probe.mean(), self.world.precision)
@@ -197,13 +197,13 @@ class Learner:
             return dev
         return (dev + held_out) / 2 if self.schedule.select_by == "both" else held_out
 
-    def note(self, score: float, dev: float | None = None) -> bool:
+    def record_score(self, score: float, dev: float | None = None) -> bool:
         """Keep the weights if `score` is the best so far, and return whether it is.
 
         `dev` is the dev score, if `score` is another one.
         """
         self.scores.append(score)
-        self.looked_at = self.step
+        self.evaluated_at = self.step
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
         if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
@@ -212,7 +212,7 @@ class Learner:
         self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
         return True
 
-    def take_best(self) -> None:
+    def restore_best(self) -> None:
         """Restore the best checkpoint; without one, keep the current weights."""
         with torch.no_grad():
             for weight, name in self._kept():
@@ -231,10 +231,10 @@ class Learner:
         """Scores that can be the best; step 0 (the base) counts only if there is nothing to train."""
         return self.scores[1:] if self.total else self.scores
 
-    def wear(self, weights: Mapping[str, Tensor], candidate: str = "") -> None:
+    def load_weights(self, weights: Mapping[str, Tensor], candidate: str = "") -> None:
         """Load weights that were kept, and choose the candidate that was best then."""
         self.kept, self.best_candidate = dict(weights), candidate
-        self.take_best()
+        self.restore_best()
 
     def _kept(self) -> list[tuple[Tensor, str]]:
         """The trained weights that are saved: all except heads that only the loss uses."""
@@ -264,3 +264,24 @@ def sow(seed: int) -> None:
 
 def _or_lowest(score: float) -> float:
     return -math.inf if math.isnan(score) else score
+
+
+def enough(scores: Sequence[float], schedule: Schedule) -> bool:
+    """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
+    trained = scores[1:]
+    if schedule.early_stop == "drops":
+        return drops(trained) >= schedule.endurance
+    if schedule.early_stop == "no new best":
+        return since_best(trained) >= schedule.endurance
+    return False
+
+
+def drops(scores: Sequence[float]) -> int:
+    """How often a score was lower than the one before, counted over the whole run as in the code of SG-BERT."""
+    return sum(later < earlier for earlier, later in pairwise(scores))
+
+
+def since_best(scores: Sequence[float]) -> int:
+    """The number of scores after the best one; all of them if every score is NaN."""
+    known = [score for score in scores if not math.isnan(score)]
+    return len(scores) - 1 - scores.index(max(known)) if known else len(scores)

@@ -53,8 +53,8 @@ class Step:
     held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
-    told: str = ""
-    looked_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
+    message: str = ""
+    evaluated_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
     result: SeedScores | None = None
     predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
 
@@ -70,17 +70,17 @@ class Training:
         self.estimate: Estimate | None = None
         self.base: dict[str, BaseItems] = {}  # by evaluation set, and of the probe packs
         self.results: list[SeedScores] = []
-        self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
-        self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
+        self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
+        self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
         self._saved_at = time.monotonic()
         self._stopped_early = False  # the seed under way
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
-        self._prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
+        self._prepared = yield from self._reported(prepare(self.recipe, self.world.device.type, self.online))
         state = resume_state.load(self.folder / run_folder.STATE) if resume else None
         if state is not None:
-            yield from self._recall(state)
+            yield from self._restore(state)
         for seed in self.recipe.seeds[len(self.results) :]:
             yield self._step(Progress(Phase.BUILDING, 0, 0), seed)
             learner = self.learner = Learner(self.prepared, seed, self.world)
@@ -88,13 +88,13 @@ class Training:
                 resume_state.restore(learner, state)
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
-                yield self._step(Progress(Phase.STARTING, 0, 0), told=f"seed {seed}")
+                yield self._step(Progress(Phase.STARTING, 0, 0), message=f"seed {seed}")
                 if learner.left_out:
-                    yield self._step(Progress(Phase.STARTING, 0, 0), told=learner.left_out)
-                yield from self._telling(learner.fit(), Phase.FITTING)
+                    yield self._step(Progress(Phase.STARTING, 0, 0), message=learner.left_out)
+                yield from self._reported(learner.fit(), Phase.FITTING)
             if not self.base:
-                yield from self._before(learner)
-            yield from self._one_seed(learner)
+                yield from self._measure_base(learner)
+            yield from self._train_seed(learner)
             yield from self._conclude(learner)
 
     @property
@@ -127,16 +127,16 @@ class Training:
         if learner is None or not self.base or not self.world.main or not learner.sound:
             return
         state = resume_state.state_of(learner)
-        champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
+        best_weights = {f"best_of_seeds/{name}": weight for name, weight in self.best_weights.items()}
         both = {name: np.stack([items.declared, items.same_reading]) for name, items in self.base.items()}
         base = {f"base/{name}": torch.from_numpy(items) for name, items in both.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
-        resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
+        resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **best_weights, **base}, notes))
         self._saved_at = time.monotonic()
 
     def rest(self) -> Step | None:
-        """What was measured and not yet told; to be recorded before a stopped run is saved."""
+        """What was measured and not yet yielded; to be recorded before a stopped run is saved."""
         learner = self.learner
         if learner is None or learner.sound:
             return None
@@ -145,31 +145,31 @@ class Training:
             raise learner.trouble
         return self._training(learner, updates=updates)
 
-    def wear_best(self) -> Learner | None:
+    def restore_best(self) -> Learner | None:
         """The learner with the best weights of any seed; None if nothing was trained yet.
 
         Before the first evaluation, the weights are those of the last step.
         """
         learner = self.learner
-        if learner is None or not (learner.changed or self.champion):
+        if learner is None or not (learner.changed or self.best_weights):
             return None
-        own, champion = learner.best_score, self._champion_score()
-        if champion is not None and (own is None or champion >= own):
-            best = next(one for one in self.results if one.selection_score == champion)
-            learner.wear(self.champion, best.candidate)
-            self.worn = best.seed
+        own, earlier = learner.best_score, self._best_earlier_score()
+        if earlier is not None and (own is None or earlier >= own):
+            best = next(one for one in self.results if one.selection_score == earlier)
+            learner.load_weights(self.best_weights, best.candidate)
+            self.best_seed = best.seed
         else:
-            learner.take_best()
-            self.worn = learner.seed
+            learner.restore_best()
+            self.best_seed = learner.seed
         return learner
 
-    def _champion_score(self) -> float | None:
+    def _best_earlier_score(self) -> float | None:
         return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
-        found = next((one.verdict for one in self.results if one.seed == self.worn), None)
+        found = next((one.verdict for one in self.results if one.seed == self.best_seed), None)
         if found is not None or not self.base:
             return found or Verdict()
         before = {name: verdicts.base_outcome(judge, self.base[name]) for name, judge in self.judged()}
@@ -179,44 +179,44 @@ class Training:
         """The evaluation sets by use: dev, test, test 2 and so on."""
         return list(self.prepared.judged.items())
 
-    def _before(self, learner: Learner) -> Iterator[Step]:
+    def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
             judges = tuple(self.prepared.measured.values())
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
-            yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), told=f"estimate: {self.estimate.words}")
+            yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), message=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
             work = judging.base_items(self.prepared.encoder, learner.method, judge)
-            base[name] = yield from self._telling(work)
+            base[name] = yield from self._reported(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}
         told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
         done = Progress(Phase.EVALUATING_BASE, 1, 1)
-        yield self._step(done, told=f"base scores, model default: {told or 'none'}")
+        yield self._step(done, message=f"base scores, model default: {told or 'none'}")
 
-    def _one_seed(self, learner: Learner) -> Iterator[Step]:
+    def _train_seed(self, learner: Learner) -> Iterator[Step]:
         self._stopped_early = learner.enough  # of a resumed run
-        yield from self._look_if_due(learner)
+        yield from self._evaluate_if_due(learner)
         self._save_if_due()
         while learner.step < learner.total and not self._stopped_early:
             learner.update()
             yield self._training(learner, updates=learner.fetch() if learner.fetch_due else ())
             if learner.trouble:
                 raise learner.trouble
-            yield from self._look_if_due(learner)
+            yield from self._evaluate_if_due(learner)
             self._save_if_due()
 
-    def _look_if_due(self, learner: Learner) -> Iterator[Step]:
-        if not learner.look_due:
+    def _evaluate_if_due(self, learner: Learner) -> Iterator[Step]:
+        if not learner.evaluation_due:
             return
-        found = yield from self._telling(learner.look(self.prepared.dev), Phase.EVALUATING_DEV)
-        held_out = yield from self._telling(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
+        found = yield from self._reported(learner.evaluate(self.prepared.dev), Phase.EVALUATING_DEV)
+        held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
-        best = learner.note(criterion, found.score)
-        self._stopped_early = bool(self.world.said(int(learner.enough)))  # rounding may differ between processes
+        best = learner.record_score(criterion, found.score)
+        self._stopped_early = bool(self.world.broadcast(int(learner.enough)))  # rounding may differ between processes
         yield self._training(learner, checkup=found, held_out=held_out, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
@@ -225,21 +225,21 @@ class Training:
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
-        learner.take_best()
+        learner.restore_best()
         found, learned, packs = {}, NOTHING, self.prepared.packs
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
-            items = yield from self._telling(work, Phase.EVALUATING_BEST)
+            items = yield from self._reported(work, Phase.EVALUATING_BEST)
             if name != judging.PACKS:
                 found[name] = verdicts.outcome(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = judging.learned(self.base[name].declared, items)
-        classes, predicted = yield from self._telling(self._classified(learner), Phase.EVALUATING_TEST_ROWS)
+        classes, predicted = yield from self._reported(self._classified(learner), Phase.EVALUATING_TEST_ROWS)
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
-        own, champion = learner.best_score, self._champion_score()
-        if own is not None and (champion is None or own > champion):
+        own, earlier = learner.best_score, self._best_earlier_score()
+        if own is not None and (earlier is None or own > earlier):
             # a copy, since a state cannot hold one tensor under two names
-            self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
+            self.best_weights = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
         remark = learner.method.remark()
         result = SeedScores(
             seed=learner.seed,
@@ -254,7 +254,7 @@ class Training:
             classes=classes,
         )
         self.results.append(result)
-        yield self._training(learner, result=result, predicted=predicted, told=remark)
+        yield self._training(learner, result=result, predicted=predicted, message=remark)
 
     def _classified(self, learner: Learner) -> Work[tuple[ClassScores | None, tuple[tuple[str, str], ...]]]:
         """The scores of the test rows of labelled texts, in float32, with their classes; none for other rows."""
@@ -264,21 +264,21 @@ class Training:
         predicted = yield from learner.method.predicted(test.texts)
         return class_scores(test.labels, predicted), tuple(zip(test.labels, predicted, strict=True))
 
-    def _recall(self, state: State) -> Iterator[Step]:
+    def _restore(self, state: State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]
         self.base = {name: BaseItems(*items.numpy()) for name, items in state.under("base/").items()}
-        self.champion = state.under("champion/")
+        self.best_weights = state.under("best_of_seeds/")
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
             resume_state.restore(self.learner, state)
             yield self._resumed(self.learner, "resumed after the last seed")
 
-    def _resumed(self, learner: Learner, told: str) -> Step:
-        return self._step(Progress(Phase.RESUMING, 0, 0), told=told, looked_at=learner.looked_at)
+    def _resumed(self, learner: Learner, message: str) -> Step:
+        return self._step(Progress(Phase.RESUMING, 0, 0), message=message, evaluated_at=learner.evaluated_at)
 
-    def _telling(self, work: Work[Any], phase: Phase | None = None) -> Generator[Step, None, Any]:
+    def _reported(self, work: Work[Any], phase: Phase | None = None) -> Generator[Step, None, Any]:
         """Yield a step for each progress report of some work, which is of this phase or says its own."""
         while True:
             try:

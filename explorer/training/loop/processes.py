@@ -92,25 +92,25 @@ class World:
         """Compute the gradients of a loss."""
         self._accelerator.backward(loss)
 
-    def said(self, word: int) -> int:
+    def broadcast(self, value: int) -> int:
         """Broadcast a value of the main process to all."""
         if self.size == 1:
-            return word
+            return value
         import torch.distributed as dist
 
-        heard = torch.tensor([word], device=self.device)
-        dist.broadcast(heard, src=0)
-        return int(heard.item())
+        sent = torch.tensor([value], device=self.device)
+        dist.broadcast(sent, src=0)
+        return int(sent.item())
 
-    def largest(self, word: int) -> int:
+    def largest(self, value: int) -> int:
         """The largest value of all processes."""
         if self.size == 1:
-            return word
+            return value
         import torch.distributed as dist
 
-        heard = torch.tensor([word], device=self.device)
-        dist.all_reduce(heard, op=dist.ReduceOp.MAX)
-        return int(heard.item())
+        largest = torch.tensor([value], device=self.device)
+        dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+        return int(largest.item())
 
     def shared(self, value: Value) -> Value:
         """Broadcast an object of the main process to all."""

@@ -82,7 +82,7 @@ def load(folder: Path) -> State | None:
 
 def check(state: State, recipe: Mapping[str, Any]) -> None:
     """Refuse to go on with other settings than those of the recipe at the time of the state."""
-    then = state.notes.get("recipe", {})  # older states have none, and lack settings that are newer
+    then = state.notes["recipe"]
     changed = [f"{name} was {then[name]}, not {now}" for name, now in recipe.items() if then.get(name, now) != now]
     if changed:
         raise CannotResume(
@@ -126,7 +126,7 @@ def state_of(learner: Learner) -> State:
         "seed": learner.seed,
         "step": learner.step,
         "scores": [None if math.isnan(score) else score for score in learner.scores],
-        "looked_at": learner.looked_at,
+        "evaluated_at": learner.evaluated_at,
         "best_step": learner.best_step,
         "best_dev": learner.best_dev,
         "best_candidate": learner.best_candidate,
@@ -137,8 +137,8 @@ def state_of(learner: Learner) -> State:
 
 def restore(learner: Learner, state: State) -> None:
     """Restore a learner to exactly where a state was saved."""
-    notes, saved = state.notes, _saved_tensors(state)
-    missing = sorted(set(changing(learner.method)) - set(saved)) if state.under("method/") else []
+    notes, saved = state.notes, state.under("method/")
+    missing = sorted(set(changing(learner.method)) - set(saved))
     if missing:
         raise CannotResume(
             f"The state of the run lacks '{missing[0]}', which this version of {learner.method.title()!r} has. Start a "
@@ -146,12 +146,11 @@ def restore(learner: Learner, state: State) -> None:
         )
     with torch.no_grad():
         for name, value in changing(learner.method).items():
-            if name in saved:  # older states lack what is frozen
-                if value.shape != saved[name].shape:  # the size of some buffers depends on the data
-                    value.resize_(saved[name].shape)
-                value.copy_(saved[name])
+            if value.shape != saved[name].shape:  # the size of some buffers depends on the data
+                value.resize_(saved[name].shape)
+            value.copy_(saved[name])
     moments: dict[str, dict[str, Tensor]] = {}  # by weight
-    for place, value in (state.under("optimizer/") or state.under("adam/")).items():
+    for place, value in state.under("optimizer/").items():
         what, _, name = place.partition("/")
         moments.setdefault(name, {})[what] = value
     for weight, name in learner.names.items():
@@ -159,19 +158,13 @@ def restore(learner: Learner, state: State) -> None:
             # a fused optimiser keeps its step on the device too
             learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in moments[name].items()}
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
-    learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
+    learner.step, learner.evaluated_at, learner.best_step = notes["step"], notes["evaluated_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
-    learner.best_dev = notes.get("best_dev", learner.best_score)  # older states used the dev score alone
-    learner.best_candidate = notes.get("best_candidate", "")
-    learner.method.choose(notes.get("candidate", ""))
+    learner.best_dev, learner.best_candidate = notes["best_dev"], notes["best_candidate"]
+    learner.method.choose(notes["candidate"])
     _set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
-
-
-def _saved_tensors(state: State) -> dict[str, Tensor]:
-    """Weights and buffers of the method, as this version or an older one saved them."""
-    return state.under("method/") or {**state.under("weight/"), **state.under("buffer/")}
 
 
 def _random_states() -> dict[str, Tensor]:

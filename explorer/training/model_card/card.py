@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from explorer import in_words
@@ -14,10 +15,11 @@ from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.markdown import fenced, one_line, plain, table
 from explorer.measuring.comparing import learned, learned_text
+from explorer.measuring.scores.class_scores import MEASURES
 from explorer.measuring.scores.verdict import Outcome
 from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED, SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
-from explorer.training.model_card import classification, usage_code
+from explorer.training.model_card import usage_code
 from explorer.training.model_card.card_facts import CardFacts
 
 # the task of a measure, as sentence-transformers names it; that of others is a search
@@ -26,6 +28,15 @@ _TASKS = {
     ACCURACY: ("triplet", "Triplet"),
     DISTINGUISHED: ("semantic-similarity", "Semantic Similarity"),
 }
+
+_CODE = """
+
+import json
+from safetensors import safe_open
+
+with safe_open(f"{folder}/classifier.safetensors", "pt") as file:
+    weight, bias, classes = file.get_tensor("weight"), file.get_tensor("bias"), json.loads(file.metadata()["classes"])
+print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
 
 
 def card(facts: CardFacts) -> str:
@@ -39,7 +50,7 @@ def card(facts: CardFacts) -> str:
         _what(facts),
         _use(facts),
         _results(facts),
-        *classification.section(facts),
+        *_classification(facts),
         _training(facts),
         _settings(facts),
         _sources(facts),
@@ -186,6 +197,37 @@ def _difference(found: Outcome) -> str:
     if found.difference is None or found.low is None or found.high is None:
         return ""
     return f"{found.difference:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
+def _classification(facts: CardFacts) -> list[str]:
+    """Scores of test rows and code that classifies, if the model was fine-tuned on labelled texts; else nothing."""
+    scores = facts.model.classes
+    if scores is None:
+        return []
+    rows = []
+    for name in MEASURES:
+        seeds = [None if one.classes is None else one.classes.measure(name) for one in facts.seeds]
+        average = spread(seeds) if len(seeds) > 1 else None
+        over_seeds = [f"{average[0]:.2f} ± {average[1]:.2f}"] if average else []
+        rows.append((name, f"{scores.measure(name):.2f}", *over_seeds))
+    header = ("", "this model", f"mean ± standard deviation of {len(facts.seeds)} seeds")[: len(rows[0])]
+    told = (
+        f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
+        "higher is better. Matthews' correlation is 0 for classes by chance."
+    )
+    code = usage_code.transformers(
+        replace(facts.head, normalize=False), facts.opener, facts.prompt, facts.lower_case, _longest(facts)
+    )
+    example = [
+        "To classify (of two sentences each, give the tokenizer two lists):",
+        fenced("python", f"{code}{_CODE}"),
+    ]
+    return ["\n\n".join(("## Classification", told, table(header, rows), *(example if code else [])))]
+
+
+def _longest(facts: CardFacts) -> int:
+    """The most tokens of a row, in training and test."""
+    return min(int(facts.settings.get("max_length", facts.max_length)), facts.max_length)
 
 
 def _training(facts: CardFacts) -> str:

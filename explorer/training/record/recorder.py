@@ -74,15 +74,15 @@ class Recorder:
         """Record what is new at a step."""
         self.check_there()
         if step.progress.stage is Phase.RESUMING:
-            self.trim(step.number, step.step, step.looked_at)
+            self.trim(step.number, step.step, step.evaluated_at)
         if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.updates:
             self._append(METRICS, "".join(metric_lines.as_text(_training_step(step, one)) for one in step.updates))
         if step.checkup is not None:
             self._evaluated(step, step.checkup)
-        if step.told:
-            self.log(step.told)
+        if step.message:
+            self.log(step.message)
         if step.predicted:
             self._predictions(step.seed, step.predicted)
         if step.result is not None:
@@ -98,13 +98,13 @@ class Recorder:
         if changed or step.checkup or step.result or time.monotonic() - self._written > BEAT:
             self._tell(step, changed)
 
-    def trim(self, number: int, step: int, looked_at: int) -> None:
+    def trim(self, number: int, step: int, evaluated_at: int) -> None:
         """Remove lines written after the state that is resumed: of later steps and evaluations."""
         kept = [
             line
             for line in self.run.metrics()
             if line.number < number
-            or (line.number == number and line.step <= (looked_at if isinstance(line, Evaluation) else step))
+            or (line.number == number and line.step <= (evaluated_at if isinstance(line, Evaluation) else step))
         ]
         text = "".join(map(metric_lines.as_text, kept))
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
@@ -177,7 +177,9 @@ def _delete_half_written(folder: Path) -> None:
 
 def _training_step(step: Step, update: Update) -> TrainingStep:
     when = {**_when(step), "step": update.step}
-    return TrainingStep(**when, loss=update.loss, rate=update.rate, positive=update.partners, negative=update.strangers)
+    return TrainingStep(
+        **when, loss=update.loss, rate=update.rate, positive=update.positive_pairs, negative=update.random_pairs
+    )
 
 
 def _evaluation(step: Step, found: Checkup) -> Evaluation:

@@ -1,22 +1,54 @@
-"""The test scores of finished runs and of their bases as results, so that they are in the table of results."""
+"""Results of runs: how a model was made, and the test scores of finished runs and of their bases."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer import run_folder
+from explorer.data.kinds import digest_of
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
-from explorer.evaluating.results.result_files import Result, ScoredModel, revision_of
+from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.verdict_text import SPEARMAN, items_of
 from explorer.training.record import runs
-from explorer.training.record.run_origin import of_run
+from explorer.training.record.model_comparison import run_of
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
+
+def scored(found: Found) -> ScoredModel:
+    """A model as its results name it."""
+    return ScoredModel(found.name, revision_of(found.digest, found.revision), found.digest, origin(found))
+
+
+def origin(found: Found) -> Origin:
+    """How a model was trained; empty for any other model, and for a run whose recipe cannot be read."""
+    run = run_of(found)
+    if run is None:
+        return Origin()
+    try:
+        return of_run(run, found.name.partition("@")[2])
+    except StrataError:
+        return Origin()
+
+
+def of_run(run: Run, checkpoint: str = "") -> Origin:
+    """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
+    recipe = run.recipe()
+    seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
+    # with digests: trainings on two versions of a text are not two seeds of one recipe
+    of_any_seed = replace(recipe.trained_on(), seeds=(0,))
+    return Origin(recipe.method, recipe.model, digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
 
 
 def of_runs() -> list[Result]:
@@ -25,16 +57,16 @@ def of_runs() -> list[Result]:
     What a run measured has no items to test in pairs.
     """
     every = [(run, run.status()) for run in (*runs.every(), *runs.examples())]
-    bases = {one.key: one for run, status in every for one in _scored(run, status, tuned=False)}
-    return [*(one for run, status in every for one in _scored(run, status)), *bases.values()]
+    bases = {one.key: one for run, status in every for one in _results(run, status, tuned=False)}
+    return [*(one for run, status in every for one in _results(run, status)), *bases.values()]
 
 
 def of_one(run: Run) -> list[Result]:
     """The test scores of a run, one for each test set; none if it is not finished."""
-    return _scored(run, run.status())
+    return _results(run, run.status())
 
 
-def _scored(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
+def _results(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
     """The test scores of the tuned model, or of its base under the model default."""
     if status.state != FINISHED or status.verdict is None:
         return []

@@ -2,7 +2,7 @@
 
 A folder holds recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and in
 sentence-transformers), steps/ (the model at each evaluation, if kept), state/ (what resuming needs, until the run is
-finished) and README.md. `wish` is a request of a viewer to stop.
+finished) and README.md. `stop-request` is what a viewer asks for.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH, folders_with
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STOP_REQUEST, folders_with
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
-from explorer.training.record.status import Status
+from explorer.training.record.status import RunFacts, Status
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -94,22 +93,22 @@ class Run:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
-    def wish(self) -> str:
-        """The request of a viewer: stop, discard, or none."""
+    def stop_requested(self) -> str:
+        """The request of a viewer to stop: KEEP, DISCARD, or "" for none."""
         try:
-            return (self.folder / WISH).read_text(encoding="utf-8").strip()
+            return (self.folder / STOP_REQUEST).read_text(encoding="utf-8").strip()
         except OSError:
             return ""
 
-    def ask(self, wish: str) -> None:
+    def request_stop(self, how: str) -> None:
         """Ask the trainer, in any process, to stop within a step."""
         statuses.check_there(self.folder)
-        write_whole(self.folder / WISH, lambda file: file.write(wish.encode()), _ROOM)
+        write_whole(self.folder / STOP_REQUEST, lambda file: file.write(how.encode()), _ROOM)
 
-    def unask(self) -> None:
+    def clear_stop_request(self) -> None:
         """Delete the request."""
         try:
-            (self.folder / WISH).unlink(missing_ok=True)
+            (self.folder / STOP_REQUEST).unlink(missing_ok=True)
         except OSError as error:
             raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
@@ -255,5 +254,5 @@ def restarted(run: Run) -> None:
         raise RunBusy(f"'{run.name}' is {status.state} already.")
     if status.state == statuses.FINISHED:
         raise BadChoice(f"'{run.name}' is finished. To train its model further, start a run with {run.model} as base.")
-    run.unask()
+    run.clear_stop_request()
     statuses.write(run.folder, replace(status, state=statuses.WAITING, phase=None, about="", error="", details=""))

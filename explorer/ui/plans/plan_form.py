@@ -54,7 +54,7 @@ def plan(name: str) -> Plan | None:
     tasks, minutes, most_steps = _tasks_and_budget()
     if not text or methods is None or not models or grid is None or seeds is None or judged_on is None:
         return None
-    from explorer.studies.plans.plan import Budget, Plan
+    from explorer.studies.plans.plan import Plan, PlanBudget
 
     return Plan(
         name,
@@ -68,7 +68,7 @@ def plan(name: str) -> Plan | None:
         test=judged_on[1],
         values=st.session_state[VALUES],
         tasks=tasks,
-        budget=Budget(minutes, most_steps),
+        budget=PlanBudget(minutes, most_steps),
     )
 
 

@@ -12,8 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan_table import PlanTable, Trained
-    from explorer.studies.plans.plan_verdict import Scored
+    from explorer.studies.plans.plan_report import ScoredRow
+    from explorer.studies.plans.plan_table import CellRun, PlanTable
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -35,19 +35,19 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def verdict(found: PlanTable) -> None:
     """Which row is best, if one has a test score."""
-    from explorer.studies.plans import plan_report, plan_verdict
+    from explorer.studies.plans import plan_report
 
-    told = plan_verdict.verdict(found)
+    told = plan_report.verdict(found)
     if told is not None:
         verdict_banner.show(told)
-    count = len(plan_verdict.scored(found))
+    count = len(plan_report.scored(found))
     if count > 1:
         st.caption(plan_report.BEST_OF.format(count))
 
 
 def show(name: str, found: PlanTable) -> None:
     """Figure, table and runs, as far as they are there."""
-    from explorer.studies.plans.plan_verdict import scored
+    from explorer.studies.plans.plan_report import scored
 
     rows = scored(found)
     if len(rows) > 1:
@@ -56,7 +56,7 @@ def show(name: str, found: PlanTable) -> None:
     _runs(found)
 
 
-def _figure(name: str, rows: list[Scored]) -> None:
+def _figure(name: str, rows: list[ScoredRow]) -> None:
     from explorer.studies.plans import plan_report
 
     marks = plan_report.marks(rows)
@@ -128,7 +128,7 @@ def _runs(found: PlanTable) -> None:
         _run(one)
 
 
-def _run(one: Trained) -> None:
+def _run(one: CellRun) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     run, told = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
     if run is None:

@@ -20,7 +20,7 @@ from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.widgets import late_clicks, refused_clicks
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan import Cell, Plan
+    from explorer.studies.plans.plan import Plan, PlanCell
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
@@ -86,7 +86,7 @@ def _uploaded() -> Plan | None:
     return found
 
 
-def _checked(plan: Plan) -> tuple[Cell, ...]:
+def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     """The trainings of a plan, with their number shown; none if something is wrong, with the error shown."""
     from explorer.studies.plans.plan import cells
 
@@ -105,7 +105,7 @@ def _checked(plan: Plan) -> tuple[Cell, ...]:
     return found
 
 
-def _once(found: tuple[Cell, ...], plan: Plan) -> str:
+def _once(found: tuple[PlanCell, ...], plan: Plan) -> str:
     """Which methods use no random numbers, so that one seed is enough for them."""
     if len(plan.seeds) == 1:
         return ""
@@ -114,7 +114,7 @@ def _once(found: tuple[Cell, ...], plan: Plan) -> str:
     return f" {messages.plain(', '.join(names))} {uses} no random numbers: one seed is enough." if names else ""
 
 
-def _too_few_rows(found: tuple[Cell, ...]) -> str:
+def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
     """The first row whose batch is larger than the text; "" if there is none."""
     for cell in found:
         recipe = cell.recipe

@@ -129,7 +129,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
 
 
 def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
-    from explorer.studies.plans.plan_pace import seconds_left
+    from explorer.studies.plans.plan_estimate import seconds_left
 
     job = plan_queue.job_of(folder)
     told = [f"{found.done} of {found.total} trainings done"]
@@ -145,7 +145,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
         st.caption(job_results.WAITING.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
-    if folder.asked():
+    if folder.stop_requested():
         st.caption("Stopping after this step …")
         return
     st.button(

@@ -19,7 +19,7 @@ from explorer.evaluating.word_subject import WordSubject, is_word_model
 from explorer.measuring.neighbours.batch_search import INDEXES
 from explorer.measuring.neighbours.index_setting import FLAT, IVF
 from explorer.progress import Progress, Work
-from explorer.training.record.run_origin import scored
+from explorer.training.record.run_results import scored
 from explorer.ui.access import cached
 
 SEEDS, LENGTH, AGAIN = "seeds of the classifier", "maximum length of texts", "measure again"

@@ -68,7 +68,7 @@ def stop(folder: PlanFolder) -> None:
         if job.state == jobs.STOPPED:
             folder.put(replace(folder.status(), state=plan_folder.STOPPED))
             return
-    folder.ask_to_stop()
+    folder.request_stop()
 
 
 def delete(folder: PlanFolder) -> None:
@@ -136,7 +136,7 @@ def train(run: Run) -> Work[Run | None]:
 def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
     from explorer.studies.plans import plan_folder
 
-    folder.unask()
+    folder.clear_stop_request()
     started = plan_folder.next_start() if anew else status.started
     folder.put(replace(status, state=plan_folder.WAITING, of_app=True, started=started, error=""))
     _follow(folder)

@@ -65,18 +65,18 @@ def follow(run: Run) -> Job:
     return _follow(run, of_plan=True)
 
 
-def stop(run: Run, wish: str) -> None:
-    """Stop a waiting or running run, in whichever process it is; `wish` says whether to keep it."""
+def stop(run: Run, how: str) -> None:
+    """Stop a waiting or running run, in whichever process it is; `how` says whether to keep it."""
     job = job_of(run)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
         if job.state == jobs.STOPPED:
             _unmark(run)
             statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
-            if wish == DISCARD:
+            if how == DISCARD:
                 delete(run)
             return
-    run.ask(wish)
+    run.request_stop(how)
 
 
 def rename(run: Run, name: str) -> Run:

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
 from explorer.measuring.table_cells import rounded
-from explorer.studies.size import summary, tables
+from explorer.studies.size import tables
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
@@ -19,7 +19,7 @@ HELP = "Higher is better. A hollow mark: the difference to the whole model could
 
 def headline(picture: Picture) -> None:
     """The verdict, first."""
-    st.info("\n\n".join(messages.plain(line) for line in summary.told(picture)), icon=":material/compress:")
+    st.info("\n\n".join(messages.plain(line) for line in tables.verdict(picture)), icon=":material/compress:")
 
 
 def show(picture: Picture) -> None:
@@ -53,7 +53,7 @@ def chosen(picture: Picture) -> Point:
     """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
     title = st.session_state.get(CHOSEN)
     named = (point for point in picture.points if picture.named(point) == title)
-    good = summary.equals(picture)
+    good = tables.equals(picture)
     best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
     return next(named, best)
 

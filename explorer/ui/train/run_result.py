@@ -12,7 +12,6 @@ from explorer.measuring.scores.class_scores import MEASURES
 from explorer.measuring.scores.verdict import Outcome
 from explorer.measuring.scores.verdict_text import SPEARMAN, WORSE, told_size
 from explorer.training.loop.seed_scores import SeedScores, spread
-from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -41,7 +40,7 @@ OF_CLASSES = {
 
 def card(run: Run, status: Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
-    learned = run_verdict.learned(status)
+    learned = status.learned
     if verdict_banner.learned(learned):
         verdict_banner.learned_pairs(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:

@@ -89,7 +89,7 @@ def _under_way(run: Run, status: Status) -> None:
         st.caption(job_results.WAITING.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
-    if run.wish():
+    if run.stop_requested():
         st.caption("Stopping after this step …")
         return
     with st.container(horizontal=True):
@@ -106,8 +106,8 @@ def _under_way(run: Run, status: Status) -> None:
             st.button("Discard run", key="run discard", type="primary", on_click=_stop, args=(run, DISCARD))
 
 
-def _stop(run: Run, wish: str) -> None:
-    refused_clicks.attempt(lambda: training_queue.stop(run, wish))
+def _stop(run: Run, how: str) -> None:
+    refused_clicks.attempt(lambda: training_queue.stop(run, how))
 
 
 def _how_it_ended(run: Run, status: Status) -> None:

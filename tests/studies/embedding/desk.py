@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from explorer.encoding.locate.model_names import find
 from explorer.progress import finish
-from explorer.studies.embedding.corpus import Text
+from explorer.studies.embedding.corpus import TextSource
 from explorer.studies.embedding.embedding import Embedded, Request, embed
 from explorer.training.loop.processes import World
 from tests.tiny_models import SENTENCES, save_tiny
@@ -35,7 +35,7 @@ class Desk:
         return self.folder / "text.txt"
 
     def request(self, name: str = "vectors", **changes: Any) -> Request:
-        model, texts = find(str(self.model)), (Text(str(self.text)),)
+        model, texts = find(str(self.model)), (TextSource(str(self.text)),)
         return replace(Request(model, texts, self.folder / name, rows_per_shard=ROWS, merge=True), **changes)
 
     def embed(self, name: str = "vectors", tell=lambda progress: None, **changes: Any) -> Embedded:

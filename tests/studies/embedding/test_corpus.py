@@ -7,7 +7,7 @@ import pytest
 from explorer.data.kinds import digest_of
 from explorer.errors import BadChoice, DataError, SetNotFound, TooFewRows, UnreadableFile
 from explorer.progress import finish
-from explorer.studies.embedding.corpus import Text, check_unchanged, indexed, sentences
+from explorer.studies.embedding.corpus import TextSource, check_unchanged, indexed, sentences
 
 LINES = [f"Sentence number {number}." for number in range(10)]
 
@@ -18,7 +18,7 @@ def texts(tmp_path):
     (tmp_path / "one.txt").write_text("\n".join(["", *LINES[:3], " ", LINES[3]]), encoding="utf-8")
     (tmp_path / "two.csv").write_text("\n".join(["id,sentence", *(f"{n},{LINES[n]}" for n in (4, 5)), "6,"]), "utf-8")
     (tmp_path / "three.txt").write_text("\n".join([*LINES[6:], LINES[0]]) + "\n", encoding="utf-8")
-    return tuple(Text(str(tmp_path / name)) for name in ("one.txt", "two.csv", "three.txt"))
+    return tuple(TextSource(str(tmp_path / name)) for name in ("one.txt", "two.csv", "three.txt"))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4, 11, 50])
@@ -42,9 +42,9 @@ def test_progress_is_in_bytes_of_the_files(texts, monkeypatch):
 
 
 def test_published_and_shipped_texts_are_corpora_too():
-    assert finish(indexed([Text("sample")], 100)).rows > 100
+    assert finish(indexed([TextSource("sample")], 100)).rows > 100
     with pytest.raises(SetNotFound):
-        finish(indexed([Text("no such set")], 100))
+        finish(indexed([TextSource("no such set")], 100))
 
 
 def test_a_changed_sentence_is_noticed_when_its_shard_is_read(texts):
@@ -88,7 +88,7 @@ def test_a_line_that_is_added_is_noticed_at_the_end(texts):
 def test_a_text_without_a_sentence_is_refused(tmp_path, name, content, error):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(error, match=name):
-        finish(indexed([Text(str(tmp_path / name))], 4))
+        finish(indexed([TextSource(str(tmp_path / name))], 4))
 
 
 @pytest.mark.parametrize("rows", [0, -1, 10**23])

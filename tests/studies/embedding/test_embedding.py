@@ -29,7 +29,7 @@ from explorer.progress import finish
 from explorer.studies.embedding import embedding as module
 from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.estimating import estimate
-from explorer.studies.embedding.shared_lock import held
+from explorer.studies.embedding.shard_files import held
 from explorer.training.loop.processes import World
 from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
 
@@ -170,7 +170,7 @@ def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_pa
 def test_the_name_of_model_and_text_does_not_matter(desk, begun, tmp_path):
     other = furnish(tmp_path)
     other.text.rename(tmp_path / "renamed.txt")
-    moved = module.Text(str(tmp_path / "renamed.txt"))
+    moved = module.TextSource(str(tmp_path / "renamed.txt"))
     assert other.embed(folder=begun, texts=(moved,)).embedded == 0
 
 

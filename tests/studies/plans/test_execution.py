@@ -10,7 +10,7 @@ from explorer.data.graded.set_identity import SetIdentity
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, finish
 from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
-from explorer.studies.plans.plan import Budget, cells
+from explorer.studies.plans.plan import PlanBudget, cells
 from explorer.training import running
 from explorer.training.record import runs
 from tests.trainings import weights
@@ -171,7 +171,9 @@ def test_text_that_is_not_there_is_named_before_the_start(plan):
         execution.check(replace(plan, data=(("nowhere.csv",),)))
 
 
-@pytest.mark.parametrize(("budget", "trained"), [(Budget(steps=5), 2), (Budget(minutes=1e-9), 0), (Budget(60), 4)])
+@pytest.mark.parametrize(
+    ("budget", "trained"), [(PlanBudget(steps=5), 2), (PlanBudget(minutes=1e-9), 0), (PlanBudget(60), 4)]
+)
 def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, trained):
     limited = replace(plan, budget=budget)
     folder = plan_folder.new(limited)
@@ -186,7 +188,7 @@ def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(p
     folder = plan_folder.new(plan)
     for progress in execution.execute(folder):
         if "training" in progress.stage and progress.done == 1:
-            folder.ask_to_stop()
+            folder.request_stop()
     assert folder.status().state == plan_folder.STOPPED
     assert plan_table.table(plan).done == 0
     executed(folder)

@@ -9,7 +9,7 @@ import pytest
 from explorer.errors import BadChoice
 from explorer.methods import load
 from explorer.studies.plans import plan_file
-from explorer.studies.plans.plan import Budget, Plan, Variant, cells
+from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.recipe import PAPER, QUICK, knobs_of, paper_values
 
 STEPS = {"steps": 2}
@@ -81,8 +81,8 @@ def test_a_method_that_uses_no_random_numbers_is_trained_with_one_seed():
         ({"settings": {"stepps": 1}}, "Did you mean 'steps'"),
         ({"methods": ("simsce",)}, "Did you mean 'simcse'"),
         ({"grid": {"steps": tuple(range(1, 1001)), "batch_size": tuple(range(2, 1002))}}, "1,000,000 trainings"),
-        ({"budget": Budget(minutes=0)}, "budget.minutes cannot be 0"),
-        ({"budget": Budget(steps=-5)}, "budget.steps cannot be -5"),
+        ({"budget": PlanBudget(minutes=0)}, "budget.minutes cannot be 0"),
+        ({"budget": PlanBudget(steps=-5)}, "budget.steps cannot be -5"),
         ({"values": "as i like"}, "values cannot be 'as i like'"),
         ({"tasks": ("STS12", "STSX")}, "'STSX'"),
         ({"variants": (Variant("a"), Variant("a", {"temperature": 0.2}))}, "Two rows are called 'a'"),
@@ -99,7 +99,7 @@ def test_a_mistake_is_refused_with_its_name(changes, named):
 
 
 def test_a_file_says_the_same_as_the_plan_that_it_was_written_from(plan):
-    whole = replace(plan, budget=Budget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
+    whole = replace(plan, budget=PlanBudget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
     assert plan_file.from_yaml(plan_file.as_yaml(whole), "there") == whole
     some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
     assert plan_file.from_yaml(plan_file.as_yaml(some), "there") == some
@@ -112,7 +112,7 @@ def test_single_values_need_no_list():
     found = plan_file.from_yaml(text, "there", "mine")
     assert found == Plan(
         "mine", ("simcse",), ("here",), (("sample",),), {}, {"temperature": (0.1,)}, seeds=(3,), tasks=("MR",),
-        budget=Budget(2),
+        budget=PlanBudget(2),
     )  # fmt: skip
 
 
@@ -159,8 +159,13 @@ def test_a_budget_that_is_no_limit_is_refused_with_its_value(name, most):
 
 
 def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_a_power():
-    for budget in (Budget(steps=1.5), Budget(minutes=math.nan), Budget(minutes=10**400), Budget(steps=True)):
+    for budget in (
+        PlanBudget(steps=1.5),
+        PlanBudget(minutes=math.nan),
+        PlanBudget(minutes=10**400),
+        PlanBudget(steps=True),
+    ):
         with pytest.raises(BadChoice, match="budget"):
             cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
     found = plan_file.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
-    assert (found, type(found.steps)) == (Budget(0.5, 1000), int)
+    assert (found, type(found.steps)) == (PlanBudget(0.5, 1000), int)

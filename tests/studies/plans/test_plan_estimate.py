@@ -8,7 +8,7 @@ from explorer.errors import RunTooLarge
 from explorer.progress import Progress, finish
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans import plan_estimate as estimates
-from explorer.studies.plans.plan import Budget
+from explorer.studies.plans.plan import PlanBudget
 from explorer.studies.plans.plan_estimate import estimate
 from explorer.training.loop.measured_facts import Estimate
 
@@ -55,5 +55,5 @@ def test_a_row_that_cannot_be_trained_is_named(plan, clock):
 
 
 def test_a_budget_that_does_not_suffice_is_told(plan, clock):
-    assert "does not suffice" in finish(estimate(replace(plan, budget=Budget(minutes=1)))).told
-    assert "does not suffice" not in finish(estimate(replace(plan, budget=Budget(minutes=2)))).told
+    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).told
+    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).told

@@ -11,7 +11,7 @@ from explorer.evaluating.results import result_files
 from explorer.progress import finish
 from explorer.run_folder import model_name
 from explorer.studies.plans import execution, plan_folder, plan_output, plan_report, plan_table
-from explorer.studies.plans.plan import Budget, Plan, Variant, cells, with_sets
+from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells, with_sets
 from explorer.training.record import runs
 from tests import namesakes
 from tests.html_tables import tables
@@ -116,7 +116,7 @@ def test_a_budget_counts_the_runs_of_its_own_plan(own):
     longer = replace(plain, name="short-and-long", settings={**own.settings, "learning_rate": 2e-3})
     executed(longer)
     spent_there = sum(run.status().step for run in runs.every())
-    folder, status = executed(replace(plain, grid={"temperature": (0.1,)}, budget=Budget(steps=2)))
+    folder, status = executed(replace(plain, grid={"temperature": (0.1,)}, budget=PlanBudget(steps=2)))
     assert spent_there == 2
     assert status.left_out == (), "the other plan's steps are not its own"
     assert len(runs.every()) == 2
@@ -125,7 +125,7 @@ def test_a_budget_counts_the_runs_of_its_own_plan(own):
 
 
 def test_a_plan_that_has_the_name_of_a_deleted_one_begins_with_its_whole_budget(own):
-    plain = replace(own, tasks=(), budget=Budget(steps=2))
+    plain = replace(own, tasks=(), budget=PlanBudget(steps=2))
     folder, _ = executed(plain)
     folder.delete()
     again, status = executed(replace(plain, seeds=(1, 2)))

@@ -124,7 +124,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     of = learner(place, "sg", batch_size=4)
     told = estimate(of, place.folder)
     of.update()
-    of.note(1.0)
+    of.record_score(1.0)
     held = [weight.grad for weight in of.names if weight.grad is not None]
     assert not held, "they are let go after each update"
     moments = sum(
@@ -135,7 +135,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     kept = sum(weight.nbytes for weight in of.kept.values())
     assert moments + gradients + kept <= estimates._fixed(of) < told.memory
     run = new(place, "sg")
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" and progress.done == 5 else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" and progress.done == 5 else None)
     states = sum(path.stat().st_size for path in run.state.rglob("*"))
     model = sum(path.stat().st_size for path in run.model.rglob("*") if path.suffix == ".safetensors")
     assert min(states, model) > 50_000

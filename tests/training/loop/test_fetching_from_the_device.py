@@ -80,7 +80,7 @@ def test_a_loss_that_is_not_finite_is_found_before_anything_is_kept(place, monke
 def test_a_stop_between_two_fetches_loses_no_step(place, monkeypatch):
     monkeypatch.setattr(loop, "Learner", FarAway)
     run = new(place, "simcse", settings={"steps": 80, "evaluate_every": 80})
-    train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", 6) else None)
+    train(run, lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 6) else None)
     reached = states.load(run.state).notes["step"]
     assert reached % EVERY, "the premise"
     assert list(losses(run)) == list(range(1, reached + 1))

@@ -76,9 +76,9 @@ def test_every_step_is_on_record_once_and_looks_are_from_the_first_to_the_last(r
 
 def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):
     quick = learner(place, steps=45, evaluate_every=1000)
-    assert quick.look_every == 4
-    assert learner(place, steps=45, evaluate_every=3).look_every == 3
-    assert learner(place, steps=3, evaluate_every=1000).look_every == 1
+    assert quick.evaluate_every == 4
+    assert learner(place, steps=45, evaluate_every=3).evaluate_every == 3
+    assert learner(place, steps=3, evaluate_every=1000).evaluate_every == 1
 
 
 def test_the_base_is_scored_before_and_read_as_the_model_will_be(run, place):
@@ -166,7 +166,7 @@ def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
 def test_a_probe_of_many_sentences_has_no_more_than_three_hundred(place):
     texts = tuple(f"the dog runs {' '.join('a' * (number % 9))} {number}" for number in range(400))
     pairs = GradedPairs("many", texts[:200], texts[200:], tuple(float(n % 5) for n in range(200)), ("",) * 200)
-    assert finish(learner(place).look(PairJudge(pairs))).probe.shape == (PROBE, WIDTH) == (300, WIDTH)
+    assert finish(learner(place).evaluate(PairJudge(pairs))).probe.shape == (PROBE, WIDTH) == (300, WIDTH)
 
 
 def test_every_seed_is_trained_and_the_model_is_that_of_the_best(three, place):

@@ -28,8 +28,8 @@ def records(run) -> None:
 
 
 def takes_a_request_back(run) -> None:
-    run.ask(KEEP)
-    run.unask()
+    run.request_stop(KEEP)
+    run.clear_stop_request()
 
 
 def renames_its_model(run) -> None:
@@ -39,8 +39,8 @@ def renames_its_model(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "at"), [(begins, r"open \.lock"), (records, "unlink tmp1.*"), (takes_a_request_back, "unlink wish"),
-                     (renames_its_model, "rename model")],
+    ("does", "at"), [(begins, r"open \.lock"), (records, "unlink tmp1.*"),
+                     (takes_a_request_back, "unlink stop-request"), (renames_its_model, "rename model")],
 )  # fmt: skip
 def test_a_run_says_in_one_line_that_its_disk_is_read_only(place, does, at):
     run = new(place, "simcse", settings={"steps": 2})
@@ -61,7 +61,7 @@ def test_a_run_says_in_one_line_that_its_disk_is_read_only(place, does, at):
 
 def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume(place, monkeypatch):
     run = new(place, "simcse", settings={"steps": 4})
-    train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", 2) else None)
+    train(run, lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 2) else None)
     weights = (run.model / "model.safetensors").read_bytes()
     run.model.rename(run.folder / "model.old")  # as a process leaves it that is killed between two renames
     runs.restarted(run)

@@ -99,7 +99,7 @@ def test_torchrun_starts_the_command_line_as_it_stands(calm, alone):
 
 def test_two_processes_go_on_together_with_a_run_that_was_stopped(calm, alone):
     run = new(calm, "sg-opt", name="stopped", settings=SETTINGS)
-    train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", 3) else None)
+    train(run, lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 3) else None)
     assert run.status().state == STOPPED
     begun = states.load(run.state).notes["step"]
     assert 3 <= begun < 6
@@ -115,7 +115,7 @@ def test_two_processes_stop_after_the_same_step_and_keep_it(calm):
     while not losses(run):
         assert both[0].is_alive()
         time.sleep(0.005)
-    run.ask(KEEP)
+    run.request_stop(KEEP)
     assert ended(both) == (0, 0)
     assert run.status().state == STOPPED
     assert states.load(run.state).notes["step"] == max(losses(run)) < 5000

@@ -41,7 +41,7 @@ def cycles(place, told: Path) -> None:
     def stop(run, progress):
         if progress.stage == "training" and progress.done == 2:
             found["peak"].append(psutil.Process().memory_info().rss)
-            run.ask(DISCARD)
+            run.request_stop(DISCARD)
 
     def once(fails: bool) -> None:
         Watched.made.clear()

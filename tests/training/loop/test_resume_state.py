@@ -40,7 +40,7 @@ def learned(prepared) -> Learner:
     """Three updates in, with a best step behind it and a score that is missing."""
     of = made(prepared)
     for score in (50.0, float("nan"), 60.0, 55.0):
-        of.note(score)
+        of.record_score(score)
         updated(of)
     return of
 
@@ -81,7 +81,7 @@ def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learn
     expected = updated(learned, 2)
     other = made(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
-    assert (other.step, other.best_step, other.best_score, other.looked_at) == (4, 2, 60.0, 3)
+    assert (other.step, other.best_step, other.best_score, other.evaluated_at) == (4, 2, 60.0, 3)
     assert str(other.scores) == "[50.0, nan, 60.0, 55.0]"
     assert other.kept.keys() == learned.kept.keys()
     assert all(torch.equal(other.kept[name], learned.kept[name]) for name in learned.kept)
@@ -105,7 +105,7 @@ def test_the_best_is_a_copy_that_later_updates_leave_alone(learned):
     assert torch.equal(learned.kept[name], before)
     (now,) = (weight for weight, called in learned.names.items() if called == name)
     assert not torch.equal(now, before)
-    learned.take_best()
+    learned.restore_best()
     assert torch.equal(now, before)
 
 
@@ -113,7 +113,7 @@ def test_a_score_that_is_missing_never_makes_a_best_and_never_hides_one(prepared
     of = made(prepared)
     marked = []
     for score in (90.0, float("nan"), 60.0, float("nan"), 55.0, 61.0):
-        marked.append(of.note(score))
+        marked.append(of.record_score(score))
         of.step += 1
     assert marked == [False, False, True, False, False, True]
     assert (of.best_step, of.best_score) == (5, 61.0)
@@ -179,42 +179,25 @@ def test_a_state_without_a_part_of_the_method_is_refused(prepared):
 
 def test_the_best_of_several_copies_is_kept_and_read(prepared, tmp_path):
     learned = following(prepared)
-    learned.note(0.0)
+    learned.record_score(0.0)
     updated(learned)
     with torch.no_grad():
         learned.method.base.model.embeddings.word_embeddings.weight.zero_()
     scores = {}
     for name in ("target", "online"):
         learned.method.choose(name)
-        scores[name] = finish(learned._look(prepared.dev, None)).score
+        scores[name] = finish(learned._evaluate(prepared.dev, None)).score
     best = max(scores, key=scores.__getitem__)
-    assert finish(learned.look(prepared.dev)).score == scores[best]
+    assert finish(learned.evaluate(prepared.dev)).score == scores[best]
     assert learned.method.exported is learned.method.candidates()[best]
-    assert learned.note(scores[best])
+    assert learned.record_score(scores[best])
     learned.method.choose("online" if best == "target" else "target")
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
     other = following(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
     assert other.method.candidate == learned.method.candidate != best
-    other.take_best()
+    other.restore_best()
     assert other.method.candidate == best
-
-
-def test_a_state_of_an_older_version_is_restored(prepared, learned, tmp_path):
-    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
-    expected = updated(learned, 2)
-    state = resume_state.load(tmp_path / "state")
-    buffers = {name for name, _ in learned.method.named_buffers()}
-    older = {}
-    for name, value in state.tensors.items():
-        kind, _, rest = name.partition("/")
-        if kind == "method":
-            kind = "buffer" if rest in buffers else "weight"
-        older[f"{'adam' if kind == 'optimizer' else kind}/{rest}"] = value
-    notes = {name: note for name, note in state.notes.items() if name not in ("best_candidate", "candidate")}
-    other = made(prepared)
-    resume_state.restore(other, resume_state.State(older, notes))
-    assert str(updated(other, 2)) == str(expected)
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):

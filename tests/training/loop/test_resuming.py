@@ -92,11 +92,11 @@ def test_to_stop_and_keep_takes_one_step_at_most_and_leaves_a_model_and_a_state(
 
     def ask(progress):
         if (progress.stage, progress.done) == ("training", step):
-            run.ask(KEEP)
+            run.request_stop(KEEP)
 
     assert train(run, ask) == run
     assert run.status().state == STOPPED
-    assert run.wish() == ""
+    assert run.stop_requested() == ""
     assert max(losses(run)) <= step + 1
     assert run.model.is_dir()
     state = states.load(run.state)
@@ -113,7 +113,7 @@ def test_to_stop_and_keep_takes_one_step_at_most_and_leaves_a_model_and_a_state(
 
 def test_to_stop_before_anything_is_learned_leaves_no_model(place, whole):
     run = begun(place)
-    train(run, lambda progress: run.ask(KEEP))
+    train(run, lambda progress: run.request_stop(KEEP))
     assert run.status().state == STOPPED
     assert not run.model.exists()
     assert "stopped before the first update" in run.log_tail(1)
@@ -128,7 +128,7 @@ def test_to_stop_and_discard_removes_the_folder(place):
     def ask(progress):
         told.append(progress.stage)
         if told.count("training") == 3:
-            run.ask(DISCARD)
+            run.request_stop(DISCARD)
 
     assert train(run, ask) is None
     assert not run.folder.exists()
@@ -138,7 +138,7 @@ def test_to_stop_and_discard_removes_the_folder(place):
 
 def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(place):
     run = begun(place)
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" else None)
     before = run.status().facts
     assert before.estimate.step_seconds > 0
     train(run)
@@ -153,7 +153,7 @@ def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(pla
 def test_a_run_is_not_gone_on_with_on_something_else(tmp_path, what, told):
     own = furnish(tmp_path)
     run = begun(own)
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" else None)
     path = own.model / "model.safetensors" if what == "model" else getattr(own, what)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + b"\x01" if what == "model" else content + b"5,no dog,a dog\n")

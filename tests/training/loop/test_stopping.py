@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from explorer.methods import Schedule
-from explorer.training.loop.stopping import drops, enough, since_best
+from explorer.training.loop.learner import drops, enough, since_best
 
 # reference for the rule of the code: with endurance 3 it stops at the 6th look, and the best is the 5th
 PUBLISHED = [70.0, 69.0, 71.0, 70.0, 72.0, 71.0, 73.0]

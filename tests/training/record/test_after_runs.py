@@ -56,7 +56,7 @@ def test_a_flow_stacks_on_a_tuned_model_and_whitening_on_the_flow(place):
 
 def test_a_run_that_is_stopped_while_it_is_fitted_has_no_model_and_is_resumed(place):
     run = new(place, "whitening")
-    train(run, lambda progress: run.ask(KEEP) if progress.stage == "fitting" else None)
+    train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "fitting" else None)
     assert run.status().state == STOPPED
     assert not run.model.exists()
     train(run)
@@ -68,7 +68,10 @@ def test_a_run_that_is_stopped_while_it_is_fitted_has_no_model_and_is_resumed(pl
 def test_a_flow_that_is_broken_off_goes_on_as_if_it_had_not_been(place):
     whole = train(new(place, "flow", settings=FLOW))
     broken = new(place, "flow", settings=FLOW)
-    train(broken, lambda progress: broken.ask(KEEP) if (progress.stage, progress.done) == ("training", 3) else None)
+    train(
+        broken,
+        lambda progress: broken.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 3) else None,
+    )
     assert broken.status().step == 3
     train(broken)
     flows = [next(run.model.glob("*_FlowMap")) / "model.safetensors" for run in (broken, whole)]

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from explorer.__main__ import main
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import ProgressLine
 from explorer.progress import WORDS, Phase
 from explorer.run_folder import STATUS
 from explorer.training.loop import resume_state as states
@@ -34,7 +34,7 @@ def test_a_run_ends_with_the_same_numbers_if_every_phase_has_the_words_of_anothe
         status = json.loads((run.folder / STATUS).read_text())
         written.add((status["phase"], status["about"]))
         if (progress.stage, progress.done) == (Phase.TRAINING, 3):
-            run.ask(KEEP)
+            run.request_stop(KEEP)
 
     train(run, stop_in_training)
     assert run.status().state == STOPPED
@@ -47,7 +47,9 @@ def test_a_run_ends_with_the_same_numbers_if_every_phase_has_the_words_of_anothe
     shutil.rmtree(run.state)
     shutil.move(third, run.state)
     named = []
-    monkeypatch.setattr(Line, "say", lambda _, text: named.append((text, run.status().phase, run.status().seed)))
+    monkeypatch.setattr(
+        ProgressLine, "say", lambda _, text: named.append((text, run.status().phase, run.status().seed))
+    )
     assert main(["train", "--resume", run.name, "--out", str(place.runs)]) == 0
     assert named == [(str(run.folder), Phase.TRAINING, 1)], "when training begins"
     assert_same(run, expected)

@@ -43,7 +43,7 @@ def test_a_new_run_waits_and_holds_its_recipe(folder):
     assert status.facts.method == "sg-opt"
     assert status.facts.data == ("a.csv",)
     assert sorted(path.name for path in run.folder.iterdir()) == ["recipe.yaml", "status.json"]
-    assert (run.metrics(), run.log_tail(), run.wish()) == ([], "", "")
+    assert (run.metrics(), run.log_tail(), run.stop_requested()) == ([], "", "")
 
 
 def test_a_run_without_a_name_is_called_by_method_and_model_and_numbered(folder):
@@ -169,14 +169,14 @@ def test_a_run_that_waits_is_neither_renamed_nor_deleted():
     assert names() == ["first"]
 
 
-def test_a_wish_is_heard_until_it_is_taken_back():
+def test_a_stop_request_stays_until_it_is_cleared():
     run = idle()
-    for wish in (runs.KEEP, runs.DISCARD):
-        run.ask(wish)
-        assert Run(run.folder).wish() == wish
-    run.unask()
-    assert run.wish() == ""
-    run.unask()
+    for how in (runs.KEEP, runs.DISCARD):
+        run.request_stop(how)
+        assert Run(run.folder).stop_requested() == how
+    run.clear_stop_request()
+    assert run.stop_requested() == ""
+    run.clear_stop_request()
 
 
 def test_a_line_that_is_half_written_is_no_measurement():
@@ -199,11 +199,11 @@ def test_the_end_of_a_log_is_told_even_where_a_letter_is_half_written():
 def test_a_run_that_ended_early_is_put_back_and_its_failure_forgotten(state):
     run = idle(state=state)
     statuses.write(run.folder, Status(state=state, error="because", details="a, b", step=7, best=70.0))
-    run.ask(runs.KEEP)
+    run.request_stop(runs.KEEP)
     runs.restarted(run)
     status = run.status()
     assert (status.state, status.error, status.details, status.step, status.best) == (WAITING, "", "", 7, 70.0)
-    assert run.wish() == ""
+    assert run.stop_requested() == ""
 
 
 def test_a_run_is_not_put_back_while_it_waits_or_when_it_is_finished():

@@ -13,9 +13,18 @@ from explorer.errors import RunBusy
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
+from explorer.training.record.status import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    LIVE,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    RunFacts,
+    Status,
+)
 from tests.processes import process
 
 
@@ -137,7 +146,7 @@ def test_a_process_that_ended_and_was_not_buried_is_gone(run):
 def test_a_process_on_another_machine_lives_as_long_as_it_writes(run, state):
     rewrite(run, state=state, host="elsewhere", pid=1, born="", beat=time.time())
     assert run.status().state == state
-    statuses._heard.clear()  # as another process sees it
+    statuses._last_beats.clear()  # as another process sees it
     rewrite(run, beat=time.time() - 2 * statuses.SILENCE)
     assert run.status().state == INTERRUPTED
 

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.studies.plans import plan_file, plan_folder, plan_output
-from explorer.studies.plans.plan import Budget, Plan, Variant, cells
+from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
@@ -166,7 +166,7 @@ def test_a_test_set_that_cannot_be_read_is_named_at_its_field(app):
 
 
 def test_a_plan_that_is_copied_fills_every_field(app, plan):
-    whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=(sample.SEARCH,), budget=Budget(5, 100))
+    whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=(sample.SEARCH,), budget=PlanBudget(5, 100))
     filled(app, whole)
     (yaml,) = [code for code in app.get("download_button") if code.key == "plan yaml"]
     assert yaml.label == "plan.yaml"
@@ -179,7 +179,7 @@ def test_a_plan_that_is_copied_fills_every_field(app, plan):
 
 
 def test_a_budget_of_seconds_is_copied_too(app, plan):
-    form = filled(app, replace(plan, budget=Budget(0.5)))
+    form = filled(app, replace(plan, budget=PlanBudget(0.5)))
     assert form.number_input(key=plan_form.MINUTES).value == 0.5
     form.number_input(key=plan_form.MINUTES).set_value(0.0).run()
     assert any("budget.minutes cannot be 0" in error for error in words(well(form).error))

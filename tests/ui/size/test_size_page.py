@@ -6,7 +6,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from streamlit.testing.v1 import AppTest
 
-from explorer.studies.size import speed, summary
+from explorer.studies.size import speed, tables
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.projection import FIRST
 from explorer.ui.size import export_form, picture_view, size_form
@@ -125,7 +125,7 @@ def picture(*points) -> Picture:
 
 
 def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
-    told = summary.told(
+    told = tables.verdict(
         picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
     )
     assert told[0].startswith("The smallest vectors without a significant loss: mean of layer 6, 100 dimensions, int8")
@@ -134,7 +134,7 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
-    (told,) = summary.told(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
+    (told,) = tables.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
     assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told
-    assert summary.told(picture()) == ("Only the whole model was measured.",)
+    assert tables.verdict(picture()) == ("Only the whole model was measured.",)

@@ -14,9 +14,8 @@ from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training.loop.measured_facts import Adapters, Cut
 from explorer.training.loop.seed_scores import SeedScores
-from explorer.training.record import run_verdict
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_curves
 from explorer.ui.train import run_result, run_view
@@ -73,7 +72,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=Verdict(test, test))
     well(show(app, run))
     (told,) = words(getattr(app, kind))
-    assert told == learned_text.line(run_verdict.learned(run.status())).text
+    assert told == learned_text.line(run.status().learned).text
     boxes = [*app.success, *app.error, *app.info, *app.warning]
     assert len(boxes) == 1, "one result, one box"
     assert (run_result.WHAT_TO_TRY in words(app.caption)) == (kind == "error")

@@ -135,4 +135,4 @@ def test_a_run_that_waits_and_is_stopped_in_both_tabs_is_stopped(both, place, ga
     assert words(both[1].error) == []
     press(both[1], "run resume")
     assert run.status().state == statuses.WAITING
-    assert run.wish() == "", "the second click does not stop it later"
+    assert run.stop_requested() == "", "the second click does not stop it later"

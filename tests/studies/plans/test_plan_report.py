@@ -7,9 +7,9 @@ import pytest
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, WORSE
 from explorer.studies.plans.plan import Plan, cells
-from explorer.studies.plans.plan_pace import seconds_left
-from explorer.studies.plans.plan_table import PlanTable, Row, Trained
-from explorer.studies.plans.plan_verdict import scored, verdict
+from explorer.studies.plans.plan_estimate import seconds_left
+from explorer.studies.plans.plan_report import scored, verdict
+from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 
@@ -29,7 +29,7 @@ def found(tmp_path, *rows, plan=PLAN):
     for cell in cells(plan):
         by_row.setdefault(cell.row, []).append(cell)
     made = [
-        Row(label, tuple(Trained(cell, Run(tmp_path), status) for cell, status in zip(own, given, strict=True)), {})
+        PlanRow(label, tuple(CellRun(cell, Run(tmp_path), status) for cell, status in zip(own, given, strict=True)), {})
         for (label, own), given in zip(by_row.items(), rows, strict=False)
     ]
     return PlanTable(plan, {}, tuple(made), {}, ())

@@ -9,8 +9,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
 from explorer.measuring.scores.measure import Settings
-from explorer.training.record.model_comparison import known_probes
-from explorer.training.record.tuned_pair import run_of, tuning
+from explorer.training.record.model_comparison import known_probes, run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
 
