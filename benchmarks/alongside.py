@@ -34,7 +34,7 @@ def main() -> None:
         steps = run.status().step
         if not run.status().live:
             raise RuntimeError("the run was over before the clicks were: nothing was measured")
-        run.ask(runs.DISCARD)
+        run.request_stop(runs.DISCARD)
     print(f"\nA click on the Layers page, until the page says what was asked; {CLICKS} clicks")
     print(f"  nothing else going on       {told(idle)}")
     print(f"  a run training beside it    {told(busy)}  (at step {steps} when the clicks were done)")

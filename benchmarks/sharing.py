@@ -102,7 +102,7 @@ def _measure() -> None:
     for name, work in (
         ("grid", lambda: score_layers(encoder, sample.pairs())),
         ("steps", steps),
-        ("evaluation", lambda: learner.look(PairJudge(sample.pairs()))),
+        ("evaluation", lambda: learner.evaluate(PairJudge(sample.pairs()))),
     ):
         started = time.monotonic()
         finish(work())

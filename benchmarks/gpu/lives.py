@@ -82,7 +82,7 @@ def too_large(setting: Setting) -> Iterator[Row]:
             made = learner(setting, of, "simcse", rows, batch_size=batch, max_length=of.max_length)
             for _ in range(2):
                 made.update()
-            made.note(1.0)
+            made.record_score(1.0)
             yield Row(f"a batch of {batch:,}", f"2 steps fit; {fits}", len(made.fetch()) == 2)
             del made
     give_back()
@@ -226,6 +226,6 @@ def _train(run: Run, stop_at: int = 0) -> None:
 
     def stop(progress: Progress) -> None:
         if stop_at and (progress.stage, progress.done) == ("training", stop_at):
-            run.ask(runs.KEEP)
+            run.request_stop(runs.KEEP)
 
     finish(running.train(run), stop)

@@ -65,7 +65,7 @@ def epoch(setting: Setting) -> Iterator[Row]:
             a_step = (_now(setting.device) - started) / many
             made.fetch()
             started = _now(setting.device)
-            finish(made.look(PairJudge(dev)))
+            finish(made.evaluate(PairJudge(dev)))
             a_look = _now(setting.device) - started
             yield Row(
                 f"{shape}, {precision}: SG-OPT, {rows:,} sentences",
