@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from explorer.data.kinds import digest_of
@@ -283,4 +283,4 @@ def _plan(
         values=PAPER,
         tasks=table.tasks,
     )
-    return replace(plan, name=f"{table.name}-{digest_of((repr(plan),))[:6]}")
+    return replace(plan, name=f"{table.name}-{digest_of((repr(asdict(plan)),))[:6]}")
