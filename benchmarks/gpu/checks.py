@@ -40,9 +40,9 @@ def like_the_cpu(setting: Setting) -> Iterator[Row]:
     with every_need(setting):
         for name in trained_methods():
             expected, seen = (_numbers(learner(setting, of, name, ROWS, batch_size=BATCH)) for of in sides)
-            found = tuple(_apart(one, other) for one, other in zip(seen, expected, strict=True))
-            told = "loss {:.1e}, gradient {:.1e}, steps {:.1e}".format(*found)
-            yield Row(name, told, all(map(float.__le__, found, (LOSS, GRADIENT, LATER))))
+            apart = [_apart(one, other) for one, other in zip(seen, expected, strict=True)]
+            told = "loss {:.1e}, gradient {:.1e}, steps {:.1e}".format(*apart)
+            yield Row(name, told, all(map(float.__le__, apart, (LOSS, GRADIENT, LATER))))
 
 
 def _numbers(of: Learner) -> tuple[Tensor, Tensor, Tensor]:
