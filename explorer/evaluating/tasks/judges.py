@@ -194,7 +194,7 @@ class _Queries(JudgedSet[RetrievalSet]):
     """Scored by nDCG@10, held-out rows by MRR@10."""
 
     @property
-    def main(self) -> str:  # type: ignore[override]
+    def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
         return MRR if self.given.split == HELD_OUT else NDCG
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:

@@ -48,7 +48,7 @@ class SedimentConfig(PreTrainedConfig):
     """Settings under names of their own."""
 
     model_type = "sediment"
-    attribute_map = {  # noqa: RUF012
+    attribute_map = {  # noqa: RUF012 (as transformers states it)
         "num_hidden_layers": "tiers",
         "hidden_size": "breadth",
         "num_attention_heads": "facets",
