@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import wraps
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -29,236 +31,45 @@ from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RECIPE
 from explorer.training.record import run_sets, runs
 
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
-def graded_pairs(given: SetIdentity) -> GradedPairs:
-    """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
-    return _graded_pairs(given, sets.stamp(given))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _graded_pairs(given: SetIdentity, stamp: Hashable) -> GradedPairs:
-    return sets.load(given)
+TEXT = "Reading the text …"
+SET = "Reading the evaluation set …"
 
 
-def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
-    """The reason why an uploaded set has no such half or part; "" if it has."""
-    return _why_not_split(given, piece, sets.stamp(given))
+def by_stamp(
+    stamp_of: Callable[..., Hashable], entries: int, spinner: str | bool = False
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Cache a function by its arguments and by the stamp of what they name.
 
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _why_not_split(given: SetIdentity, piece: str, stamp: Hashable) -> str:
-    return sets.why_not_split(given, piece)
-
-
-def split_summary(pairs: GradedPairs) -> Summary:
-    """A summary of the splits of a set."""
-    return _split_summary(pairs.digest, pairs.name, pairs)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
-    return splitting.summary(_pairs)
-
-
-def evaluation_set(given: SetIdentity) -> EvaluationSet:
-    """An evaluation set of a kind that training reads."""
-    return _evaluation_set(given, _stamp_of(given))
-
-
-@st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
-def _evaluation_set(given: SetIdentity, stamp: Hashable) -> EvaluationSet:
-    return evaluation_sets.evaluation_set(given)
-
-
-def evaluated_on(given: SetIdentity) -> Evaluated:
-    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return _evaluated_on(given, _stamp_of(given))
-
-
-@st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
-def _evaluated_on(given: SetIdentity, stamp: Hashable) -> Evaluated:
-    return run_sets.load(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
-
-
-def kind_of_file(file: str) -> Kind | None:
-    """The kind of rows that a file on this disk holds; None if it cannot be read."""
-    return _kind_of_file(file, places.stamps([Path(file)]))
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _kind_of_file(file: str, stamp: Hashable) -> Kind | None:
-    try:
-        return recognition.kind_of(read_file(file))
-    except StrataError:
-        return None  # what reads it says why
-
-
-def described_pairs(pairs: GradedPairs) -> Sentences:
-    """The sentences of scored pairs, with their attributes."""
-    return _described_pairs(pairs.digest, pairs.name, pairs)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Sentences:
-    return map_sentences.of_pairs(_pairs)
-
-
-def described_file(file: str, column: str | None) -> Sentences:
-    """The sentences in a column of a file, with the other columns as attributes."""
-    return _described_file(file, column, stamp(file))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _described_file(file: str, column: str | None, stamp: Hashable) -> Sentences:
-    return map_sentences.of_table(read_file(file), column)
-
-
-def sentence_column(file: str) -> int:
-    """The index of the recognised sentence column of a file."""
-    return _sentence_column(file, stamp(file))
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _sentence_column(file: str, stamp: Hashable) -> int:
-    table = read_file(file)
-    return table.columns.index(guess(table, SENTENCES).column("sentence") or table.columns[0])
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def table(name: str, digest: str, _data: bytes) -> Table:
-    """An uploaded file as a table; `digest` identifies its bytes."""
-    return read_bytes(name, _data)
-
-
-def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
-    """For each kind of rows, the reason why a source lacks it; "" if it has it."""
-    return _serves(source, tuple(columns.items()), stamp(source))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) -> dict[Kind, str]:
-    return corpora.serves(source, dict(columns))
-
-
-def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int]:
-    """The richest kind of rows that all sources have, and how many sentences are in a row."""
-    return _kind_of(sources, tuple(map(stamp, sources)))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _kind_of(sources: tuple[str, ...], stamps: Hashable) -> tuple[Kind, int]:
-    return corpora.kind_of(sources)
-
-
-def rows(
-    sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
-) -> tuple[int, int, tuple[Report, ...], str]:
-    """The number of rows that a method has in the sources and of duplicates, a report on each source, the division.
-
-    The text itself is not cached.
+    `stamp_of` makes the stamp of the same arguments. An argument whose name begins with an underscore is not part of
+    the key, so its digest has to be part of the stamp.
     """
-    return _rows(sources, method, tuple(columns.items()), keep_duplicates, tuple(map(stamp, sources)))
+
+    def decorated(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+        # Streamlit tells functions apart by name and source, and takes the names of arguments from the signature:
+        # with `wraps` these are of the function, and not the same for all
+        @st.cache_resource(max_entries=entries, show_spinner=spinner)
+        @wraps(function)
+        def cached(*args: Any, stamp: Hashable, **more: Any) -> Answer:
+            return function(*args, **more)
+
+        @wraps(function)
+        def stamped(*args: Parameters.args, **more: Parameters.kwargs) -> Answer:
+            return cached(*args, stamp=stamp_of(*args, **more), **more)
+
+        return stamped
+
+    return decorated
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _rows(
-    sources: tuple[str, ...],
-    method: str,
-    columns: tuple[tuple[str, str], ...],
-    keep_duplicates: bool,
-    stamps: Hashable,
-) -> tuple[int, int, tuple[Report, ...], str]:
-    from explorer.methods import load
-
-    kind = load(method)
-    found, reports = corpora.corpus(
-        sources, kind.eats, dict(columns), keep_duplicates=keep_duplicates, divide=kind.predicts()
-    )
-    kind.check_rows(found)
-    return len(found), found.duplicates, reports, found.told
-
-
-def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
-    """The digest of the sentences in the sources."""
-    return _sentences_digest(sources, tuple(columns.items()), tuple(map(stamp, sources)))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _sentences_digest(sources: tuple[str, ...], columns: tuple[tuple[str, str], ...], stamps: Hashable) -> str:
-    return corpora.corpus(sources, SENTENCES, dict(columns))[0].digest
-
-
-def shared(
-    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: EvaluationSet, divide: bool = True
-) -> int:
-    """The number of texts of an evaluation set that are in the rows of the sources."""
-    stamps = tuple(map(stamp, sources))
-    return _shared(sources, eats, tuple(columns.items()), divide, stamps, evaluated.digest, evaluated)
-
-
-@st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
-def _shared(
-    sources: tuple[str, ...],
-    eats: Kind,
-    columns: tuple[tuple[str, str], ...],
-    divide: bool,
-    stamps: Hashable,
-    digest: str,
-    _evaluated: EvaluationSet,
-) -> int:
-    found, _ = corpora.corpus(sources, eats, dict(columns), divide=divide)
-    return len(set(texts_of(_evaluated)) & set().union(*found.texts))
-
-
-def left(
-    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
-) -> tuple[int, str]:
-    """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
-    stamps = tuple(map(stamp, (*sources, *evaluated)))
-    return _left(sources, eats, tuple(columns.items()), evaluated, batch, stamps)
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _left(
-    sources: tuple[str, ...],
-    eats: Kind,
-    columns: tuple[tuple[str, str], ...],
-    evaluated: tuple[str, ...],
-    batch: int,
-    stamps: Hashable,
-) -> tuple[int, str]:
-    found, _ = corpora.corpus(sources, eats, dict(columns))
-    given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
-    kept, dropped = held_out.without(found, list(map(texts_of, given)), batch)
-    return len(kept), dropped
-
-
-def searched(source: str) -> Sentences:
-    """The distinct sentences of a source, for search."""
-    return _searched(source, stamp(source))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _searched(source: str, stamp: Hashable) -> Sentences:
-    return of_source(source)
-
-
-def columns_of(file: str) -> tuple[str, ...]:
-    """The columns of a file of text."""
-    return _columns_of(file, stamp(file))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
-    return read_file(file).columns
-
-
-def stamp(source: str) -> Hashable:
+def stamp(source: str, *_: object) -> Hashable:
     """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
-    return _stamp_of(evaluation_sets.identity(source))
+    return _of_set(evaluation_sets.identity(source))
 
 
-def _stamp_of(given: SetIdentity) -> Hashable:
+def _of_set(given: SetIdentity) -> Hashable:
     """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
     if given.is_scored:
         return sets.stamp(given)
@@ -286,3 +97,151 @@ def _of_name(source: str) -> tuple[Path, ...]:
     if source == evaluation_sets.QUORA:
         return tuple(filter(None, [question_pairs.path()]))
     return published_sets.files(source) if published_sets.is_known(source) else ()
+
+
+def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
+    return sets.stamp(given)
+
+
+def _of_pairs(pairs: GradedPairs) -> Hashable:
+    return pairs.digest, pairs.name
+
+
+def _of_all(sources: tuple[str, ...], *_: object, **__: object) -> Hashable:
+    return tuple(map(stamp, sources))
+
+
+@by_stamp(_of_scored_set, entries=16)
+def graded_pairs(given: SetIdentity) -> GradedPairs:
+    """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
+    return sets.load(given)
+
+
+@by_stamp(_of_scored_set, entries=256)
+def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
+    """The reason why an uploaded set has no such half or part; "" if it has."""
+    return sets.why_not_split(given, piece)
+
+
+@by_stamp(_of_pairs, entries=16)
+def split_summary(_pairs: GradedPairs) -> Summary:
+    """A summary of the splits of a set."""
+    return splitting.summary(_pairs)
+
+
+@by_stamp(_of_set, entries=8, spinner=SET)
+def evaluation_set(given: SetIdentity) -> EvaluationSet:
+    """An evaluation set of a kind that training reads."""
+    return evaluation_sets.evaluation_set(given)
+
+
+@by_stamp(_of_set, entries=8, spinner=SET)
+def evaluated_on(given: SetIdentity) -> Evaluated:
+    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
+    return run_sets.load(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
+
+
+@by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
+def kind_of_file(file: str) -> Kind | None:
+    """The kind of rows that a file on this disk holds; None if it cannot be read."""
+    try:
+        return recognition.kind_of(read_file(file))
+    except StrataError:
+        return None  # what reads it says why
+
+
+@by_stamp(_of_pairs, entries=8)
+def described_pairs(_pairs: GradedPairs) -> Sentences:
+    """The sentences of scored pairs, with their attributes."""
+    return map_sentences.of_pairs(_pairs)
+
+
+@by_stamp(stamp, entries=4, spinner=TEXT)
+def described_file(file: str, column: str | None) -> Sentences:
+    """The sentences in a column of a file, with the other columns as attributes."""
+    return map_sentences.of_table(read_file(file), column)
+
+
+@by_stamp(stamp, entries=32)
+def sentence_column(file: str) -> int:
+    """The index of the recognised sentence column of a file."""
+    table = read_file(file)
+    return table.columns.index(guess(table, SENTENCES).column("sentence") or table.columns[0])
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def table(name: str, digest: str, _data: bytes) -> Table:
+    """An uploaded file as a table; `digest` identifies its bytes."""
+    return read_bytes(name, _data)
+
+
+@by_stamp(stamp, entries=32, spinner=TEXT)
+def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
+    """For each kind of rows, the reason why a source lacks it; "" if it has it."""
+    return corpora.serves(source, columns)
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int]:
+    """The richest kind of rows that all sources have, and how many sentences are in a row."""
+    return corpora.kind_of(sources)
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def rows(
+    sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
+) -> tuple[int, int, tuple[Report, ...], str]:
+    """The number of rows that a method has in the sources and of duplicates, a report on each source, the division.
+
+    The text itself is not cached.
+    """
+    from explorer.methods import load
+
+    kind = load(method)
+    found, reports = corpora.corpus(
+        sources, kind.eats, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
+    )
+    kind.check_rows(found)
+    return len(found), found.duplicates, reports, found.told
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
+    """The digest of the sentences in the sources."""
+    return corpora.corpus(sources, SENTENCES, columns)[0].digest
+
+
+@by_stamp(
+    lambda sources, _, __, evaluated, *___: (_of_all(sources), evaluated.digest),
+    entries=32,
+    spinner="Comparing the text with dev and test set …",
+)
+def shared(
+    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], _evaluated: EvaluationSet, divide: bool = True
+) -> int:
+    """The number of texts of an evaluation set that are in the rows of the sources."""
+    found, _ = corpora.corpus(sources, eats, columns, divide=divide)
+    return len(set(texts_of(_evaluated)) & set().union(*found.texts))
+
+
+@by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
+def left(
+    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+) -> tuple[int, str]:
+    """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
+    found, _ = corpora.corpus(sources, eats, columns)
+    given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
+    kept, dropped = held_out.without(found, list(map(texts_of, given)), batch)
+    return len(kept), dropped
+
+
+@by_stamp(stamp, entries=4, spinner=TEXT)
+def searched(source: str) -> Sentences:
+    """The distinct sentences of a source, for search."""
+    return of_source(source)
+
+
+@by_stamp(stamp, entries=32, spinner=TEXT)
+def columns_of(file: str) -> tuple[str, ...]:
+    """The columns of a file of text."""
+    return read_file(file).columns
