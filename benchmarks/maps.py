@@ -35,13 +35,13 @@ if sys.argv[4] == "after":
     finish(loaded())
 started, busy = time.perf_counter(), time.process_time()
 from explorer.measuring.neighbours.nearest import neighbourhoods
-from explorer.measuring.maps.projection import Way, maps
+from explorer.measuring.maps.projection import MapSettings, maps
 from explorer.progress import finish
 sides = [np.load(sys.argv[1])[: int(sys.argv[2])]]
 if sys.argv[3] == "both":
     sides.append(sides[0] + np.random.default_rng(0).normal(scale=0.02, size=sides[0].shape).astype(np.float32))
 near = tuple(finish(neighbourhoods(side)) for side in sides)
-found = finish(maps(sides[0], sides[1] if len(sides) > 1 else None, near, Way()))
+found = finish(maps(sides[0], sides[1] if len(sides) > 1 else None, near, MapSettings()))
 print(time.perf_counter() - started, time.process_time() - busy, found.one.faithfulness.trustworthiness)
 """
 

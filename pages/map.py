@@ -15,22 +15,21 @@ if not reading:
     st.stop()
 above = st.container()
 try:
-    way = projection_form.way()
+    settings = projection_form.settings()
     with above:
-        sentences = sentence_source.asked_for(choice, way.seed)
+        sentences = sentence_source.asked_for(choice, settings.seed)
     if sentences is None:
         st.stop()
     if isinstance(sentences, sentence_source.VectorSource):
-        large_map_view.show(sentences.path, reading[0], way, len(reading) > 1)
+        large_map_view.show(sentences.path, reading[0], settings, len(reading) > 1)
         st.stop()
-    seen = map_data.mapped(sentences, reading, way)
+    seen = map_data.mapped(sentences, reading, settings)
 except StrataError as error:
     messages.trouble(error)
     st.stop()
 if seen is None:
     st.stop()
 st.markdown(f"{len(sentences):,} sentences of {messages.plain(sentences.name)}. {messages.plain(sentences.note)}")
-map_view.show(seen, way)
-for told in seen.maps.told:
-    st.caption(told)
+map_view.show(seen, settings)
+st.caption(seen.maps.note)
 map_view.take_along(seen)

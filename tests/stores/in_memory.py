@@ -18,7 +18,7 @@ from explorer.encoding.read import self_attention
 from explorer.encoding.read.head import Head
 from explorer.evaluating.results import result_files
 from explorer.measuring.maps import step_maps
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.measure import Settings
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
 from explorer.studies.plans.plan import Plan
@@ -119,7 +119,7 @@ def base_items(desk: Desk, x: Any) -> Hashable:
 
 def neighbours(desk: Desk, x: Any) -> Hashable:
     sides = tuple(Side("A", Found(x.name, None, model), reading, x.settings) for model, reading in x.sides)
-    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), sides, Way("PCA")))
+    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), sides, MapSettings("PCA")))
 
 
 def maps(desk: Desk, x: Any) -> Hashable:
@@ -310,8 +310,8 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Maps": (
         Store({"sides": two(lambda random: (drawn.digest(random), drawn.reading(random))),
                "sentences": drawn.sentences, "settings": drawn.settings}, NAMED, neighbours),
-        Store({**READ, "sentences": drawn.sentences, "way": one_of(Way("PCA"), Way("PCA", 3), Way("PCA", seed=1))},
-              NAMED, maps),
+        Store({**READ, "sentences": drawn.sentences,
+               "way": one_of(MapSettings("PCA"), MapSettings("PCA", 3), MapSettings("PCA", seed=1))}, NAMED, maps),
     ),
     "Searches": (
         Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),

@@ -13,7 +13,7 @@ from explorer.data.vectors import preparing
 from explorer.data.vectors.manifest import Manifest, StoredReading
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.unit_length import unit
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.index_setting import HNSW, IVF, suited
 from explorer.progress import finish
@@ -88,7 +88,13 @@ STORES: Mapping[str, Store] = {
     ),
     "Opened vectors": Store({"vectors": VECTORS, "texts": TEXTS}, SECONDS, opened, bases=4),
     "Maps of vectors": Store(
-        {"corpus": drawn.digest, "way": one_of(Way("PCA"), Way("PCA", seed=1), Way("UMAP"), Way("UMAP", min_dist=0.5))},
+        {
+            "corpus": drawn.digest,
+            "way": one_of(
+                MapSettings("PCA"), MapSettings("PCA", seed=1),
+                MapSettings("UMAP"), MapSettings("UMAP", min_dist=0.5),
+            ),
+        },
         {"name": drawn.name},
         large_map,
     ),

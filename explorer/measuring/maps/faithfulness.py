@@ -27,7 +27,7 @@ class Faithfulness:
     sentences: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The quality in words."""
         if not np.isfinite(self.trustworthiness):
             return "Too few sentences to measure the trustworthiness of this map."
@@ -51,18 +51,17 @@ def faithfulness(
     """
     count = len(vectors)
     nearest = min(NEAREST, (count - 1) // 2)  # the definition requires less than half of all
-    looked_at = np.arange(count)
-    checked = most or MOST
-    if count > checked:
-        looked_at = np.sort(np.random.default_rng(seed).choice(count, checked, replace=False))
+    checked = np.arange(count)
+    if count > (most or MOST):
+        checked = np.sort(np.random.default_rng(seed).choice(count, most or MOST, replace=False))
     if nearest < 1:
         return Faithfulness(float("nan"), float("nan"), nearest, count)
     known = unit(vectors)
     too_far, kept = 0, 0
     rows = max(1, min(_ROWS, _CELLS // count))
-    for start in range(0, len(looked_at), rows):
-        yield Progress(stage, start, len(looked_at))
-        some = looked_at[start : start + rows]
+    for start in range(0, len(checked), rows):
+        yield Progress(stage, start, len(checked))
+        some = checked[start : start + rows]
         own = np.arange(len(some))
         in_map = _squared_distances(places, some)
         in_map[own, some] = np.inf
@@ -75,8 +74,8 @@ def faithfulness(
         too_far += int(np.maximum(ranks - nearest, 0).sum())
         last = np.partition(full, nearest - 1, axis=1) if near is None else near.distances[some]
         kept += int((of_found <= last[:, nearest - 1 : nearest] + _SAME).sum())
-    worst = len(looked_at) * nearest * (2 * count - 3 * nearest - 1) / 2
-    return Faithfulness(1 - too_far / worst, kept / (len(looked_at) * nearest), nearest, len(looked_at))
+    worst = len(checked) * nearest * (2 * count - 3 * nearest - 1) / 2
+    return Faithfulness(1 - too_far / worst, kept / (len(checked) * nearest), nearest, len(checked))
 
 
 def _squared_distances(places: NDArray[np.floating], some: NDArray[np.intp]) -> NDArray[np.float64]:

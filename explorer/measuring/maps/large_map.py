@@ -12,8 +12,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.cluster_names import clusters
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
-from explorer.measuring.maps.pca import principal
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings, principal
 from explorer.measuring.neighbours.index_setting import faiss_library
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.measuring.table_cells import Rows
@@ -38,48 +37,48 @@ class LargeMap:
     places: Places
     names: tuple[tuple[str, tuple[float, float]], ...]
     faithfulness: Faithfulness
-    told: str
+    note: str
 
 
-def large_map(corpus: VectorCorpus, way: Way) -> Work[LargeMap]:
+def large_map(corpus: VectorCorpus, settings: MapSettings) -> Work[LargeMap]:
     """Lay out all rows of a corpus that are searched, or as many as a map has at most, drawn at random."""
-    if way.kind not in KINDS or way.axes != 2:
+    if settings.kind not in KINDS or settings.axes != 2:
         raise BadChoice(
-            f"{way.kind} in {way.axes} dimensions is not possible for vectors on disk. Choose {' or '.join(KINDS)} in "
-            "2 dimensions."
+            f"{settings.kind} in {settings.axes} dimensions is not possible for vectors on disk. Choose "
+            f"{' or '.join(KINDS)} in 2 dimensions."
         )
     count = corpus.searched
     if count < 2:
         raise BadChoice(f"A map needs at least 2 sentences; {corpus.name} has {count} with a vector that is not zero.")
-    drawn = np.random.default_rng(way.seed)
+    drawn = np.random.default_rng(settings.seed)
     rows = np.arange(count)
-    told = f"All {count:,} sentences. "
+    note = f"All {count:,} sentences. "
     if count > MOST:
         rows = np.sort(drawn.choice(count, MOST, replace=False))
-        told = f"{MOST:,} of {count:,} sentences, drawn at random. "
+        note = f"{MOST:,} of {count:,} sentences, drawn at random. "
     rows = corpus.rows_searched(rows)
     yield Progress("reading vectors", 0, 0)
     vectors = corpus.rows(rows)
     fitted = np.sort(drawn.choice(len(rows), min(FITTED, len(rows)), replace=False))
-    if way.kind == "PCA":
+    if settings.kind == "PCA":
         yield Progress("principal components", 0, 0)
         places, _, (share,) = principal(vectors, None, 2)
-        told += projection.EXPLAINED.format(2, f"{share:.0%} of the variance")
+        note += projection.EXPLAINED.format(2, f"{share:.0%} of the variance")
     else:
         near = yield from neighbourhoods(vectors[fitted], "finding neighbours in the sample")
-        maps = yield from projection.maps(vectors[fitted], None, (near,), replace(way, kind="UMAP"))
+        maps = yield from projection.maps(vectors[fitted], None, (near,), replace(settings, kind="UMAP"))
         places = yield from _placed(vectors, fitted, maps.one.places)
-        told += maps.told[0]
+        note += maps.note
         if len(fitted) < len(rows):
-            told += (
+            note += (
                 f" UMAP lays out {len(fitted):,} of them, drawn at random; each other one is placed between its "
                 f"{BESIDE} nearest of these, closest to the nearest."
             )
-    faith = yield from faithfulness(vectors, None, places, "trustworthiness of the map", way.seed, CHECKED)
+    faith = yield from faithfulness(vectors, None, places, "trustworthiness of the map", settings.seed, CHECKED)
     yield Progress("naming clusters", 0, 0)
     texts = corpus.texts(rows[fitted].tolist())
     names = tuple((one.name, one.middle(places[fitted])) for one in clusters(texts, places[fitted]))
-    return LargeMap(rows, places, names, faith, told)
+    return LargeMap(rows, places, names, faith, note)
 
 
 def table(corpus: VectorCorpus, found: LargeMap) -> Rows:

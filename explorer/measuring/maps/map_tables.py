@@ -54,18 +54,18 @@ def neighbour_rows(
         cosines = _cosines(vectors[0], sentence, found[0])
         return [{"sentence": texts[at], "cosine": cosine} for at, cosine in zip(found[0], cosines, strict=True)]
     between = exchange(*found)
-    told: list[Row] = []
+    listed: list[Row] = []
     for what in ("kept", "lost", "gained"):
         some = list(getattr(between, what))
         both = zip(some, *(_cosines(side, sentence, some) for side in vectors), strict=True)
-        told += [
+        listed += [
             {"from A to B": what, "sentence": texts[at], "cosine in A": one, "cosine in B": other}
             for at, one, other in both
         ]
-    return told
+    return listed
 
 
-def told_of_lines(described: Sentences, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+def line_notes(described: Sentences, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
     """The median cosine of the pairs joined by lines, for each group, in full space."""
     found = []
     for group in dict.fromkeys(described.columns[0].cells[one] for one, _ in described.lines):
@@ -77,7 +77,7 @@ def told_of_lines(described: Sentences, vectors: Sequence[NDArray[np.floating]])
     return found
 
 
-def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+def width_notes(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
     """The reason why the shift of sentences is not shown; "" if it is."""
     widths = [side.shape[1] for side in vectors]
     if len(set(widths)) < 2:

@@ -1,19 +1,22 @@
-"""Project the vectors of A and B to two aligned maps: PCA, UMAP or t-SNE."""
+"""Project the vectors of A and B to two aligned maps: PCA, UMAP or t-SNE.
+
+t-SNE has the gradient of scikit-learn (Barnes-Hut; van der Maaten and Hinton 2008; van der Maaten 2014), step by step:
+`TSNE.fit` reports no progress, cannot be stopped, and searches for the neighbours that are known here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
-from explorer.measuring.maps.pca import principal, turned_onto
-from explorer.measuring.maps.tsne_layout import tsne_layout
 from explorer.measuring.maps.umap_layout import umap_layout
 from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
 Kind = Literal["UMAP", "t-SNE", "PCA"]
@@ -27,10 +30,11 @@ EXPLAINED = "PCA: {} components explain {}."
 ROTATED = "B is rotated onto A, since vectors of {} and {} dimensions share no components."
 _EPOCHS, _EPOCHS_OF_MANY, _MANY = 300, 200, 10_000
 _EXAGGERATED, _STEPS, _STEPS_OF_B = 250, 500, 300
+_EXAGGERATION = 12.0  # early exaggeration, scikit-learn's default
 
 
 @dataclass(frozen=True)
-class Way:
+class MapSettings:
     """The settings of a projection."""
 
     kind: Kind = "UMAP"
@@ -64,62 +68,69 @@ class Maps:
     one: Map
     other: Map | None
     kind: Kind
-    told: tuple[str, ...]
+    note: str
 
 
-def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], way: Way) -> Work[Maps]:
+def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], settings: MapSettings) -> Work[Maps]:
     """Compute aligned maps of vectors (sentence, width) of A and of B; `near` holds the neighbours of each."""
     count = len(one)
     if count < 2:
         raise BadChoice(f"A map needs at least 2 sentences; there are {count}. Add some.")
     yield Progress("principal components", 0, 0)
-    first, second, shares = principal(one, other, way.axes)
+    first, second, shares = principal(one, other, settings.axes)
     sides = [side for side in (first, second) if side is not None]
-    kind: Kind = way.kind if count >= LEAST else "PCA"
+    kind: Kind = settings.kind if count >= LEAST else "PCA"
     if kind == "UMAP":
-        places, told = yield from _umap(sides, near, way)
+        places, note = yield from _umap(sides, near, settings)
     elif kind == "t-SNE":
-        places, told = yield from _tsne(sides, near, way)
+        places, note = yield from _tsne(sides, near, settings)
     else:
-        places, told = sides, _told_of_principal(one, other, shares, way)
-        if way.kind != kind:
-            told = f"{count} sentences are too few for {way.kind}, which needs {LEAST}: this is PCA. {told}"
+        places, note = sides, _note_on_principal(one, other, shares, settings)
+        if settings.kind != kind:
+            note = f"{count} sentences are too few for {settings.kind}, which needs {LEAST}: this is PCA. {note}"
     judged = []
     given = [one] if other is None else [one, other]
     for name, vectors, neighbours, found in zip("AB", given, near, places, strict=False):
         faith = yield from faithfulness(vectors, neighbours, found, f"trustworthiness of the map of {name}")
         judged.append(Map(found, faith))
-    return Maps(judged[0], judged[1] if len(judged) > 1 else None, kind, (told,))
+    return Maps(judged[0], judged[1] if len(judged) > 1 else None, kind, note)
 
 
-def _umap(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Work[tuple[list[Places], str]]:
+def _umap(
+    sides: list[Places], near: tuple[Neighbourhoods, ...], settings: MapSettings
+) -> Work[tuple[list[Places], str]]:
     """Lay out both together; every sentence of A is a neighbour of the same sentence of B."""
     count = len(sides[0])
     if len(sides) == 2:
         sides = [sides[0], turned_onto(sides[0], sides[1])]
-    start = np.concatenate([spread(side, 10, way.seed) for side in sides])
+    start = np.concatenate([spread(side, 10, settings.seed) for side in sides])
     epochs = rounds(len(start))
-    found = yield from umap_layout(near, start, way.neighbours, way.min_dist, way.seed, epochs, "UMAP")
-    neighbours = min(way.neighbours, count)
-    told = f"UMAP: {neighbours} neighbours by cosine, min_dist {way.min_dist:g}, {epochs} epochs, seed {way.seed}."
+    found = yield from umap_layout(near, start, settings.neighbours, settings.min_dist, settings.seed, epochs, "UMAP")
+    neighbours = min(settings.neighbours, count)
+    note = (
+        f"UMAP: {neighbours} neighbours by cosine, min_dist {settings.min_dist:g}, {epochs} epochs, "
+        f"seed {settings.seed}."
+    )
     if len(sides) == 2:
-        told += " A and B are laid out together: every sentence in A is a neighbour of itself in B."
-    return [found[at : at + count] for at in range(0, len(found), count)], told
+        note += " A and B are laid out together: every sentence in A is a neighbour of itself in B."
+    return [found[at : at + count] for at in range(0, len(found), count)], note
 
 
-def _tsne(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Work[tuple[list[Places], str]]:
+def _tsne(
+    sides: list[Places], near: tuple[Neighbourhoods, ...], settings: MapSettings
+) -> Work[tuple[list[Places], str]]:
     """t-SNE of A starts from its principal components, that of B from A's map."""
-    perplexity = min(float(way.perplexity), (len(sides[0]) - 1) / 3)
-    start = spread(sides[0], 1e-4, way.seed)
-    found = [(yield from tsne_layout(near[0], start, perplexity, _EXAGGERATED, _STEPS, "t-SNE of A"))]
-    told = f"t-SNE: perplexity {perplexity:.3g}, {_EXAGGERATED + _STEPS} steps, seed {way.seed}."
-    if perplexity < way.perplexity:
-        told += " (A larger perplexity would need more sentences.)"
+    perplexity = min(float(settings.perplexity), (len(sides[0]) - 1) / 3)
+    start = spread(sides[0], 1e-4, settings.seed)
+    found = [(yield from _tsne_layout(near[0], start, perplexity, _EXAGGERATED, _STEPS, "t-SNE of A"))]
+    note = f"t-SNE: perplexity {perplexity:.3g}, {_EXAGGERATED + _STEPS} steps, seed {settings.seed}."
+    if perplexity < settings.perplexity:
+        note += " (A larger perplexity would need more sentences.)"
     if len(sides) == 2:
-        moved = yield from tsne_layout(near[1], found[0], perplexity, 0, _STEPS_OF_B, "t-SNE of B")
+        moved = yield from _tsne_layout(near[1], found[0], perplexity, 0, _STEPS_OF_B, "t-SNE of B")
         found.append(turned_onto(found[0], moved))
-        told += f" B starts from A's map, with {_STEPS_OF_B} steps, and is rotated onto A."
-    return found, told
+        note += f" B starts from A's map, with {_STEPS_OF_B} steps, and is rotated onto A."
+    return found, note
 
 
 def rounds(points: int) -> int:
@@ -134,19 +145,126 @@ def spread(places: Places, size: float, seed: int) -> Places:
     return np.asarray(places * (size / largest if largest > 1e-12 else 0) + noise, dtype=np.float32)
 
 
-def _told_of_principal(one: Vectors, other: Vectors | None, shares: tuple[float, ...], way: Way) -> str:
+def _note_on_principal(one: Vectors, other: Vectors | None, shares: tuple[float, ...], settings: MapSettings) -> str:
     held = " and ".join(
         f"{share:.0%} of the variance of {name}"
         for name, share in zip("AB", shares, strict=False)
         if np.isfinite(share)
     )
-    told = EXPLAINED.format(way.axes, held) if held else "PCA: all vectors are equal."
+    note = EXPLAINED.format(settings.axes, held) if held else "PCA: all vectors are equal."
     if other is not None:
         widths = one.shape[1], other.shape[1]
-        told += " A and B use the same components." if widths[0] == widths[1] else f" {ROTATED.format(*widths)}"
-    return told
+        note += " A and B use the same components." if widths[0] == widths[1] else f" {ROTATED.format(*widths)}"
+    return note
 
 
 def _check(name: str, value: object, holds: bool, allowed: str) -> None:
     if not holds:
         raise BadChoice(f"{name} {value!r} is not possible for a map. Choose {allowed}.")
+
+
+def _tsne_layout(
+    near: Neighbourhoods, start: Places, perplexity: float, exaggerated: int, steps: int, stage: str
+) -> Work[Places]:
+    """Optimise positions (sentence, axis) from a start."""
+    yield Progress(stage, 0, exaggerated + steps)
+    from sklearn.manifold._t_sne import _kl_divergence_bh
+    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+    count, axes = start.shape
+    pulls = _pulls(near, perplexity)
+    places = np.ascontiguousarray(start, dtype=np.float32).ravel().copy()
+    update, gains = np.zeros_like(places), np.ones_like(places)
+    rate = max(count / _EXAGGERATION / 4, 50)  # scikit-learn's "auto"
+    threads = _openmp_effective_n_threads()
+    for step in range(exaggerated + steps):
+        early = step < exaggerated
+        if step in (0, exaggerated):  # both phases start without momentum
+            update, gains = np.zeros_like(places), np.ones_like(places)
+            strength = _EXAGGERATION if early else 1.0
+        _, slope = _kl_divergence_bh(places, pulls * strength, 1, count, axes, compute_error=False, num_threads=threads)
+        against = update * slope < 0
+        gains = np.maximum(np.where(against, gains + 0.2, gains * 0.8), 0.01)
+        update = (0.5 if early else 0.8) * update - rate * gains * slope
+        places += update.astype(np.float32)
+        yield Progress(stage, step + 1, exaggerated + steps)
+    return places.reshape(count, axes)
+
+
+def _pulls(near: Neighbourhoods, perplexity: float) -> Any:
+    """The joint probabilities (sentence, sentence), from squared distances of normalised vectors."""
+    from scipy.sparse import csr_matrix
+    from sklearn.manifold._t_sne import _joint_probabilities_nn
+
+    count = len(near)
+    besides = min(near.places.shape[1], int(3 * perplexity + 1))
+    distances = csr_matrix(
+        (
+            2 * near.distances[:, :besides].ravel(),
+            near.places[:, :besides].ravel(),
+            np.arange(0, count * besides + 1, besides),
+        ),
+        shape=(count, count),
+    )
+    return _joint_probabilities_nn(distances, perplexity, 0)
+
+
+def principal(
+    one: NDArray[np.floating], other: NDArray[np.floating] | None, axes: int
+) -> tuple[Places, Places | None, tuple[float, ...]]:
+    """Positions (sentence, axis) of A and of B by PCA, and the share of the variance that they explain.
+
+    Vectors are normalised, and each side is centred. If the widths agree, both are projected on the same components, of
+    A and B together; else B's map is rotated onto A's.
+    """
+    sides = [_centred(side) for side in (one, other) if side is not None]
+    if len(sides) == 2 and sides[0].shape[1] == sides[1].shape[1]:
+        directions = [_directions(sides, axes)] * 2
+    else:
+        directions = [_directions([side], axes) for side in sides]
+    found = [_padded(side @ along, axes) for side, along in zip(sides, directions, strict=True)]
+    shares = tuple(_share(places, side) for places, side in zip(found, sides, strict=True))
+    if other is None:
+        return found[0], None, shares
+    if one.shape[1] != other.shape[1]:
+        found[1] = turned_onto(found[0], found[1])
+    return found[0], found[1], shares
+
+
+def turned_onto(still: Places, turned: Places, same_size: bool = True) -> Places:
+    """Align the second map to the first by translation, rotation, reflection and scaling.
+
+    Orthogonal Procrustes, but scaled to the size of the first: the best-fitting size would shrink as the two differ.
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    one, other = still - still.mean(0), turned - turned.mean(0)
+    sizes = [float(np.linalg.norm(side)) for side in (one, other)]
+    if min(sizes) == 0:
+        return np.asarray(other + still.mean(0), dtype=np.float32)
+    rotation, _ = orthogonal_procrustes(other, one)
+    factor = sizes[0] / sizes[1] if same_size else 1.0
+    return np.asarray(other @ rotation * factor + still.mean(0), dtype=np.float32)
+
+
+def _centred(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    known = unit(vectors).astype(np.float64)
+    return np.asarray(known - known.mean(0), dtype=np.float64)
+
+
+def _directions(sides: list[NDArray[np.float64]], axes: int) -> NDArray[np.float64]:
+    """Components (width, axis), largest variance first; the sign makes the largest entry positive."""
+    _, directions = np.linalg.eigh(sum(side.T @ side for side in sides))
+    widest = directions[:, ::-1][:, :axes]
+    largest = np.take_along_axis(widest, np.abs(widest).argmax(0)[None], axis=0)
+    return np.asarray(widest * np.where(largest < 0, -1, 1), dtype=np.float64)
+
+
+def _padded(places: NDArray[np.float64], axes: int) -> Places:
+    """Pad vectors with fewer dimensions than the map with zeros."""
+    return np.pad(places, ((0, 0), (0, axes - places.shape[1]))).astype(np.float32)
+
+
+def _share(places: Places, side: NDArray[np.float64]) -> float:
+    whole = float((side**2).sum())
+    return float((places.astype(np.float64) ** 2).sum()) / whole if whole > 0 else float("nan")

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
-from explorer.measuring.maps.pca import turned_onto
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings, turned_onto
 from explorer.measuring.maps.umap_layout import umap_layouts
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import Work
@@ -53,7 +52,7 @@ def travel(probes: NDArray[Any]) -> Travel:
     )
 
 
-def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats]:
+def travel_by_umap(probes: NDArray[Any], plane: Travel, settings: MapSettings) -> Work[Floats]:
     """Lay out all steps together with UMAP, from their positions (step, sentence, 2) on the plane.
 
     Each step is laid out by itself, pulled towards those before and after, and rotated onto the one before, since the
@@ -65,10 +64,12 @@ def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats
         near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
     # the same noise at every step, so that unchanged sentences start at the same position
     size = 10 / max(1e-12, float(np.abs(plane.places).max()))
-    noise = projection.spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, way.seed)
+    noise = projection.spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, settings.seed)
     start = (plane.places * size + noise).astype(np.float32)
     rounds = projection.rounds(start.shape[1])
-    found = yield from umap_layouts(tuple(near), start, way.neighbours, way.min_dist, way.seed, rounds, "laying out")
+    found = yield from umap_layouts(
+        tuple(near), start, settings.neighbours, settings.min_dist, settings.seed, rounds, "laying out"
+    )
     for before, now in itertools.pairwise(found):
         now[:] = turned_onto(before, now, same_size=False)
     return found.astype(np.float64)

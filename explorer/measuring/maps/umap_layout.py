@@ -97,21 +97,34 @@ class _Layout:
         graph.data[graph.data < graph.data.max() / epochs] = 0.0
         graph.eliminate_zeros()
         self.places = np.ascontiguousarray(start, dtype=np.float32).copy()
-        self._graph, self._epochs = graph, epochs
-        every = epochs_between(graph.data, epochs)
-        self._every_negative = every / NEGATIVES
-        self._next_one, self._next_negative = every.copy(), self._every_negative.copy()
-        drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3)).astype(np.int64)
+        self._epochs = epochs
         self._step = one_epoch()
-        self._shape = (len(start), every, *curve(min_dist), drawn, 1.0, start.shape[1], True)
+        every, none = epochs_between(graph.data, epochs), np.zeros(1, dtype=np.float32)
+        (a, b), drawn = curve(min_dist), np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3))
+        self._given = {
+            "head_embedding": self.places,
+            "tail_embedding": self.places,
+            "head": graph.row,
+            "tail": graph.col,
+            "n_vertices": len(start),
+            "epochs_per_sample": every,
+            "a": a,
+            "b": b,
+            "rng_state_per_sample": drawn.astype(np.int64),
+            "gamma": 1.0,
+            "dim": start.shape[1],
+            "move_other": True,
+            "epochs_per_negative_sample": every / NEGATIVES,
+            "epoch_of_next_negative_sample": every / NEGATIVES,
+            "epoch_of_next_sample": every.copy(),
+            "densmap_flag": False,  # the rest is for densMAP, and not read without it
+            **dict.fromkeys(("dens_phi_sum", "dens_re_sum", "dens_R", "dens_mu"), none),
+            **dict.fromkeys(("dens_re_cov", "dens_re_std", "dens_re_mean", "dens_lambda", "dens_mu_tot"), 0),
+        }
 
     def move(self, epoch: int) -> None:
         """Run one epoch; the learning rate decreases."""
-        none = np.zeros(1, dtype=np.float32)
-        densities: tuple[Any, ...] = (False, none, none, 0, 0, 0, 0, none, none, 0)  # not asked for
-        alpha = 1.0 - max(0, epoch - 1) / self._epochs
-        due = (self._every_negative, self._next_negative, self._next_one, epoch)
-        self._step(self.places, self.places, self._graph.row, self._graph.col, *self._shape, alpha, *due, *densities)
+        self._step(**self._given, alpha=1.0 - max(0, epoch - 1) / self._epochs, n=epoch)
 
 
 def loaded() -> Work[None]:

@@ -11,7 +11,7 @@ from explorer.drawing.maps import density_map
 from explorer.errors import StrataError
 from explorer.measuring.maps import large_map
 from explorer.measuring.maps.large_map import LargeMap
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.neighbours.index_setting import FLAT
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED
 from explorer.measuring.neighbours.vector_tables import rows
@@ -27,7 +27,7 @@ NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. Th
 PICKED = "_map_picked_row"
 
 
-def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
+def show(path: str, reader: Reader, settings: MapSettings, beside: bool) -> None:
     """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
     if beside:
         st.caption(vector_corpora.ONE_ENCODER)
@@ -35,10 +35,12 @@ def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
     if corpus is None:
         return
     st.markdown(messages.plain(corpus.note))
-    kind = way.kind if way.kind in large_map.KINDS else "UMAP"
-    at_once = Way("PCA", seed=way.seed)
-    used = at_once if kind == "PCA" else Way(kind, 2, way.neighbours, way.min_dist, seed=way.seed)
-    if (kind, 2) != (way.kind, way.axes):
+    kind = settings.kind if settings.kind in large_map.KINDS else "UMAP"
+    at_once = MapSettings("PCA", seed=settings.seed)
+    used = (
+        at_once if kind == "PCA" else MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
+    )
+    if (kind, 2) != (settings.kind, settings.axes):
         st.caption(NOT_POSSIBLE.format(kind))
     first = _made(corpus, at_once)
     if first is None:
@@ -50,27 +52,29 @@ def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
     _draw(corpus, used, found)
 
 
-def _made(corpus: VectorCorpus, way: Way) -> LargeMap | None:
+def _made(corpus: VectorCorpus, settings: MapSettings) -> LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
     found: LargeMap | None = job_results.made(
-        f"large map {corpus.digest} {way}", f"{way.kind} of {corpus.name}", lambda: large_map.large_map(corpus, way)
+        f"large map {corpus.digest} {settings}",
+        f"{settings.kind} of {corpus.name}",
+        lambda: large_map.large_map(corpus, settings),
     )
     return found
 
 
 @st.fragment
-def _draw(corpus: VectorCorpus, way: Way, found: LargeMap) -> None:
+def _draw(corpus: VectorCorpus, settings: MapSettings, found: LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
         "density_map", html=density_map.HTML, css=density_map.CSS, js=density_map.script()
     )
     event = mount(
         key=f"map of vectors {corpus.digest[:12]}",
-        data=_content(corpus.digest, way, found, corpus),
+        data=_content(corpus.digest, settings, found, corpus),
         on_picked_change=lambda: None,
     )
-    st.caption(messages.plain(found.told))
-    st.caption(found.faithfulness.told, help=QUALITY)
+    st.caption(messages.plain(found.note))
+    st.caption(found.faithfulness.text, help=QUALITY)
     downloads.rows(lambda: large_map.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
     picked = getattr(event, "picked", None)
     if picked is not None:
@@ -81,7 +85,7 @@ def _draw(corpus: VectorCorpus, way: Way, found: LargeMap) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _content(digest: str, way: Way, _found: LargeMap, _corpus: VectorCorpus) -> Any:
+def _content(digest: str, settings: MapSettings, _found: LargeMap, _corpus: VectorCorpus) -> Any:
     return density_map.content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
 
 

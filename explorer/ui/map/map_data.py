@@ -10,7 +10,7 @@ import numpy as np
 from explorer.data.kinds import Attribute, Sentences, digest_of
 from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import projection, umap_layout
-from explorer.measuring.maps.projection import Map, Maps, Way
+from explorer.measuring.maps.projection import Map, Maps, MapSettings
 from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED, overlap_of
 from explorer.progress import Work
@@ -38,9 +38,9 @@ class Mapped:
         return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
 
 
-def mapped(described: Sentences, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
+def mapped(described: Sentences, sides: tuple[Reader, ...], settings: MapSettings) -> Mapped | None:
     """The maps; None while they are being computed."""
-    if way.kind == "UMAP":
+    if settings.kind == "UMAP":
         jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
     read: list[Vectors] = []
     for one in sides:
@@ -55,7 +55,9 @@ def mapped(described: Sentences, sides: tuple[Reader, ...], way: Way) -> Mapped 
     if near is None:
         return None
     maps = job_results.made(
-        f"map {subject} {way}", f"{way.kind} of {len(described):,} sentences", lambda: _maps(tuple(read), near, way)
+        f"map {subject} {settings}",
+        f"{settings.kind} of {len(described):,} sentences",
+        lambda: _maps(tuple(read), near, settings),
     )
     if maps is None:
         return None
@@ -70,8 +72,8 @@ def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
     return tuple(found)
 
 
-def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], way: Way) -> Work[Maps]:
-    return (yield from projection.maps(read[0], read[1] if len(read) > 1 else None, near, way))
+def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], settings: MapSettings) -> Work[Maps]:
+    return (yield from projection.maps(read[0], read[1] if len(read) > 1 else None, near, settings))
 
 
 def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Attribute]:

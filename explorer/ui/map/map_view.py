@@ -13,7 +13,7 @@ from explorer.data.kinds import Attribute
 from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.cluster_names import Cluster, clusters
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.ui import messages
 from explorer.ui.access import side_readers
 from explorer.ui.map import projection_form, selection
@@ -30,12 +30,12 @@ QUALITY = (
 
 
 @st.fragment
-def show(mapped: Mapped, way: Way) -> None:
+def show(mapped: Mapped, settings: MapSettings) -> None:
     """The maps, the selection and its neighbours; a selection reruns this fragment only."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = projection_form.colour(tools, mapped.described.columns)
     found = selection.containing(tools, mapped.described.texts)
-    selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described), found)
+    selected = selection.current(mapped.subject, (settings, colour.name), len(mapped.described), found)
     _tools(tools, mapped, len(selected))
     span = drawing.spans(*(one.places for one in mapped.drawn))
     columns = st.columns(2, gap="medium")
@@ -43,12 +43,12 @@ def show(mapped: Mapped, way: Way) -> None:
         with column:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
-            st.caption(one.faithfulness.told, help=QUALITY)
-    for told in (
-        *map_tables.told_of_lines(mapped.described, mapped.vectors),
-        *map_tables.told_of_widths(mapped.vectors),
+            st.caption(one.faithfulness.text, help=QUALITY)
+    for note in (
+        *map_tables.line_notes(mapped.described, mapped.vectors),
+        *map_tables.width_notes(mapped.vectors),
     ):
-        st.caption(messages.plain(told))
+        st.caption(messages.plain(note))
     if len(mapped.sides) < 2:
         with columns[1]:
             side_readers.ask_for_b()

@@ -10,12 +10,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.kinds import Attribute
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.ui.map import sentence_source
 from explorer.ui.widgets import segments
 
 
-def way() -> Way:
+def settings() -> MapSettings:
     """The projection and its own settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = segments.chosen(
@@ -28,8 +28,8 @@ def way() -> Way:
         )
         axes = segments.chosen("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
         with st.popover("Settings", icon=":material/tune:"):
-            settings = _settings(kind)
-    return Way(kind, axes, **settings)
+            given = _settings(kind)
+    return MapSettings(kind, axes, **given)
 
 
 def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:

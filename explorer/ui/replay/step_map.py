@@ -16,7 +16,7 @@ from explorer.drawing.runs import step_pictures
 from explorer.errors import RunError
 from explorer.measuring.maps import projection, step_maps
 from explorer.measuring.maps.faithfulness import Faithfulness
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.maps.step_maps import Travel, travel_by_umap
 from explorer.metric_lines import Evaluation
 from explorer.places import Stamps, stamps
@@ -27,7 +27,7 @@ from explorer.training.record.runs import Run
 from explorer.ui.access import job_results
 from explorer.ui.widgets import picture_format, segments
 
-WAY = Way("UMAP")
+SETTINGS = MapSettings("UMAP")
 NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
 ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before and after:"
 
@@ -58,7 +58,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
     )
     believed = faithfulness(run, seed, steps, at, kind, travel.places[at])
     st.caption(
-        f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.told} "
+        f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.text} "
         f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
         f"{float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
@@ -83,9 +83,9 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], plane: Travel) -> NDAr
         probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
         if probes is None:
             raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
-        return (yield from travel_by_umap(probes, plane, WAY))
+        return (yield from travel_by_umap(probes, plane, SETTINGS))
 
-    key = digest_of((repr(stamp(run, seed, steps)), str(WAY)))
+    key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
     places: Any = job_results.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return None if places is None else np.asarray(places)
 
@@ -98,8 +98,8 @@ def _told_of_umap(travel: Travel) -> str:
     sentences = travel.places.shape[1]
     return (
         f"{ALIGNED} "
-        f"{min(WAY.neighbours, sentences)} neighbours by cosine, min_dist {WAY.min_dist:g}, "
-        f"{projection.rounds(sentences)} epochs, seed {WAY.seed}."
+        f"{min(SETTINGS.neighbours, sentences)} neighbours by cosine, min_dist {SETTINGS.min_dist:g}, "
+        f"{projection.rounds(sentences)} epochs, seed {SETTINGS.seed}."
     )
 
 

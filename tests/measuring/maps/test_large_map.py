@@ -7,7 +7,7 @@ from sklearn.manifold import trustworthiness
 
 from explorer.errors import BadChoice
 from explorer.measuring.maps import large_map
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
 from tests.measuring.neighbours.test_saved_index import corpus_of
@@ -34,7 +34,7 @@ def few(monkeypatch):
 
 
 def mapped(corpus, kind="UMAP", **settings):
-    return finish(large_map.large_map(corpus, Way(kind, **settings)))
+    return finish(large_map.large_map(corpus, MapSettings(kind, **settings)))
 
 
 def test_pca_is_that_of_scikit_learn(corpus, vectors):
@@ -42,7 +42,7 @@ def test_pca_is_that_of_scikit_learn(corpus, vectors):
     places = PCA(2).fit_transform(unit(vectors).astype(float))
     np.testing.assert_allclose(np.abs(found.places), np.abs(places), atol=1e-5)
     assert found.rows.tolist() == list(range(ROWS))
-    assert f"All {ROWS} sentences" in found.told
+    assert f"All {ROWS} sentences" in found.note
 
 
 def test_rows_with_a_zero_vector_are_not_on_the_map(tmp_path, vectors):
@@ -52,7 +52,7 @@ def test_rows_with_a_zero_vector_are_not_on_the_map(tmp_path, vectors):
     places = PCA(2).fit_transform(unit(vectors[others]).astype(float))
     np.testing.assert_allclose(np.abs(found.places), np.abs(places), atol=1e-5)
     assert found.rows.tolist() == others
-    assert f"All {ROWS - 2} sentences" in found.told
+    assert f"All {ROWS - 2} sentences" in found.note
 
 
 def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus, vectors, few):
@@ -67,7 +67,7 @@ def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus
         weights = [np.exp(-one / np.mean(beyond)) for one in beyond]
         place = sum(weight * found.places[one] for weight, one in zip(weights, nearest, strict=True)) / sum(weights)
         np.testing.assert_allclose(found.places[row], place, atol=1e-3)
-    assert "UMAP lays out 90 of them" in found.told
+    assert "UMAP lays out 90 of them" in found.note
 
 
 def test_the_trustworthiness_is_that_of_scikit_learn(corpus, vectors, few):
@@ -92,7 +92,7 @@ def test_of_a_larger_corpus_a_sample_is_mapped(corpus, few, monkeypatch):
     monkeypatch.setattr(large_map, "MOST", 100)
     found = mapped(corpus, "PCA")
     assert len(found.rows) == len(set(found.rows.tolist())) == len(found.places) == 100
-    assert f"100 of {ROWS} sentences, drawn at random" in found.told
+    assert f"100 of {ROWS} sentences, drawn at random" in found.note
     assert (mapped(corpus, "PCA", seed=1).rows != found.rows).any()
 
 
@@ -112,7 +112,7 @@ def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
     np.testing.assert_allclose([[row["x"], row["y"]] for row in rows], found.places, atol=1e-5)
 
 
-@pytest.mark.parametrize("way", [Way("t-SNE"), Way("PCA", 3)])
+@pytest.mark.parametrize("way", [MapSettings("t-SNE"), MapSettings("PCA", 3)])
 def test_other_projections_are_refused(corpus, way):
     with pytest.raises(BadChoice, match="UMAP or PCA"):
         finish(large_map.large_map(corpus, way))

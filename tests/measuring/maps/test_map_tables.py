@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.kinds import Attribute, Sentences
-from explorer.measuring.maps.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
+from explorer.measuring.maps.map_tables import labels, line_notes, neighbour_rows, rows, width_notes
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
@@ -40,11 +40,11 @@ def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
     vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
     pairs = Attribute("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
     joined = Sentences("two", ("a", "b", "c", "d"), (pairs,), lines=((0, 1), (2, 3)))
-    assert told_of_lines(joined, [vectors, np.ones((4, 2), dtype=np.float32)]) == [
+    assert line_notes(joined, [vectors, np.ones((4, 2), dtype=np.float32)]) == [
         "Of the 1 pairs scored 5 the median cosine is 1.00 in A and 1.00 in B.",
         "Of the 1 pairs scored 0 the median cosine is 0.00 in A and 1.00 in B.",
     ]
-    assert told_of_lines(SENTENCES, [vectors]) == []
+    assert line_notes(SENTENCES, [vectors]) == []
 
 
 def test_labels_are_the_columns_with_what_is_missing_left_empty():
@@ -54,6 +54,6 @@ def test_labels_are_the_columns_with_what_is_missing_left_empty():
 
 def test_only_of_vectors_of_two_widths_it_is_told_why_nothing_has_moved():
     narrow, wide = np.ones((2, 3)), np.ones((2, 1024))
-    assert told_of_widths([narrow]) == told_of_widths([narrow, narrow]) == []
-    (told,) = told_of_widths([narrow, wide])
+    assert width_notes([narrow]) == width_notes([narrow, narrow]) == []
+    (told,) = width_notes([narrow, wide])
     assert "A's vectors have 3 dimensions and B's 1,024" in told

@@ -3,8 +3,7 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.pca import principal, turned_onto
-from explorer.measuring.maps.projection import KINDS, Way, maps
+from explorer.measuring.maps.projection import KINDS, MapSettings, maps, principal, turned_onto
 from explorer.measuring.maps.umap_layout import joined, loaded, memberships, one_epoch, umap_layout, umap_layouts
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
@@ -25,7 +24,7 @@ def fewer_steps(monkeypatch):
 
 def mapped(one, other=None, **way):
     near = tuple(finish(neighbourhoods(side)) for side in (one, other) if side is not None)
-    return finish(maps(one, other, near, Way(**way)))
+    return finish(maps(one, other, near, MapSettings(**way)))
 
 
 def test_memberships_are_umaps(umap_learn):
@@ -114,7 +113,7 @@ def test_hard_vectors_make_a_map_without_a_gap(kind, sides):
 def test_few_sentences_are_shown_by_pca_which_says_so():
     found = mapped(clusters(9), kind="UMAP")
     assert found.kind == "PCA"
-    assert found.told[0].startswith("9 sentences are too few for UMAP")
+    assert found.note.startswith("9 sentences are too few for UMAP")
     assert mapped(clusters(12), kind="UMAP").kind == "UMAP"
 
 
@@ -136,7 +135,7 @@ def test_one_sentence_is_no_map():
 )
 def test_a_way_that_is_not_possible_names_what_is(way, words):
     with pytest.raises(BadChoice, match=words):
-        Way(**way)
+        MapSettings(**way)
 
 
 def test_principal_components_of_both_lie_along_the_same_directions():

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.faithfulness import faithfulness
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.maps.step_maps import believed, travel, travel_by_umap
 from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
@@ -84,7 +84,7 @@ def moved():
 def laid_out(moved):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "_EPOCHS", 100)
-        return finish(travel_by_umap(moved, travel(moved), Way("UMAP", neighbours=5)))
+        return finish(travel_by_umap(moved, travel(moved), MapSettings("UMAP", neighbours=5)))
 
 
 def test_on_the_umap_of_all_looks_those_who_change_over_come_near_and_the_others_stay_apart(laid_out):
@@ -98,7 +98,7 @@ def test_on_the_umap_of_all_looks_those_who_change_over_come_near_and_the_others
 
 def test_where_no_vector_moves_no_sentence_moves(moved):
     still = np.stack([moved[0]] * 3)
-    way = Way("UMAP", neighbours=5)
+    way = MapSettings("UMAP", neighbours=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "_EPOCHS", 20)
         places = finish(travel_by_umap(still, travel(still), way))

@@ -8,7 +8,7 @@ from explorer.data.vectors.preparing import corpus
 from explorer.drawing.maps import density_map
 from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map
-from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
 from explorer.ui.access import vector_corpora
 from explorer.ui.map import large_map_view
@@ -33,10 +33,10 @@ def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source,
     app.query_params["projection"] = projection
     measured(app)
     assert not app.exception
-    found = finish(large_map(finish(corpus(opened(source))), Way(kind)))
+    found = finish(large_map(finish(corpus(opened(source))), MapSettings(kind)))
     told = words(app.caption)
-    assert found.told in told
-    assert found.faithfulness.told in told
+    assert found.note in told
+    assert found.faithfulness.text in told
     assert (large_map_view.NOT_POSSIBLE.format("UMAP") in told) is (projection == "t-SNE")
     assert any(f"{ROWS} sentences of mine.npy" in one for one in words(app.markdown))
 
@@ -58,6 +58,6 @@ def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
     monkeypatch.setattr(large_map_module, "MOST", 3)  # more are drawn at random, by the seed, which no text states
     found = finish(corpus(opened(source)))
     for seed in (1, 2):
-        drawn = finish(large_map(found, Way("PCA", seed=seed)))
-        shown = large_map_view._content(found.digest, Way("PCA", seed=seed), drawn, found)
+        drawn = finish(large_map(found, MapSettings("PCA", seed=seed)))
+        shown = large_map_view._content(found.digest, MapSettings("PCA", seed=seed), drawn, found)
         assert shown == density_map.content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)
