@@ -29,7 +29,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.readings import OWN, PAD, REFERENCES
-from explorer.encoding.read.words.sentence_words import words_of
+from explorer.encoding.read.word_parts import words_of
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import pearson, spearman
 from explorer.measuring.sentences.sentence_vectors import of_reading

@@ -21,7 +21,7 @@ from explorer.data.row_kinds import Kind
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import Encoder, States
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice

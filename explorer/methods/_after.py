@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import FIRST_LAST, titled
+from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, titled
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice

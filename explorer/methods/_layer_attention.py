@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
-from explorer.encoding.read.reading_titles import FIRST_LAST, FIRST_LAST_FROM_0, titled
+from explorer.encoding.read.pooling import FIRST_LAST, FIRST_LAST_FROM_0, titled
 from explorer.knobs import Values
 from explorer.methods import Method, _papers, knob
 

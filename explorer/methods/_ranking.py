@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import Values

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.reading_titles import LAST_TWO, titled
+from explorer.encoding.read.pooling import LAST_TWO, titled
 from explorer.encoding.tune import editing
 from explorer.gathering import gathered
 from explorer.knobs import Values

@@ -16,7 +16,7 @@ from torch import Tensor
 from explorer.encoding.read.flow import Flow as FlowOfVectors
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.flow_map import FlowMap
-from explorer.encoding.read.reading_titles import FIRST_LAST, LAST_TWO
+from explorer.encoding.read.pooling import FIRST_LAST, LAST_TWO
 from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.methods import Schedule, _papers, knob

@@ -22,7 +22,7 @@ from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.locate import families
 from explorer.encoding.tune import lora
-from explorer.encoding.tune.dropout import quicken
+from explorer.encoding.tune.editing import quicken
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered

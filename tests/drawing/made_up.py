@@ -7,7 +7,7 @@ import numpy as np
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
-from explorer.encoding.read.reading_titles import LAST
+from explorer.encoding.read.pooling import LAST
 from explorer.encoding.read.readings import OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings

@@ -15,7 +15,7 @@ from explorer.data.sample import minimal_pairs, triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating import tasks

@@ -7,7 +7,7 @@ import torch
 from explorer import methods
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import whitening

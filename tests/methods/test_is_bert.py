@@ -8,8 +8,7 @@ from sentence_transformers import SentenceTransformer
 
 from explorer import methods
 from explorer.encoding.export.exporting import export
-from explorer.encoding.load import modules
-from explorer.encoding.load.declared import declared
+from explorer.encoding.load import declared
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.tune.tunable import Tunable
@@ -160,8 +159,8 @@ def test_every_library_gives_the_vectors_of_training(run):
     found = opened.encode(list(TEXTS), convert_to_tensor=True, batch_size=len(TEXTS))  # with padding
     assert_close(found, expected)
     assert_close(by_strata(folder), expected)
-    assert modules.head(folder).describe() == method.head().describe()
-    assert declared(folder).words == "convolution over tokens"
+    assert declared.head(folder).describe() == method.head().describe()
+    assert declared.declared(folder).words == "convolution over tokens"
     code = usage_code.transformers(method.head(), "AutoModel").replace(usage_code.FOLDER, str(folder))
     known = {}
     exec(code, known)
@@ -188,7 +187,7 @@ def test_a_convolution_with_wrong_settings_is_refused(run, change, error):
     _, folder = run
     configure(folder / "1_LayerReading" / "config.json", convolution=change)
     with pytest.raises(error, match=r"Export the model again|holds no weights"):
-        modules.head(folder)
+        declared.head(folder)
 
 
 def test_it_learns_to_tell_sentences_by_their_tokens(base):

@@ -12,7 +12,7 @@ from explorer import losses, methods
 from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.errors import BadChoice
 from explorer.gathering import text_keys
 from explorer.methods import _ranking

@@ -15,7 +15,7 @@ from explorer.data.graded import probes
 from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import loading
 from explorer.encoding.locate import bundled, model_names
-from explorer.encoding.locate.adapters import CONFIG
+from explorer.encoding.locate.layout import ADAPTER
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
@@ -106,7 +106,7 @@ def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run,
 
     folder = tmp_path / "adapter"
     shutil.copytree(run.model, folder)
-    stated = json.loads((folder / CONFIG).read_text())
+    stated = json.loads((folder / ADAPTER).read_text())
     assert stated["base_model_name_or_path"] == bundled.ON_HUB
     # what the hub would send under that name, and the tokenizer, which is that of the base
     shutil.copy(bundled.folder() / "tokenizer.json", folder)
@@ -114,7 +114,7 @@ def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run,
     # and the code of Strata's own modules, which does not ship twice
     for name, source in of_head(tuned(run.name).default_head).items():
         (folder / name).write_text(source)
-    (folder / CONFIG).write_text(json.dumps(stated | {"base_model_name_or_path": str(bundled.folder())}))
+    (folder / ADAPTER).write_text(json.dumps(stated | {"base_model_name_or_path": str(bundled.folder())}))
     peers = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(SENTENCES)
     assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 
@@ -123,7 +123,7 @@ def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     saved_model.take(run, tmp_path / "copy")
-    assert not (tmp_path / "copy" / CONFIG).exists()
+    assert not (tmp_path / "copy" / ADAPTER).exists()
     peers = SentenceTransformer(str(tmp_path / "copy"), device="cpu", trust_remote_code=True).encode(SENTENCES)
     assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from explorer.encoding.locate import configuration
-from explorer.encoding.locate.adapters import WEIGHTS
+from explorer.encoding.locate.layout import ADAPTER_WEIGHTS
 from explorer.encoding.tune import lora
 
 Factors = Mapping[str, tuple[Tensor, Tensor]]  # A (rank, inputs) and B (outputs, rank) of each linear layer
@@ -83,4 +83,4 @@ def save(adapter: Factors, base: str, exported: Path, folder: Path) -> None:
         for name, pair in adapter.items()
         for which, factor in zip("AB", pair, strict=True)
     }
-    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+    save_file(tensors, folder / ADAPTER_WEIGHTS, {"format": "pt"})

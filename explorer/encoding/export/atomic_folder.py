@@ -49,5 +49,5 @@ def _of_the_disk(error: BaseException) -> str | None:
     """The system's error message; None if the error is not the disk's."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    said = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise their own errors
-    return os.strerror(int(said[1])) if said else None
+    number = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise their own errors
+    return os.strerror(int(number[1])) if number else None

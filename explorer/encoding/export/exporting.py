@@ -23,13 +23,12 @@ from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
-from explorer.encoding.read.pooling import POOLINGS, switched
-from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
-    from explorer.encoding.read.prompts import RolePrompts
+    from explorer.encoding.read.head_facts import RolePrompts
     from explorer.encoding.tune.tunable import Tunable
 
 _TYPES = f"{LIBRARY}models."
@@ -155,8 +154,8 @@ def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
     if poolings != tuple(pooling.name for pooling in switched() if switches[pooling.switch]):
         # switches allow one order only; this format keeps any order, from release 5.4 on
         return {"embedding_dimension": width, "pooling_mode": [POOLINGS[name].library for name in poolings]}
-    told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
-    return {"word_embedding_dimension": width, **told}
+    written = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
+    return {"word_embedding_dimension": width, **written}
 
 
 def _write_reading(encoder: Encoder, part: Path, own: RolePrompts | None) -> None:

@@ -1,12 +1,21 @@
-"""Check that a folder is a complete encoder before it is loaded."""
+"""Refuse a folder that is no complete encoder, or states impossible sizes, before anything of these is allocated.
+
+transformers checks none of this: it initialises what is missing at random, and allocates what config.json states.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+import reprlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
-from explorer.encoding.load import hardware, merging, sizes
+from explorer.encoding.load import hardware, merging
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.errors import (
     ModelTooLarge,
@@ -15,10 +24,25 @@ from explorer.errors import (
     RemoteCodeRefused,
     TokenizerMissing,
     UnsupportedModel,
+    WeightsMissing,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 HEADROOM = 1.2  # sentences need memory beside the weights
+# names of how often a part of a model is repeated; configurations make lists of these lengths before any model is built
+_REPEATED = (
+    r"(num|n)_(\w+_)?(layers?|blocks?|heads?|groups?|experts?|stages?)|(\w+_)?(layers|blocks|heads|depths?|group_num)"
+)
+MOST_LABELS = 100_000  # each gets a name, whether weights for it are saved or not
+_MOST = 2**31  # of any one size
+_SPARE = 64_000_000  # numbers; what a model may have beyond its weights, in any case
+_MODULES = 50_000
+_TENSORS = 1_000  # what a model may have beyond eight times as many as its weights, which may hold several as one
+_FEWEST_BYTES = 2  # of a value in a pickle, which is not opened: it holds at most so many as its size allows
+_COPY = "Copy the config.json that was saved with the weights."
 
 
 def check(folder: Path, free: float | None = None) -> Path:
@@ -26,11 +50,25 @@ def check(folder: Path, free: float | None = None) -> Path:
 
     Weights are counted in float32, since they are loaded so whatever precision follows.
     """
-    place = _transformer(folder)
-    adapter = layout.adapter(folder)
-    for path in (*_inside(folder), *_inside(place), *(_inside(adapter) if adapter else [])):
-        configuration.check_regular(path)
-    config = _config(place)
+    declared = layout.modules(folder)
+    if declared and declared[0].kind != "Transformer":
+        raise UnsupportedModel(
+            f"{folder} starts with a module '{declared[0].kind}'. Strata analyses the layers of transformers: "
+            "choose a model whose first module is a Transformer."
+        )
+    place, adapter = layout.transformer(folder), layout.adapter(folder)
+    for inside in (folder, place, adapter):
+        for path in inside.iterdir() if inside is not None and inside.is_dir() else ():
+            configuration.check_regular(path)
+    path = place / "config.json"
+    if not path.is_file():
+        layout.refuse(place)
+    config = configuration.settings(path)
+    if configuration.checked(path, configuration.ModelConfig, config).model_type is None:
+        raise NotAModelFolder(
+            f"{path} does not say which model it is: it has no 'model_type'. Copy the config.json that was saved with "
+            "the weights."
+        )
     check_type(place, config)
     if adapter is not None:
         merging.check(adapter)
@@ -40,7 +78,7 @@ def check(folder: Path, free: float | None = None) -> Path:
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
-    sizes.check(place / "config.json", config, lambda: sizes.largest_dimension(layout.weights(place)))
+    check_sizes(path, config, lambda: largest_dimension(layout.weights(place)))
     return place
 
 
@@ -90,31 +128,144 @@ def count(place: Path, config: dict[str, Any]) -> int:
             f"{missing[0]}. Copy or download them too."
         )
     each = BYTES.get(str(config.get("dtype") or config.get("torch_dtype")), 4)
-    return sum(weights.count(path, each) for path in files)
+    return sum(weights.outline(path, each).values for path in files)
 
 
-def _transformer(folder: Path) -> Path:
-    declared = layout.modules(folder)
-    if declared and declared[0].kind != "Transformer":
-        raise UnsupportedModel(
-            f"{folder} starts with a module '{declared[0].kind}'. Strata analyses the layers of transformers: "
-            "choose a model whose first module is a Transformer."
-        )
-    return layout.transformer(folder)
+def check_sizes(path: Path, stated: Mapping[str, Any], largest: Callable[[], int]) -> None:
+    """Refuse a config.json with a size that no model has; `largest` is the largest dimension in its weights."""
+    repeated, needed, others = _repeated(), _needed(), _others()
+    for name, number in numbers(stated):
+        if repeated.fullmatch(name) and number > layout.MOST_LAYERS:
+            raise _absurd(path, name, number, f"at most {layout.MOST_LAYERS:,} is allowed")
+        if name == "num_labels" and number > MOST_LABELS and number > largest():
+            reason = f"the largest dimension in the weights is {largest():,}, and at most {MOST_LABELS:,} is allowed"
+            raise _absurd(path, name, number, reason)
+        if (name in needed or name in others) and number > _MOST:
+            raise _absurd(path, name, number, f"the largest dimension in the weights is {largest():,}")
+    for name, number in stated.items():
+        if name in needed and type(number) is int and number < 1:
+            raise _absurd(path, name, number, "at least 1 is allowed")
 
 
-def _config(place: Path) -> dict[str, Any]:
-    if not (place / "config.json").is_file():
-        layout.refuse(place)
-    config = configuration.settings(place / "config.json")
-    stated = configuration.checked(place / "config.json", configuration.ModelConfig, config)
-    if stated.model_type is None:
-        raise NotAModelFolder(
-            f"{place / 'config.json'} does not say which model it is: it has no 'model_type'. Copy the config.json "
-            "that was saved with the weights."
-        )
-    return config
+def numbers(stated: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """The whole numbers in a configuration, also of its parts and lists, each with its name."""
+    if type(stated) is int:
+        yield name, stated
+    elif isinstance(stated, Mapping):
+        for inner, value in stated.items():
+            yield from numbers(value, inner)
+    elif isinstance(stated, list):
+        for value in stated:
+            yield from numbers(value, name)
 
 
-def _inside(place: Path) -> list[Path]:
-    return list(place.iterdir()) if place.is_dir() else []
+def largest_dimension(paths: Iterable[Path]) -> int:
+    """The largest dimension of the tensors in weights; of pickles, which are not opened, the number of values."""
+    return max((size for path in paths for size in weights.outline(path, _FEWEST_BYTES).dimensions), default=0)
+
+
+@contextmanager
+def bounded(folder: Path, free: float | None = None) -> Iterator[None]:
+    """Stop transformers if it builds a model that is far larger than the weights in its folder, or than memory.
+
+    It builds a model without memory (on the device 'meta') before it allocates or reads weights.
+    """
+    from torch.nn.modules import module as registration
+
+    meter = _Meter(folder, hardware.free_memory() if free is None else free)
+    with ExitStack() as hooks:
+        for register, hook in (
+            (registration.register_module_parameter_registration_hook, meter.tensor),
+            (registration.register_module_buffer_registration_hook, meter.tensor),
+            (registration.register_module_module_registration_hook, meter.module),
+        ):
+            hooks.callback(register(hook).remove)
+        yield
+
+
+class _Meter:
+    """Counts the numbers and modules of a model while it is built."""
+
+    def __init__(self, folder: Path, free: float) -> None:
+        files = layout.weights(folder)
+        self.path = folder / "config.json"
+        self.stated = configuration.settings(self.path)
+        outlines = [weights.outline(path, _FEWEST_BYTES) for path in files]
+        self.dimensions = {size for one in outlines for size in one.dimensions}
+        self.held = sum(one.values for one in outlines)
+        self.saved = sum(one.tensors for one in outlines)
+        self.fit = free / 4
+        self.thread = threading.get_ident()  # the hooks are of the whole process
+        self.shared: set[tuple[int, ...]] = set()
+        self.seen: set[int] = set()
+        self.numbers = self.modules = 0
+
+    def tensor(self, module: nn.Module, name: str, value: Tensor | None) -> None:
+        """Count a weight or a table once."""
+        if (
+            value is None
+            or value.device.type != "meta"
+            or threading.get_ident() != self.thread
+            or id(value) in self.seen
+        ):
+            return
+        self.seen.add(id(value))
+        shape = tuple(value.shape)
+        if len(self.seen) > 8 * self.saved + _TENSORS:
+            raise WeightsMissing(
+                f"{self.path} describes a model of more than {len(self.seen) - 1:,} tensors ({self._stated(())}); its "
+                f"weights hold {self.saved:,.0f}. {_COPY}"
+            )
+        if shape[:1] == (self.stated.get("vocab_size"),):  # input and output of a model usually share these
+            if shape in self.shared:
+                return
+            self.shared.add(shape)
+        self.numbers += math.prod(shape)
+        if self.numbers > 2 * self.held + _SPARE:
+            raise WeightsMissing(
+                f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}); its "
+                f"weights hold {self.held:,}. {_COPY}"
+            )
+        if self.numbers > max(self.held, self.fit):
+            raise ModelTooLarge(
+                f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}), which "
+                f"need {in_words.size(4 * self.numbers)}; only {in_words.size(4 * self.fit)} are free, and its weights "
+                f"hold {self.held:,}. {_COPY}"
+            )
+
+    def module(self, module: nn.Module, name: str, value: nn.Module | None) -> None:
+        """Count a module."""
+        if threading.get_ident() != self.thread:
+            return
+        self.modules += 1
+        if self.modules > _MODULES:
+            raise UnsupportedModel(
+                f"{self.path} describes a model of more than {_MODULES:,} modules ({self._stated(())}). {_COPY}"
+            )
+
+    def _stated(self, shape: tuple[int, ...]) -> str:
+        """The sizes in config.json that make a tensor of this shape, and are no dimension of the weights; else all."""
+        names, repeated = _needed() | _others(), _repeated()
+        known = [(name, number) for name, number in numbers(self.stated) if name in names or repeated.fullmatch(name)]
+        new = [(name, number) for name, number in numbers(self.stated)
+               if number in shape and number not in self.dimensions]  # fmt: skip
+        return ", ".join(f"{name} {number:,}" for name, number in (new or known)[:8])
+
+
+def _repeated() -> re.Pattern[str]:
+    stated = dict.fromkeys(name for row in families.FAMILIES for name in (row.layers, *row.repeated) if name)
+    return re.compile("|".join((_REPEATED, *stated)))
+
+
+def _needed() -> frozenset[str]:
+    """The names of sizes that no text encoder goes without; each family has its own."""
+    return frozenset(name for row in families.FAMILIES for name in row.sizes)
+
+
+def _others() -> frozenset[str]:
+    return frozenset(name for row in families.FAMILIES for name in row.other_sizes)
+
+
+def _absurd(path: Path, name: str, number: int, reason: str) -> UnsupportedModel:
+    shown = f"{number:,}" if abs(number) < 10**21 else reprlib.repr(number)
+    return UnsupportedModel(f"{path} says that {name} is {shown}; {reason}. {_COPY}")

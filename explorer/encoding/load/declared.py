@@ -1,7 +1,16 @@
-"""Read the model default (declared layer & pooling) from the small files of a folder, without loading the model.
+"""Read what a folder declares after its transformer: the model default, in words or with its weights, limits, prompts.
 
-The model default is what sentence-transformers uses: the pooling that modules.json declares, with the modules after it,
-or the head of a SimCSE save. For a folder that declares nothing it is the mean of the last layer.
+The model default (declared layer & pooling) is what sentence-transformers uses: the pooling that modules.json declares,
+with the modules after it, or the head of a SimCSE save. For a folder that declares nothing it is the mean of the last
+layer. In words it is read from small files, without loading the model.
+
+Supports modules.json and the settings of each module in the format of every release from 0.3 to 6.2. A module is
+rebuilt from its settings; nothing that a file names is imported, and anything unknown is an error.
+
+A model saved by the SimCSE code (Gao, Yao and Chen 2021) has the class BertForCL or RobertaForCL; the encoder's weights
+start with its family's name, the head's with `mlp.dense`. Supervised SimCSE keeps the head at test time, unsupervised
+SimCSE drops it (section 6.3), and a save does not say which of the two it is. The model default is with the head; for
+unsupervised SimCSE use `cls` of the last layer.
 """
 
 from __future__ import annotations
@@ -10,11 +19,13 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
-from explorer.encoding.read.pooling import POOLINGS, switched
+from explorer.encoding.read.head_facts import SIMCSE, RolePrompts
+from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, switched, title_of
 from explorer.encoding.read.readings import (
     DECODER_POOLINGS,
     GRID_POOLINGS,
@@ -26,10 +37,14 @@ from explorer.encoding.read.readings import (
     readings,
     rows,
 )
-from explorer.errors import BadChoice, ModelError
+from explorer.errors import BadChoice, ModelError, UnsupportedModel
 
-SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
+if TYPE_CHECKING:
+    from explorer.encoding.read.head import Head
+
+_SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
+_OURS = {pooling.library: name for name, pooling in POOLINGS.items()}  # by the names of sentence-transformers
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,15 @@ class Declared:
     cell: Reading | None
 
 
-def modes(stated: configuration.PoolingModule) -> list[str]:
+@dataclass(frozen=True)
+class Limits:
+    """Preprocessing of a text: most tokens, and whether it is lowercased."""
+
+    max_length: int | None
+    lower_case: bool
+
+
+def _modes(stated: configuration.PoolingModule) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.pooling_mode
     if named is None:
@@ -58,7 +81,7 @@ def declared(folder: Path) -> Declared | None:
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
     pooled, steps = _poolings(pooling), [words.get(module.kind, module.kind) for module in after]
     plain = len(pooled) == 1 and not blended and not set(steps) - {"normalised"}
-    first = f"{' + '.join(pooled)} of weighted layers" if blended else _told(pooled)
+    first = f"{' + '.join(pooled)} of weighted layers" if blended else _titled(pooled)
     return Declared(" → ".join([first, *steps]), _cell(folder, pooled[0]) if plain else None)
 
 
@@ -118,11 +141,10 @@ def _poolings(module: Module) -> list[str]:
         return [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     if module.kind != "Pooling":
         return [module.kind]
-    names = {pooling.library: name for name, pooling in POOLINGS.items()}
-    return [names.get(mode, mode) for mode in modes(configuration.read(path, configuration.PoolingModule))]
+    return [_OURS.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
 
 
-def _told(poolings: list[str]) -> str:
+def _titled(poolings: list[str]) -> str:
     """`cls + mean of the last layer`, then the poolings that name their layers."""
     last = [name for name in poolings if name in POOLINGS]
     others = [name for name in poolings if name not in POOLINGS]
@@ -140,10 +162,10 @@ def _cell(folder: Path, pooling: str) -> Reading | None:
 
 def _of_simcse(folder: Path) -> bool:
     """Whether a folder was saved by SimCSE's code, with its training head."""
-    return is_named_so(folder) and any(_has_head(path) for path in layout.weights(folder))
+    return _has_simcse_class(folder) and any(_has_head(path) for path in layout.weights(folder))
 
 
-def is_named_so(transformer: Path) -> bool:
+def _has_simcse_class(transformer: Path) -> bool:
     """Whether config.json names a class of the SimCSE code."""
     classes = configuration.read(transformer / "config.json", configuration.ModelConfig).architectures or ()
     return any(name.endswith("ForCL") for name in classes)
@@ -153,13 +175,140 @@ def _has_head(path: Path) -> bool:
     """Whether a weights file names tensors of the head; an old pickle is searched as a whole."""
     try:
         if path.suffix == ".safetensors":
-            return any(name.startswith(SIMCSE_HEAD) for name in weights.header(path))
+            return any(name.startswith(_SIMCSE_HEAD) for name in weights.shapes(path))
         if not zipfile.is_zipfile(path):
-            return SIMCSE_HEAD.encode() in path.read_bytes()
+            return _SIMCSE_HEAD.encode() in path.read_bytes()
         with zipfile.ZipFile(path) as archive:
             lists = [one for one in archive.infolist() if one.filename.endswith("data.pkl")]
             return any(
-                SIMCSE_HEAD.encode() in archive.read(one) for one in lists if one.file_size < configuration.LARGEST
+                _SIMCSE_HEAD.encode() in archive.read(one) for one in lists if one.file_size < configuration.LARGEST
             )
     except (ModelError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
         return False  # loading reports what is wrong with the file
+
+
+def head(folder: Path) -> Head | None:
+    """The head that modules.json describes; None without modules.json."""
+    from explorer.encoding.read import layer_reading
+    from explorer.encoding.read.head import Head
+
+    listed = [module for module in layout.modules(folder) if module.kind != "Dropout"]  # off outside training
+    if not listed:
+        return None
+    kinds = [module.kind for module in listed]
+    blended = listed[1] if kinds[1:2] == ["WeightedLayerPooling"] else None
+    listed = [module for module in listed if module is not blended]
+    start = [module.kind for module in listed[:2]]
+    normalize = kinds[-1] == "Normalize"
+    middle = listed[2:-1] if normalize else listed[2:]
+    steps = parts.steps()
+    first = start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
+    if not first or any(module.kind not in steps for module in middle):
+        raise UnsupportedModel(
+            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata supports Transformer → Pooling (with "
+            f"WeightedLayerPooling before it, or its own LayerReading instead), then any of {', '.join(steps)} "
+            "and Dropout, then Normalize. Choose another model."
+        )
+    if normalize:
+        configuration.of_vectors(listed[-1].folder, configuration.VectorModule)
+    include_prompt, layers = True, None
+    if start[1] == "LayerReading":
+        poolings, layers = layer_reading.opened(listed[1].folder)
+    else:
+        pooling = configuration.of_vectors(listed[1].folder, configuration.PoolingModule)
+        include_prompt = bool(pooling.include_prompt)
+        poolings = _pooled(listed[1].folder, pooling)
+        poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
+    prompt, roles = _prompts(folder, include_prompt)
+    return Head(
+        poolings=poolings,
+        layers=layers,
+        dense=tuple(steps[module.kind].opened(module.folder) for module in middle),
+        normalize=normalize,
+        prompt=prompt,
+        roles=roles,
+    )
+
+
+def limits(transformer: Path) -> Limits:
+    """The limits of the Transformer module; since release 5.4 they are the tokenizer's."""
+    path = next(iter(limits_in(transformer)), transformer / "sentence_bert_config.json")
+    stated = configuration.read(path, configuration.TransformerModule)
+    modalities = {"text": configuration.Modality()} if stated.modality_config is None else stated.modality_config
+    text = modalities.get("text")
+    task, output = stated.transformer_task, text and text.method_output_name
+    if task != "feature-extraction" or text is None or output not in (None, "last_hidden_state"):
+        raise UnsupportedModel(
+            f"{path} asks for '{task}' of {'something other than text' if text is None else f'text ({output})'}. "
+            "Strata supports the last hidden state of text ('feature-extraction'). Choose another model."
+        )
+    return Limits(stated.max_seq_length or None, bool(stated.do_lower_case))
+
+
+def limits_in(transformer: Path) -> list[Path]:
+    """The files in which the limits may be: older releases named it after the family, such as roberta."""
+    return sorted(transformer.glob("sentence_*_config.json"))
+
+
+def _pooled(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]:
+    """The poolings of a Pooling module, which have to be known."""
+    modes = _modes(stated)
+    unknown = [mode for mode in modes if mode not in _OURS]
+    if unknown or not modes:
+        raise UnsupportedModel(
+            f"{place / 'config.json'} asks for the pooling {unknown or modes}. Strata supports {', '.join(_OURS)}. "
+            "Choose another model."
+        )
+    return tuple(_OURS[mode] for mode in modes)
+
+
+def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
+    """The pooling of equally weighted layers, by its title."""
+    stated = configuration.read(place / "config.json", configuration.WeightedLayerPooling)
+    shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].flatten().tolist()
+    layers = [stated.layer_start + number for number, share in enumerate(shares) if share]
+    alike = len({share for share in shares if share}) == 1
+    in_a_row = len(layers) <= 2 or layers == list(range(layers[0], layers[-1] + 1))
+    if not alike or not in_a_row or len(poolings) > 1:
+        raise UnsupportedModel(
+            f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata supports one layer, "
+            "or the mean of two or of a range, under one pooling. Choose another model."
+        )
+    last = stated.num_hidden_layers
+    (pooling,) = poolings
+    if layers == [last]:
+        return pooling
+    if (pooling, layers) == ("mean", [1, last]):
+        return FIRST_LAST
+    return title_of(pooling, tuple(layers))
+
+
+def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:
+    """The prompt of sentences, and those of queries and documents, as encode, encode_query and encode_document add."""
+    stated = configuration.read(folder / "config_sentence_transformers.json", configuration.SentenceTransformer)
+    prompts = stated.prompts or {}
+    prompt = prompts.get(stated.default_prompt_name or "") or ""
+    if prompt and not pooled:
+        raise UnsupportedModel(
+            f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
+            "(include_prompt: "
+            "false), which Strata does not support. Remove default_prompt_name from "
+            "config_sentence_transformers.json to encode sentences without it."
+        )
+    return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", pooled)
+
+
+def simcse_head(transformer: Path) -> Head | None:
+    """[CLS] through the dense layer of a SimCSE save; None for any other model."""
+    from explorer.encoding.read.head import Dense, Head
+
+    if not _has_simcse_class(transformer):
+        return None
+    for path in layout.weights(transformer):
+        found = weights.tensors(path, _SIMCSE_HEAD)
+        if found:
+            weights.check_names(path, _SIMCSE_HEAD, ("weight", "bias"), found)
+            weights.check_finite(path, _SIMCSE_HEAD, found)
+            dense = Dense(found["weight"], found["bias"], "Tanh")
+            return Head(("cls",), (dense,), remark=SIMCSE)
+    return None

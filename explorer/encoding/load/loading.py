@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,19 +11,18 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding.load import checking, declared, hardware, libraries, tokenizing, transformer
+from explorer.encoding.load import checking, declared, hardware, model_tokenizer, transformer
 from explorer.encoding.locate import layout, model_names, weights
 from explorer.encoding.read import attention as attentions
-from explorer.encoding.read import panics
 from explorer.errors import (
     BadChoice,
-    ModelError,
     ModelTooLarge,
     NotWeights,
     StrataError,
     UnsupportedModel,
     ran_out_of_memory,
 )
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -31,12 +32,38 @@ ATTENTIONS = (attentions.SDPA, attentions.EAGER)
 # while it builds a model, from_pretrained replaces functions of torch and transformers for the whole process, and two
 # calls at once would restore each other's replacements. Hold this lock to build a model of transformers.
 ONE_AT_A_TIME = threading.RLock()
+# what an encoder and its tokenizer import in any case, which takes seconds, once in a process; in parts, between which
+# a server can be stopped
+LIBRARIES = (
+    "torch",
+    "torch.distributed.tensor",
+    "scipy.optimize",
+    "transformers",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.modeling_utils",
+)
+# transformers imports itself in circles: of two threads that import it at once, one may find modules half done
+_IMPORTING = threading.Lock()
+
+
+def importing() -> Work[None]:
+    """Import torch and what of transformers every encoder needs; wait while another thread does."""
+    for done, library in enumerate(LIBRARIES):
+        yield Progress("importing torch and transformers", done, len(LIBRARIES))
+        with _IMPORTING:
+            usual = gc.get_threshold()
+            gc.set_threshold(100_000, *usual[1:])  # looking for garbage among all that stays takes a tenth of the time
+            try:
+                importlib.import_module(library)
+            finally:
+                gc.set_threshold(*usual)
 
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
-    libraries.load()
-    from explorer.encoding.load import modules
+    for _ in importing():
+        pass
     from explorer.encoding.read.encoder import Encoder
 
     if attention not in ATTENTIONS:
@@ -45,21 +72,21 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
     adapter = layout.adapter(found.folder)
-    head = modules.head(layout.described_in(found.folder)) or modules.simcse_head(folder)
-    limits = modules.limits(_first(modules.limits_in, adapter, folder))
+    head = declared.head(layout.described_in(found.folder)) or declared.simcse_head(folder)
+    limits = declared.limits(_first(declared.limits_in, adapter, folder))
     with in_words(found.name, folder):
         with ONE_AT_A_TIME:
             config = transformer.read_config(folder)
-            tokenizer = tokenizing.tokenizer(_first(layout.vocabulary, adapter, folder))
+            tokenizer = model_tokenizer.load(_first(layout.vocabulary, adapter, folder))
             how = attentions.preferred(attention, precision, device)
             model = transformer.read(folder, config, how, adapter)
-            tokenizing.check_vocabulary(tokenizer, model, found.name)
+            model_tokenizer.check_vocabulary(tokenizer, model, found.name)
             if device == "cuda":
                 checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
             transformer.settle(model, precision, device)
         head = head and head.to(device)
         transformer.try_out(model, tokenizer, head, found.name)
-        max_length = tokenizing.max_length(model, tokenizer, limits.max_length)
+        max_length = model_tokenizer.max_length(model, tokenizer, limits.max_length)
     model_names.check_same(found)
     return Encoder(
         name=found.name,
@@ -84,24 +111,24 @@ def _first(has: Callable[[Path], object], adapter: Path | None, folder: Path) ->
 @contextmanager
 def in_words(name: str, folder: Path) -> Iterator[None]:
     """Turn an error of transformers or torch into one that names the next step."""
+    from explorer.encoding.read.encoder import tokenizer_errors
+
     try:
-        with panics.in_words(f"of '{name}'"):
+        with tokenizer_errors(f"of '{name}'"):
             yield
     except StrataError:
         raise
+    except UnpicklingError as error:
+        raise weights.refused(layout.weights(folder)[0]) from error
     except Exception as error:
-        raise _meaning(error, name, folder) from error
-
-
-def _meaning(error: Exception, name: str, folder: Path) -> ModelError:
-    said = str(error).strip().split("\n")[0][:300]
-    if isinstance(error, UnpicklingError):
-        return weights.refused(layout.weights(folder)[0])
-    if type(error).__name__ == "SafetensorError":
-        return NotWeights(f"The weights of '{name}' are broken ({said}). Copy or download them again.")
-    if ran_out_of_memory(error):
-        return ModelTooLarge(f"'{name}' does not fit in memory. Choose a smaller model, or close other programs.")
-    return UnsupportedModel(
-        f"transformers cannot build '{name}' from {folder} ({type(error).__name__}: {said}). Choose another model, or "
-        "save this one again with save_pretrained."
-    )
+        reason = str(error).strip().split("\n")[0][:300]
+        if type(error).__name__ == "SafetensorError":
+            raise NotWeights(f"The weights of '{name}' are broken ({reason}). Copy or download them again.") from error
+        if ran_out_of_memory(error):
+            raise ModelTooLarge(
+                f"'{name}' does not fit in memory. Choose a smaller model, or close other programs."
+            ) from error
+        raise UnsupportedModel(
+            f"transformers cannot build '{name}' from {folder} ({type(error).__name__}: {reason}). Choose another "
+            "model, or save this one again with save_pretrained."
+        ) from error

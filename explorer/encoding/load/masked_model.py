@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.load import checking, tokenizing, transformer
+from explorer.encoding.load import checking, model_tokenizer, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout
 from explorer.encoding.read.encoder import States
 from explorer.errors import BadChoice, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
     from transformers.modeling_outputs import MaskedLMOutput
 
     from explorer.encoding.locate.model_names import Found
@@ -106,13 +106,12 @@ def chosen_places(chosen: Tensor, count: int) -> Tensor:
 
 def made_of(encoder: Encoder) -> MaskedModel:
     """A trainable copy of an encoder under a head that is initialised at random and tied to the embeddings."""
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING
-
     config = encoder.model.config
-    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+    kind = _class(config)
+    if kind is None:
         raise _no_masked_model(encoder)
     with ONE_AT_A_TIME:
-        model: PreTrainedModel = MODEL_FOR_MASKED_LM_MAPPING[type(config)](config)
+        model: PreTrainedModel = kind(config)
     model.base_model.load_state_dict(encoder.model.state_dict(), strict=False)  # a pooling layer is not used here
     model.tie_weights()
     return MaskedModel(model.float().to(encoder.device).train())
@@ -133,14 +132,13 @@ def around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
 
 def _in_folder(encoder: Encoder) -> PreTrainedModel | None:
     """The masked language model in an encoder's folder; None if its weights have no head."""
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING
-
     config = encoder.model.config
-    if encoder.folder is None or type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+    kind = _class(config)
+    if encoder.folder is None or kind is None:
         return None
     try:
         with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
-            model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], encoder.folder, config)
+            model = transformer.opened(kind, encoder.folder, config)
     except WeightsMissing:
         return None
     transformer.settle(model, "float32", encoder.device)
@@ -149,22 +147,27 @@ def _in_folder(encoder: Encoder) -> PreTrainedModel | None:
 
 def load(found: Found, encoder: Encoder) -> MaskedModel:
     """Load the frozen masked language model in a folder, for the tokens of `encoder`."""
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING
-
     folder = checking.check(found.folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
         config = transformer.read_config(folder)
-        if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        kind = _class(config)
+        if kind is None:
             raise UnsupportedModel(
                 f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
                 "language model such as 'distilbert-base-uncased'."
             )
-        adapter = layout.adapter(found.folder)
-        model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config, adapter)
-        tokenizer = tokenizing.tokenizer(folder)
+        model = transformer.opened(kind, folder, config, layout.adapter(found.folder))
+        tokenizer = model_tokenizer.load(folder)
     check_vocabulary(tokenizer, encoder, found.name)
     transformer.settle(model, "float32", "cpu")
     return MaskedModel(model).requires_grad_(False)
+
+
+def _class(config: PreTrainedConfig) -> Any:
+    """The masked language model of a type of encoders; None if transformers has none."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    return MODEL_FOR_MASKED_LM_MAPPING.get(type(config), None)
 
 
 def _no_masked_model(encoder: Encoder) -> UnsupportedModel:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import merging, sizes
-from explorer.encoding.locate import adapters, families
+from explorer.encoding.load import checking, merging
+from explorer.encoding.locate import families, layout
 from explorer.encoding.read import attention as attentions
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
 
 # transformers would put an adapter of the same folder beside the weights; with this it looks for one where none can be
-NO_ADAPTER = {"subfolder": adapters.CONFIG}
+NO_ADAPTER = {"subfolder": layout.ADAPTER}
 
 
 def read_config(folder: Path) -> PreTrainedConfig:
@@ -48,7 +48,7 @@ def opened(
     """
     import torch
 
-    with quiet(), sizes.bounded(folder):
+    with quiet(), checking.bounded(folder):
         model, report = kind.from_pretrained(
             folder,
             local_files_only=True,
@@ -59,8 +59,8 @@ def opened(
             adapter_kwargs=NO_ADAPTER,
             **options,
         )
-    check_report(report, folder, config)
     found: PreTrainedModel = model
+    _check_report(report, found, folder, config)
     if adapter is not None:
         merging.merge(found, adapter)
     return found
@@ -121,9 +121,13 @@ def _class(config: PreTrainedConfig, folder: Path) -> Any:
     )
 
 
-def check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
+def _check_report(report: dict[str, Any], model: PreTrainedModel, folder: Path, config: PreTrainedConfig) -> None:
     """Refuse a model with weights that are missing or of another shape."""
-    missing = sorted(name for name in report["missing_keys"] if families.POOLER not in name)
+    owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in report["missing_keys"]}
+    # sinusoidal positions are computed: the files of WMT19 do not hold them
+    missing = sorted(
+        name for name, owner in owners.items() if families.POOLER not in name and "Sinusoidal" not in owner
+    )
     misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
         raise RemoteCodeRefused(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import checking, hardware, merging, sizes, tokenizing, transformer
+from explorer.encoding.load import checking, hardware, model_tokenizer, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.read.batches import batches
@@ -86,6 +86,8 @@ def load(
     found: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
 ) -> Translator:
     """Load the translator in a folder, in float32. For a multi-task model such as T5, the sentences name the task."""
+    from transformers import AutoModelForSeq2SeqLM
+
     for name, number in (("beams", beams), ("batch", batch), ("longest", longest)):
         if number < 1:
             raise BadChoice(f"{name} is {number}; at least 1 is needed.")
@@ -95,8 +97,8 @@ def load(
         config = transformer.read_config(folder)
         _check_kind(config, found.name)
         tokenizer = _tokenizer(folder, found.name)
-        model = _read(folder, config, layout.adapter(found.folder))
-        tokenizing.check_vocabulary(tokenizer, model, found.name)
+        model = transformer.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(found.folder))
+        model_tokenizer.check_vocabulary(tokenizer, model, found.name)
         if device == "cuda":
             checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
         transformer.settle(model, "float32", device)
@@ -106,8 +108,8 @@ def load(
         digest=found.digest,
         model=model,
         tokenizer=tokenizer,
-        reads=tokenizing.max_length(model, tokenizer),
-        writes=min(longest, tokenizing.positions(model) or longest),
+        reads=model_tokenizer.max_length(model, tokenizer),
+        writes=min(longest, model_tokenizer.positions(model) or longest),
         beams=beams,
         batch=batch,
     )
@@ -130,7 +132,7 @@ def _check_kind(config: PreTrainedConfig, name: str) -> None:
 
 def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
     try:
-        return tokenizing.tokenizer(folder)
+        return model_tokenizer.load(folder)
     except TokenizerMissing as error:
         if "sacremoses" not in str(error.__cause__):
             raise
@@ -138,35 +140,6 @@ def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
             f"The tokenizer of '{name}' needs a package that is not installed. Install it with "
             "'pip install sacremoses', or choose a model with a tokenizer.json."
         ) from error
-
-
-def _read(folder: Path, config: PreTrainedConfig, adapter: Path | None) -> PreTrainedModel:
-    """Load the whole model of a folder, encoder and decoder, with an adapter merged."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM
-
-    with transformer.quiet(), sizes.bounded(folder):
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            folder,
-            config=config,
-            local_files_only=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # reported below, by name
-            adapter_kwargs=transformer.NO_ADAPTER,
-        )
-    learned = _unlearned_aside(report["missing_keys"], model)
-    transformer.check_report(report | {"missing_keys": learned}, folder, config)
-    if adapter is not None:
-        merging.merge(model, adapter)
-    return model
-
-
-def _unlearned_aside(missing: Iterable[str], model: PreTrainedModel) -> list[str]:
-    """Missing weights, except the sinusoidal positions, which are computed: the WMT19 files do not hold them."""
-    owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in missing}
-    return [name for name, owner in owners.items() if "Sinusoidal" not in owner]
 
 
 def _try_out(translator: Translator) -> None:

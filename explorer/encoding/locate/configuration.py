@@ -116,7 +116,7 @@ class WeightedLayerPooling:
 
 @dataclass(frozen=True)
 class Adapter:
-    """adapter_config.json of peft; a field with other content than its default may change what an adapter does."""
+    """adapter_config.json of peft."""
 
     peft_type: str | None = None
     base_model_name_or_path: str | None = None
@@ -128,18 +128,6 @@ class Adapter:
     modules_to_save: tuple[str, ...] | None = None
     init_lora_weights: bool | str | None = True
     auto_mapping: Any = None
-    alpha_pattern: Any = None
-    use_dora: Any = None
-    use_qalora: Any = None
-    use_bdlora: Any = None
-    lora_bias: Any = None
-    layer_replication: Any = None
-    target_parameters: Any = None
-    trainable_token_indices: Any = None
-    alora_invocation_tokens: Any = None
-    arrow_config: Any = None
-    kasa_config: Any = None
-    monteclora_config: Any = None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,21 @@
-"""Look up a model on the Hugging Face hub or in its local cache."""
+"""Models of the Hugging Face hub: what the local cache holds of them, and downloads that can be stopped."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from explorer.encoding.locate import adapters, bundled, layout, lookup
-from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
+from explorer.encoding.locate import bundled, layout, lookup
+from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotAModelFolder
+from explorer.progress import Phase, Progress, Work
 
+Answer = TypeVar("Answer")
+
+PACE = 0.5  # seconds between two reports, and so the longest wait for a stop
 _CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commit>
 # includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
@@ -23,9 +29,9 @@ _OFFLINE_HELP = (
 def lacks(folder: Path) -> str:
     """What a snapshot still lacks: a cache may hold only some files. The base of an adapter is another snapshot."""
     adapter = layout.adapter(folder)
-    if adapter is not None and not (adapter / adapters.WEIGHTS).is_file():
-        return f"its weights ({adapters.WEIGHTS})"
-    if adapter is not None and adapters.needs_base(adapter):
+    if adapter is not None and not (adapter / layout.ADAPTER_WEIGHTS).is_file():
+        return f"its weights ({layout.ADAPTER_WEIGHTS})"
+    if adapter is not None and layout.needs_base(adapter):
         return ""
     place = layout.transformer(folder)
     files = layout.weights(place)
@@ -122,3 +128,95 @@ def _readable(name: str) -> bool:
 
 def _has_settings(module: layout.Module) -> bool:
     return module.kind not in ("Normalize", "Transformer")  # older releases saved nothing for Normalize
+
+
+def fetch(name: str, revision: str | None = None) -> Work[None]:
+    """Download the needed files of a model into the local cache; done and total are a file's bytes.
+
+    Close the generator to stop: the current file is discarded, earlier ones are kept.
+    """
+    asking = Progress(Phase.ASKING_HUB, 0, 0)
+    yield asking
+    sizes = yield from _meanwhile(lambda: files(name, revision), lambda: asking)
+    for file, size in sizes.items():
+        yield from _fetch_file(name, revision, file, size)
+    folder = lookup.cached(name, revision)
+    missing = "its config.json" if folder is None else lacks(folder)
+    if missing:
+        raise NotAModelFolder(
+            f"'{name}' on the hub lacks {missing}. Strata needs config.json, model.safetensors or pytorch_model.bin, "
+            "and the tokenizer's files. Choose a model saved for transformers."
+        )
+
+
+def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[None]:
+    from huggingface_hub import hf_hub_download
+
+    bar = _Bar()
+
+    def progress() -> Progress:
+        return Progress(Phase.DOWNLOADING, min(bar.done, size), size, "bytes", file)
+
+    yield progress()
+    try:
+        yield from _meanwhile(lambda: hf_hub_download(name, file, revision=revision, tqdm_class=bar), progress)
+    except Exception as error:
+        raise in_words(error, name, revision) from error
+    except (GeneratorExit, KeyboardInterrupt):
+        bar.give_up()
+        raise
+
+
+def _meanwhile(do: Callable[[], Answer], progress: Callable[[], Progress]) -> Work[Answer]:
+    """Run a call in a thread and report progress until it returns, since the call itself cannot be stopped."""
+    answer: Future[Answer] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(do())
+        except Exception as error:  # noqa: BLE001  raised below, where the answer is asked for
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="fetching", daemon=True).start()
+    while wait([answer], timeout=PACE).not_done:
+        yield progress()
+    return answer.result()
+
+
+class _GivenUpError(Exception):
+    """Raised inside the library, to stop a download."""
+
+
+class _Bar:
+    """A progress bar class for the hub's library, and its only instance."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._given_up = False
+
+    def give_up(self) -> None:
+        """Stop the download, with either of the library's two protocols."""
+        from huggingface_hub.utils._xet import abort_xet_session
+
+        abort_xet_session()  # first, since xet only prints errors that a report raises
+        self._given_up = True
+
+    def __call__(self, **_: object) -> _Bar:
+        return self
+
+    def update(self, count: float) -> None:
+        """Add bytes on the disk; negative if the library starts over."""
+        if self._given_up:
+            raise _GivenUpError
+        self.done += int(count)
+
+    def ignore(self, *_: object, **__: object) -> None:
+        """Ignore network bytes, which may be compressed, and their rate."""
+
+    update_transfer = set_postfix_str = set_transfer_postfix_str = ignore
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""The file layout of a model folder: config, weights, tokenizer and modules."""
+"""The file layout of a model folder: config, weights, tokenizer and modules, and the base of an adapter of peft."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer import typed_json
-from explorer.encoding.locate import adapters, bundled, configuration, families, lookup
-from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
+from explorer.encoding.locate import bundled, configuration, families, lookup
+from explorer.errors import (
+    HubUnreachable,
+    ModelNotFound,
+    NotAModelFolder,
+    NotWeights,
+    StrataError,
+    UnsupportedModel,
+)
 
 # in transformers' order of preference; an index names the shards of weights
 WEIGHTS = (
@@ -19,7 +26,7 @@ WEIGHTS = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-MARKS = ("config.json", "modules.json", adapters.CONFIG)  # each says that a folder is a model
+ADAPTER, ADAPTER_WEIGHTS, ADAPTER_PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 LISTED = 8  # files or models in a message
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
 MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
@@ -57,61 +64,102 @@ def _listed(folder: Path) -> tuple[Module, ...]:
     return tuple(Module(line.type.rsplit(".", 1)[-1], folder / line.path) for line in lines)
 
 
+def _own(folder: Path) -> Path:
+    """The folder of the transformer in a model's folder; of an adapter that is saved alone, that of the adapter."""
+    return next((module.folder for module in _listed(folder) if module.kind == "Transformer"), folder)
+
+
 def transformer(folder: Path) -> Path:
     """The folder with the transformer's weights: the folder itself, one that modules.json names, or that of the base.
 
     The base is that of an adapter which is saved alone.
     """
-    place = _own(folder)
     found = base(folder)
     if found is None:
-        return place
+        return _own(folder)
     inner = _own(found)
-    if adapters.has_adapter(inner):
+    if has_adapter(inner):
         raise UnsupportedModel(
-            f"The base of the adapter in {place} is {found}, which is an adapter too. Strata adds one adapter to a "
-            "model: merge the other one into its base (peft's merge_and_unload), and save that."
+            f"The base of the adapter in {_own(folder)} is {found}, which is an adapter too. Strata adds one adapter "
+            "to a model: merge the other one into its base (peft's merge_and_unload), and save that."
         )
     return inner
 
 
-def _own(folder: Path) -> Path:
-    return next((module.folder for module in _listed(folder) if module.kind == "Transformer"), folder)
+def has_adapter(place: Path) -> bool:
+    """Whether a transformer's folder holds an adapter."""
+    return (place / ADAPTER).is_file()
+
+
+def needs_base(place: Path) -> bool:
+    """Whether it holds an adapter alone; the base may be in the same folder."""
+    return has_adapter(place) and not (place / "config.json").is_file()
 
 
 def adapter(folder: Path) -> Path | None:
     """The folder of an adapter that is added to the transformer; None if there is none."""
     place = _own(folder)
-    return place if adapters.has_adapter(place) else None
+    return place if has_adapter(place) else None
 
 
 def base(folder: Path) -> Path | None:
     """The folder of the model that an adapter belongs to, on this disk; None for a model that is whole."""
     place = _own(folder)
-    return adapters.base(place) if adapters.needs_base(place) else None
+    if not needs_base(place):
+        return None
+    try:
+        name = _base_name(place)
+        # the weights of the bundled encoder are those published under this name
+        found = (
+            bundled.folder() if name == bundled.ON_HUB else lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
+        )
+    except NotAModelFolder:
+        raise
+    except StrataError as error:  # a path of another machine, say
+        raise ModelNotFound(
+            f"The adapter in {place} belongs to a model that is not here. {error} Or write the right folder or name as "
+            f"'base_model_name_or_path' in {place / ADAPTER}."
+        ) from error
+    if found is None:
+        raise HubUnreachable(
+            f"The adapter in {place} belongs to '{name}', which is neither a folder here nor in the local cache. Allow "
+            f"the download from huggingface.co (online), or run '{lookup.download_command(*lookup.on_hub(name))}'."
+        )
+    return found
 
 
 def base_on_hub(folder: Path) -> str | None:
     """The name on the hub of the base of an adapter; None for a whole model, or if the base is a folder here."""
     place = _own(folder)
-    if not adapters.needs_base(place):
+    if not needs_base(place):
         return None
-    name = adapters.base_name(place)
+    name = _base_name(place)
     return name if name != bundled.ON_HUB and lookup.of_name(name) is None else None
+
+
+def _base_name(place: Path) -> str:
+    """The name of the base of an adapter, with its revision on the hub if one is stated."""
+    path = place / ADAPTER
+    stated = configuration.read(path, configuration.Adapter)
+    if not stated.base_model_name_or_path:
+        raise NotAModelFolder(
+            f"{path} does not say which model the adapter belongs to: it has no 'base_model_name_or_path'. Write the "
+            "folder of that model there, or its name on the hub."
+        )
+    name = lookup.unlinked(stated.base_model_name_or_path)
+    return f"{name}@{stated.revision}" if stated.revision and "@" not in name and lookup.of_name(name) is None else name
 
 
 def described_in(folder: Path) -> Path:
     """The folder whose modules.json describes a model: its own, or for an adapter without one that of the base."""
-    if (folder / "modules.json").exists():
-        return folder
-    return base(folder) or folder
+    return folder if (folder / "modules.json").exists() else base(folder) or folder
 
 
 def inside(folder: Path) -> tuple[Path, ...]:
     """The model folders one level below a folder, sorted; none if it cannot be read."""
     with suppress(OSError):
-        found = {path for name in MARKS for path in folder.glob(f"*/{name}")}
-        return tuple(sorted({path.parent for path in found if path.name != MARKS[0] or _is_of_a_model(path)}))
+        found = {path for name in lookup.MARKS for path in folder.glob(f"*/{name}")}
+        return tuple(sorted({path.parent for path in found if path.name != "config.json" or _is_of_a_model(path)}))
     return ()
 
 
@@ -125,7 +173,7 @@ def _is_of_a_model(config: Path) -> bool:
 
 def is_model_folder(folder: Path) -> bool:
     """Whether something in a folder says that it is a model."""
-    return any((folder / name).exists() for name in MARKS)
+    return any((folder / name).exists() for name in lookup.MARKS)
 
 
 def refuse(folder: Path) -> NoReturn:
@@ -179,7 +227,7 @@ def parts(folder: Path) -> tuple[Path, ...]:
     for place in {folder, *(module.folder for module in _listed(folder))}:
         inside = place.iterdir() if place.is_dir() else ()  # older releases made no folder for Normalize
         small = (path for path in inside if path.suffix in SETTINGS)
-        heavy = (*weights(place), *([place / adapters.WEIGHTS] if adapters.has_adapter(place) else []))
+        heavy = (*weights(place), *([place / ADAPTER_WEIGHTS] if has_adapter(place) else []))
         found.update(path for path in (*small, *heavy) if path.is_file())
     return tuple(sorted(found))
 

@@ -18,8 +18,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-# the files of a model of the hub by which its snapshot is found
-_FOUND_BY = ("config.json", "modules.json", "adapter_config.json")
+MARKS = ("config.json", "modules.json", "adapter_config.json")  # each says that a folder is a model
 
 
 def unlinked(name: str) -> str:
@@ -68,7 +67,7 @@ def cached(name: str, revision: str | None = None) -> Path | None:
     """The snapshot of a model in the local cache of the hub, perhaps incomplete; without network access."""
     from huggingface_hub import try_to_load_from_cache
 
-    for file in _FOUND_BY:
+    for file in MARKS:
         path = try_to_load_from_cache(name, file, revision=revision)
         if isinstance(path, str):
             return Path(path).parent
@@ -113,3 +112,8 @@ def on_hub(name: str) -> tuple[str, str | None]:
             f"'@{revision}' out, or give the name on the hub in full."
         )
     return model, revision
+
+
+def download_command(model: str, revision: str | None) -> str:
+    """What fills the local cache of the hub with a model."""
+    return f"hf download {model}" + (f" --revision {revision}" if revision else "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer import run_folder
-from explorer.encoding.locate import bundled, digests, fetching, hub, layout, lookup
+from explorer.encoding.locate import bundled, digests, hub, layout, lookup
 from explorer.errors import HubUnreachable, ModelError, NotAModelFolder, StrataError
 from explorer.places import given_path
 from explorer.progress import Work, finish
@@ -67,15 +67,15 @@ def find(source: str, online: bool = False) -> Found:
     lacks = "" if folder is None else hub.lacks(folder)
     if folder is None or lacks:
         state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
-        command = f"hf download {model}" + (f" --revision {revision}" if revision else "")
         run = (
             f" The run of that name is '{run_folder.model_name(name)}'."
             if run_folder.model_name(model) in run_folder.models()
             else ""
         )
         raise HubUnreachable(
-            f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run '{command}'. "
-            f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
+            f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run "
+            f"'{lookup.download_command(model, revision)}'. Without a connection, choose the bundled "
+            f"{bundled.NAME}{_or_else()}."
         )
     return of_folder(name, folder, folder.name)
 
@@ -119,11 +119,11 @@ def fetch(source: str) -> Work[Found]:
     name = lookup.unlinked(source.strip())
     folder = lookup.of_name(name)
     if folder is None:
-        yield from fetching.fetch(*lookup.on_hub(name))
+        yield from hub.fetch(*lookup.on_hub(name))
         folder = lookup.cached(*lookup.on_hub(name))
     base = None if folder is None else layout.base_on_hub(folder)
     if base is not None:
-        yield from fetching.fetch(*lookup.on_hub(base))
+        yield from hub.fetch(*lookup.on_hub(base))
     return find(source)
 
 

@@ -24,7 +24,7 @@ def preferred(asked: str, precision: str, device: str) -> str:
 
 
 def supported(kind: Any, name: str) -> str:
-    """The same as far as a class of models supports it."""
+    """What computes attention in a class of models: `name`, or what it has instead if it lacks that."""
     if name == EAGER or not getattr(kind, "_supports_sdpa", False):
         return EAGER  # MPNet and DeBERTa have no other
     if name == SDPA or not getattr(kind, "_supports_attention_backend", False):

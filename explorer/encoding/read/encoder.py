@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
+from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.pooling import POOLINGS, pooled
-from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of, rows
-from explorer.errors import BadChoice, UnsupportedModel
+from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -157,7 +157,7 @@ class Encoder:
         """
         text, begin = self.default_head.prompt + sentence, len(self.default_head.prompt)
         text = text.lower() if self.lower_case else text
-        with self._tokenizer_lock, panics.in_words(f"of '{self.name}'"):
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
             found = self._tokenizer(text, return_offsets_mapping=True, verbose=False)
             count = len(found["input_ids"])
             if count > limit:
@@ -195,7 +195,7 @@ class Encoder:
         return self.views_of(self.tokens(sentences, max_length).ids, also)
 
     def views_of(self, ids: Sequence[list[int]], also: Sequence[Reading] = ()) -> Iterator[Views]:
-        """The same for tokenised sentences.
+        """Every layer & pooling of tokenised sentences, as `views` gives them.
 
         The longest batch comes first, so that a lack of memory shows at once.
         """
@@ -246,7 +246,7 @@ class Encoder:
             ) from error
 
     def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
-        with panics.in_words(f"of '{self.name}'"):
+        with tokenizer_errors(f"of '{self.name}'"):
             ids: list[list[int]] = self._tokenizer(
                 texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
             )["input_ids"]
@@ -274,7 +274,7 @@ class Encoder:
 
     def texts(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The text of each token."""
-        with self._tokenizer_lock, panics.in_words(f"of '{self.name}'"):
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
             return tuple(self._tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids)
 
     def _padding(self) -> int:
@@ -295,3 +295,22 @@ def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:
     found = model(output_hidden_states=True, **given)
     states: tuple[Tensor, ...] = found.hidden_states or (found.last_hidden_state,)
     return states
+
+
+@contextmanager
+def tokenizer_errors(tokenizer: str) -> Iterator[None]:
+    """Turn errors of the tokenizers library into a model error: plain Exceptions, and panics, which are none.
+
+    The tokenizer is named in the error. An interrupt or the end of the process is no panic.
+    """
+    try:
+        yield
+    except BaseException as error:
+        # PanicException is of pyo3, which exports no such name
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise TokenizerMissing(
+            f"The tokenizer {tokenizer} is damaged: the tokenizers library broke off ({reason}). Copy or download its "
+            "files again."
+        ) from error

@@ -9,14 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.read.head_facts import HeadFacts, PartFacts, PooledLayers
+from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, PartFacts, PooledLayers, RolePrompts
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY, HeadStep, StatePooling
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.parts.layer_attention import LayerAttention
-from explorer.encoding.read.pooling import POOLINGS, pooled
-from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
-from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.pooling import POOLINGS, layers_of, pooled
 
 __all__ = ["Dense", "Head"]  # a dense layer is the part that most heads have
 

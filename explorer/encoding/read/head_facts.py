@@ -8,12 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.encoding.read import parts
-from explorer.encoding.read.reading_titles import LAST, title_of
+from explorer.encoding.read.pooling import LAST, title_of
 from explorer.encoding.read.readings import Reading, reading_of
 
 LAST_NORM, SIMCSE = "last_norm", "supervised_simcse"
 REMARKS = {LAST_NORM: "after the last norm", SIMCSE: "as in supervised SimCSE"}
 _FIELD, _OPTIONAL = re.compile(r"\{(\w+)\}"), re.compile(r"\[([^]]*)\]")
+
+
+@dataclass(frozen=True)
+class RolePrompts:
+    """What is put before a query and before a document of a search, in place of the prompt of other sentences."""
+
+    query: str = ""
+    document: str = ""
+    pooled: bool = True  # their tokens are part of the pooling; otherwise they cannot be used here
+
+    def pooled_ones(self) -> RolePrompts:
+        """The prompts that can be used here."""
+        return self if self.pooled else NO_PROMPTS
+
+
+NO_PROMPTS = RolePrompts()
 
 
 @dataclass(frozen=True)
@@ -35,11 +51,11 @@ class PartFacts:
     def words(self) -> str:
         """`Dense 512 (tanh)`: the title that the part's file states, with these settings.
 
-        A piece of it in brackets is left out unless all its settings are given. True is told by the setting's name.
+        A piece of it in brackets is left out unless all its settings are given. True is written as the setting's name.
         """
         title = next((part.title or part.words for part in parts.listed() if part.kind == self.kind), self.kind)
         kept = _OPTIONAL.sub(lambda piece: piece[1] * all(map(self.settings.get, _FIELD.findall(piece[1]))), title)
-        return _FIELD.sub(lambda field: _told(field[1], self.settings.get(field[1])), kept)
+        return _FIELD.sub(lambda field: _in_words(field[1], self.settings.get(field[1])), kept)
 
 
 @dataclass(frozen=True)
@@ -87,7 +103,7 @@ class HeadFacts:
         return reading_of(self.poolings[0].pooling, tuple(layers), last)
 
 
-def _told(name: str, value: object) -> str:
+def _in_words(name: str, value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return name if value is True else str(value)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import LAST, layer_numbers, layers_of, layers_title, title_of
+from explorer.encoding.read.pooling import LAST, POOLINGS, layer_numbers, layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 GRID_POOLINGS = tuple(name for name, pooling in POOLINGS.items() if pooling.in_grid)
@@ -23,8 +22,6 @@ MODEL_DEFAULT = "model default"
 PAD, MASK, MEAN = "[PAD]", "[MASK]", "mean embedding"
 REFERENCES = (PAD, MASK, MEAN)
 WORD_TOKENS = 64  # most of a sentence whose pairs of words are weighed, if no maximum length is set: a minute's work
-# its former name in addresses and commands
-_ONCE = "own reading"
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def cell_of(reading: Reading, rows: tuple[Row, ...], poolings: tuple[str, ...]) 
 
 def parse(title: str, last: int) -> Reading:
     """The layer & pooling with this title, in an encoder whose last layer is `last`."""
-    if title in (MODEL_DEFAULT, _ONCE):
+    if title == MODEL_DEFAULT:
         return OWN
     pooling, layers = layers_of(title)
     found = reading_of(pooling, layers, last)

@@ -31,8 +31,8 @@ class SelfAttention:
     left_out: int
 
 
-def ways(encoder: Encoder) -> tuple[str, ...]:
-    """The ways to encode two sentences: as one input only if the tokenizer separates them."""
+def inputs(encoder: Encoder) -> tuple[str, ...]:
+    """What can be encoded of two sentences: both as one input, only if the tokenizer separates them, or each alone."""
     try:
         joined = Composer(encoder).joined
     except UnsupportedModel:
@@ -40,12 +40,12 @@ def ways(encoder: Encoder) -> tuple[str, ...]:
     return (BOTH, FIRST, SECOND) if joined else (FIRST, SECOND)
 
 
-def self_attention(encoder: Encoder, first: str, second: str, way: str) -> SelfAttention:
+def self_attention(encoder: Encoder, first: str, second: str, which: str) -> SelfAttention:
     """The weights of an encoder that was loaded with eager attention, which is required."""
-    if way == BOTH:
+    if which == BOTH:
         composed, left_out = _pair(encoder, first, second)
     else:
-        composed, left_out = _alone(encoder, first if way == FIRST else second)
+        composed, left_out = _alone(encoder, first if which == FIRST else second)
     specials = set(encoder.tokenizer().all_special_ids)
     return SelfAttention(
         tokens=encoder.texts(composed.ids),

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from explorer.encoding.read import panics
-from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.encoder import Encoder, tokenizer_errors
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class Composer:
         return [text.lower() for text in texts] if self._encoder.lower_case else texts
 
     def _read(self, *texts: str | list[str], **options: object) -> BatchEncoding:
-        with panics.in_words(f"of '{self._encoder.name}'"):
+        with tokenizer_errors(f"of '{self._encoder.name}'"):
             return self._tokenizer(*texts, verbose=False, **options)
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""The places in each architecture where embeddings, position ids and attention heads can be changed."""
+"""The places in each architecture where embeddings, position ids, attention heads and dropout can be changed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # from what the model would use, and the mask of real tokens (sentence, token), to what it uses instead
 Edit = Callable[[Tensor, Tensor], Tensor]
+
+_VALUES = 2**16  # of a 16-bit number
 
 
 def entrance(model: PreTrainedModel) -> nn.Module:
@@ -76,3 +78,27 @@ def scaled_heads(states: Tensor, factors: Tensor) -> Tensor:
     """The output of all heads (sentence, token, heads × width) with each head multiplied by its factor."""
     heads = states.view(*states.shape[:-1], factors.shape[1], -1)
     return (heads * factors[:, None, :, None].to(states.dtype)).flatten(-2)
+
+
+class Dropout(nn.Dropout):
+    """nn.Dropout with faster random numbers: one of 64 bits gives four of 16 bits.
+
+    Those of torch take a fifth of a training step on a processor.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Set each number to zero with probability p and scale the rest; outside training, change nothing."""
+        if input.device.type != "cpu" or not self.training or not 0 < self.p < 1:
+            return super().forward(input)
+        drawn = torch.empty(-(-input.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        numbers = drawn.view(torch.int16)[: input.numel()].view(input.shape)
+        kept = numbers >= round(self.p * _VALUES) - _VALUES // 2
+        return input * kept.to(input.dtype).div_(1 - self.p)
+
+
+def quicken(module: nn.Module) -> None:
+    """Replace torch's dropout in a module by the fast one."""
+    for parent in list(module.modules()):
+        for name, child in parent.named_children():
+            if type(child) is nn.Dropout and not child.inplace:
+                setattr(parent, name, Dropout(child.p).train(child.training))

@@ -58,7 +58,7 @@ def targeted(model: PreTrainedModel, targets: str) -> tuple[str, ...]:
 
 
 def targets_of(model: PreTrainedModel, name: str, targets: str) -> tuple[str, ...]:
-    """The same for an encoder, or an error if it has no such layer."""
+    """The names of the layers of an encoder that get an adapter, or an error if it has no such layer."""
     found = targeted(model, targets)
     if found:
         return found

@@ -17,8 +17,7 @@ from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer
 from explorer.encoding.read.sentence_pairs import Composed
 from explorer.encoding.tune import cutting, editing, lora
-from explorer.encoding.tune.dropout import quicken
-from explorer.encoding.tune.editing import Edit
+from explorer.encoding.tune.editing import Edit, quicken
 from explorer.encoding.tune.lora import Lora
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Tunable(nn.Module):
         attention.to_train(self.model)
         if adapters:
             lora.adapt(self.model, lora.targets_of(self.model, encoder.name, adapters.targets), adapters)
-        look_at_no_mask()
+        take_masks_as_given()
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
@@ -121,16 +120,16 @@ class Tunable(nn.Module):
     def grouped(
         self, sentences: Sequence[str], edit: Edit | None = None, position_ids: Edit | None = None
     ) -> Iterator[tuple[list[int], States]]:
-        """The same in passes of similar length, with the places of the sentences, to save padding."""
+        """Every layer of sentences in passes of similar length, which saves padding, with their places."""
         return self._grouped(self.encoder.tokens(sentences, self.max_length).ids, edit=edit, position_ids=position_ids)
 
     def composed(self, inputs: Sequence[Composed]) -> Iterator[tuple[list[int], States]]:
-        """The same for inputs of two sentences."""
+        """Every layer of inputs of two sentences, in passes of similar length, with their places."""
         types = [one.types for one in inputs if one.types is not None]
         return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
     def grouped_tokens(self, ids: list[list[int]]) -> Iterator[tuple[list[int], States]]:
-        """The same for lists of token ids, with the special tokens."""
+        """Every layer of token ids, with the special tokens, in passes of similar length, with their places."""
         return self._grouped(ids)
 
     def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
@@ -141,7 +140,7 @@ class Tunable(nn.Module):
     def padded_tokens(
         self, ids: list[list[int]], device: str | torch.device
     ) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
-        """The same for lists of token ids, with the special tokens."""
+        """Lists of token ids, special tokens included, in passes as `padded_groups` gives them."""
         for places, width in self._passes(ids):
             own = [ids[place] for place in places]
             yield places, *self.encoder.padded(own, device, width), sum(map(len, own))
@@ -249,10 +248,10 @@ def _filled(rows: list[list[int]], like: Tensor) -> Tensor:
     return filled.to(like.device, non_blocking=True)
 
 
-def look_at_no_mask() -> None:
+def take_masks_as_given() -> None:
     """Have transformers take every mask as given, for all models of this process.
 
-    At each pass it would look whether a mask masks nothing, and a GPU waits until it has; here no such mask is passed.
+    At each pass it would check whether a mask masks nothing, and a GPU waits until it has; here no such mask is passed.
     """
 
     from transformers import masking_utils

@@ -20,7 +20,7 @@ from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.encoding.load import declared
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import Reading
 from explorer.errors import NotWritable
 from explorer.evaluating.tasks import item_store

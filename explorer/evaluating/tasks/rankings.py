@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.measured import Setting
 from explorer.measuring.neighbours.batch_search import FoundDocuments, batch_search, rankable

@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.data import sources
 from explorer.data.retrieval.retrieval_set import RetrievalSet
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import checked_titles, titles_of

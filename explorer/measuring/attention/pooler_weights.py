@@ -133,8 +133,7 @@ def _array(numbers: Tensor) -> Floats:
 
 def _parts_of(head: Head) -> tuple[str, ...]:
     """The names of the parts, in order."""
-    from explorer.encoding.read.pooling import POOLINGS
-    from explorer.encoding.read.reading_titles import FIRST_LAST
+    from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
 
     named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
     # a pooling of other layers names them itself

@@ -79,7 +79,7 @@ def pair_sums(
     encoder: Encoder, pack: Pack, reading: Reading, reference: str = PAD, max_length: int | None = None
 ) -> Work[PairSums]:
     """The sums of every pair of a pack."""
-    from explorer.encoding.read.words.word_parts import chosen_sum, ends_of
+    from explorer.encoding.read.word_parts import chosen_sum, ends_of
 
     found = []
     for place, pair in enumerate(zip(pack.first, pack.second, strict=True)):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import layers_of
+from explorer.encoding.read.pooling import POOLINGS, layers_of
 from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.sentences import sentence_vectors
 from explorer.measuring.sentences.cosine_matrix import similarities

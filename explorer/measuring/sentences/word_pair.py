@@ -72,7 +72,7 @@ def word_pair(
 
     Without a maximum length, sentences of more than `WORD_TOKENS` tokens get no matrix.
     """
-    from explorer.encoding.read.words.word_parts import added, ends_of, word_parts
+    from explorer.encoding.read.word_parts import added, ends_of, word_parts
 
     yield Progress("encoding words", 0, 0)
     one, other = (ends_of(encoder, text, reading, reference, max_length) for text in (first, second))

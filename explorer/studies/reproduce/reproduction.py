@@ -10,7 +10,7 @@ from explorer.data.kinds import digest_of
 from explorer.data.published_figures import PrintedRow
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
-from explorer.encoding.read.reading_titles import title_of
+from explorer.encoding.read.pooling import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.cells import columns, loaded

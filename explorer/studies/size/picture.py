@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import title_of
+from explorer.encoding.read.pooling import POOLINGS, title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from explorer.encoding.read.reading_titles import title_of
+from explorer.encoding.read.pooling import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.studies.size.projection import PCA
 

@@ -18,7 +18,7 @@ from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
+from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check

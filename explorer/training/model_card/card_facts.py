@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import bundled
-from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
+from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.knobs import Values
 from explorer.measuring.scores.verdict import Verdict, by_use
 from explorer.training.loop.seed_scores import SeedScores

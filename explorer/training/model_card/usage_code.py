@@ -61,7 +61,7 @@ def transformers(
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
     from explorer.encoding.read.head import Dense
-    from explorer.encoding.read.reading_titles import layers_of
+    from explorer.encoding.read.pooling import layers_of
 
     if head.has_layer_reading:
         lines: list[str] | None = [
@@ -89,7 +89,7 @@ def _steps(head: Head) -> list[str] | None:
 
 def _blended(name: str) -> str:
     """The states of the layers in a name."""
-    from explorer.encoding.read.reading_titles import layers_of
+    from explorer.encoding.read.pooling import layers_of
 
     layers = [f"layers[{layer}]" for layer in layers_of(name)[1]]
     return f"    states = {layers[0]}" if len(layers) == 1 else f"    states = ({' + '.join(layers)}) / {len(layers)}"

@@ -63,9 +63,9 @@ def _first_page() -> Work[None]:
     for _ in range(LEFT_ALONE if measured else 0):  # the first page is faster without: it shows what was kept
         yield Progress("leaving the processor to the first page", 0, 0)
         time.sleep(1)
-    from explorer.encoding.load import libraries
+    from explorer.encoding.load import loading
 
-    yield from libraries.loading()
+    yield from loading.importing()
     if not measured and jobs.idle(jobs.MEASURING):  # otherwise a visitor is there, and may have asked for another page
         measuring = side_scores.measure_ahead(first)
         while not measuring.ends_within(1):

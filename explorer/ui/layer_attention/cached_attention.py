@@ -55,7 +55,7 @@ def ways_to_attend(found: Found) -> tuple[str, ...]:
 def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
     from explorer.encoding.read import self_attention
 
-    return self_attention.ways(attending(_found))
+    return self_attention.inputs(attending(_found))
 
 
 def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:

@@ -12,14 +12,14 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoTokenizer
 
 from explorer.encoding.export.exporting import export, opener
-from explorer.encoding.load import modules
+from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import bundled, families
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.encoding.read.parts.layer_norm import LayerNorm
-from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.exports import (
@@ -104,7 +104,7 @@ def test_every_head_is_read_alike_and_described_alike(tuned, bert, tmp_path, hea
     expected = as_trained(tuned, head)
     assert_close(by_sentence_transformers(tmp_path / "run"), expected)
     assert_close(by_strata(tmp_path / "run"), expected)
-    assert modules.head(tmp_path / "run").describe() == head.describe()
+    assert declared.head(tmp_path / "run").describe() == head.describe()
 
 
 def sentence_transformers_folder(bert: Path, settings: dict[str, Any], limits: dict[str, Any]) -> Path:
@@ -145,7 +145,7 @@ def test_prompts_of_queries_and_documents_of_the_base_are_kept(bert, tmp_path):
     for prompt, encode in (("The dog ", opened.encode_query), ("two ", opened.encode_document), ("", opened.encode)):
         expected = as_trained(tuned, head, tuple(prompt + text for text in texts))
         assert_close(encode(list(texts), convert_to_tensor=True), expected)
-    again = modules.head(tmp_path / "run")
+    again = declared.head(tmp_path / "run")
     assert (again.prompt, again.roles) == ("", RolePrompts("The dog ", "two "))
 
 

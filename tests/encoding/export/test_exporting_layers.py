@@ -12,14 +12,14 @@ from sentence_transformers import SentenceTransformer
 
 from explorer.encoding.export.exporting import export
 from explorer.encoding.export.standalone_source import of_head
-from explorer.encoding.load import modules
+from explorer.encoding.load import declared
 from explorer.encoding.read.flow import Flow
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.flow_map import FlowMap
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
 from explorer.training.model_card import usage_code
@@ -110,7 +110,7 @@ def test_every_reading_of_all_layers_is_read_alike_by_all(tuned, tmp_path, poole
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
     assert_close(by_strata(tmp_path / "run"), expected)
-    assert modules.head(tmp_path / "run").describe() == head.describe()
+    assert declared.head(tmp_path / "run").describe() == head.describe()
 
 
 @pytest.mark.parametrize("head", AFTER, ids=Head.describe)
@@ -120,7 +120,7 @@ def test_every_reading_that_comes_after_an_encoder_is_read_alike_by_all(tuned, t
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
     assert_close(by_strata(tmp_path / "run"), expected)
-    assert modules.head(tmp_path / "run").describe() == head.describe()
+    assert declared.head(tmp_path / "run").describe() == head.describe()
     assert sorted(path.stem for path in (tmp_path / "run").glob("*.py")) == sorted(
         name.partition(".")[0] for name in head.own_modules
     )
@@ -204,7 +204,7 @@ def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
     export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "1_LayerReading" / "config.json", **change)
     with pytest.raises(UnsupportedModel, match="is not a LayerReading of Strata"):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")
 
 
 def test_maps_that_are_gone_are_missed(tmp_path):
@@ -212,7 +212,7 @@ def test_maps_that_are_gone_are_missed(tmp_path):
     export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
     (tmp_path / "run" / "1_LayerReading" / "model.safetensors").unlink()
     with pytest.raises(NotWeights, match="holds no weights 'query'"):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, mess
     export(tuned, Head(("mean",), (flow_map(),)), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "2_FlowMap" / "config.json", **change)
     with pytest.raises(error, match=message):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")
 
 
 def test_a_layer_the_model_does_not_have_is_told_by_its_number(tmp_path):
@@ -262,4 +262,4 @@ def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(
         {"layer_weights": torch.tensor(shares)}, tmp_path / "run" / "1_WeightedLayerPooling" / "model.safetensors"
     )
     with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata supports one layer"):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")

@@ -15,7 +15,7 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from tests.exports import tunable
 from tests.spoiling import configure, encoder_of, reweigh
@@ -87,12 +87,11 @@ def test_a_save_of_simcse_declares_its_head_if_it_holds_one(bert, suffix):
     assert encoder_of(bert).head is not None
 
 
-@pytest.mark.parametrize("title", [None, "model default", "own reading"])
-def test_the_default_has_three_names_and_any_other_title_is_a_cell(tmp_path, title, bert):
+@pytest.mark.parametrize("title", [None, "model default"])
+def test_the_default_has_two_names_and_any_other_title_is_a_cell(tmp_path, title, bert):
     assert named(title, bundled.folder()) == OWN
     assert named("max of layer 1", bert) == parse("max of layer 1", 2)
-    if title != "own reading":
-        assert named(title, bert) == mean_of_last(bert)
+    assert named(title, bert) == mean_of_last(bert)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@ import sys
 
 AT_ONCE = """
 import gc, sys, threading
-from explorer.encoding.load import libraries
+from explorer.encoding.load import loading
 usual, troubles = gc.get_threshold(), []
 
 def load():
     try:
-        libraries.load()
+        list(loading.importing())
         from transformers import AutoModel, AutoTokenizer, MODEL_MAPPING
     except BaseException as trouble:
         troubles.append(repr(trouble))
@@ -20,8 +20,8 @@ for thread in threads:
     thread.join()
 assert not troubles, troubles
 assert gc.get_threshold() == usual, gc.get_threshold()
-assert [stage.done for stage in libraries.loading()] == list(range(len(libraries._LIBRARIES)))
-assert set(libraries._LIBRARIES) <= set(sys.modules)
+assert [stage.done for stage in loading.importing()] == list(range(len(loading.LIBRARIES)))
+assert set(loading.LIBRARIES) <= set(sys.modules)
 """
 ALREADY = """
 import sys
@@ -41,7 +41,7 @@ def test_threads_that_need_the_libraries_at_once_all_get_them_whole():
 
 
 def test_nothing_is_imported_that_an_encoder_would_not_import():
-    from explorer.encoding.load import libraries
+    from explorer.encoding.load import loading
 
-    wanted = [name for name in libraries._LIBRARIES if "models.auto" not in name]
+    wanted = [name for name in loading.LIBRARIES if "models.auto" not in name]
     run(ALREADY.format(last="transformers.models.bert.modeling_bert", wanted=wanted))

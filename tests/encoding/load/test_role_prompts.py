@@ -4,10 +4,10 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as theirs
 
-from explorer.encoding.load import modules
+from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from tests.encoding.load.test_modules import saved, settings
+from tests.encoding.load.test_declared_head import saved, settings
 from tests.tiny_models import SENTENCES, WIDTH
 
 
@@ -27,6 +27,6 @@ def test_prompts_of_queries_and_documents_are_those_that_sentence_transformers_a
 
 def test_prompts_of_roles_that_are_left_out_of_the_pooling_are_marked(bert, tmp_path):
     folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), prompts={"query": "the dog "})
-    assert modules.head(folder).roles.pooled
+    assert declared.head(folder).roles.pooled
     settings(folder / "1_Pooling", include_prompt=False)
-    assert not modules.head(folder).roles.pooled
+    assert not declared.head(folder).roles.pooled

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from explorer.encoding.load import text_growth, tokenizing
+from explorer.encoding.load import model_tokenizer
 from explorer.errors import UnsupportedModel
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, tiny_tokenizer
@@ -102,7 +102,7 @@ def test_a_file_for_releases_of_transformers_is_checked_too(bert):
     configure(bert / "tokenizer.4.0.0.json", normalizer=replaced("a", "b" * 4000))
     configure(bert / "tokenizer_config.json", fast_tokenizer_files=["tokenizer.4.0.0.json"])
     with pytest.raises(UnsupportedModel, match=r"tokenizer.4.0.0.json can turn one character into 4,000"):
-        tokenizing.tokenizer(bert)
+        model_tokenizer.load(bert)
 
 
 @pytest.mark.parametrize("where", ["added_tokens", "unk_token", "tokenizer_config.json"])
@@ -117,13 +117,13 @@ def test_a_token_of_enormous_length_is_refused(bert, where):
     if where == "tokenizer_config.json":
         configure(bert / where, mask_token="x" * 1001)
     with pytest.raises(UnsupportedModel, match=r"has a token of 1,001 characters; Strata accepts 1,000"):
-        tokenizing.tokenizer(bert)
+        model_tokenizer.load(bert)
 
 
 def test_many_long_tokens_are_refused_together(tmp_path):
-    text_growth.check_tokens(tmp_path, ["x" * 1000] * 10_000)
+    model_tokenizer.check_tokens(tmp_path, ["x" * 1000] * 10_000)
     with pytest.raises(UnsupportedModel, match=r"has added tokens of 10,001,000 characters; Strata accepts 10,000,000"):
-        text_growth.check_tokens(tmp_path, ["x" * 1000] * 10_001)
+        model_tokenizer.check_tokens(tmp_path, ["x" * 1000] * 10_001)
 
 
 @pytest.mark.parametrize("name", ["extra_ids", "offset"])
@@ -132,7 +132,7 @@ def test_a_tokenizer_that_makes_up_very_many_tokens_is_refused(bert, name):
     with pytest.raises(
         UnsupportedModel, match=rf"asks for 1,000,000,000 added tokens \({name}\); Strata accepts 10,000,"
     ):
-        tokenizing.tokenizer(bert)
+        model_tokenizer.load(bert)
 
 
 LLAMA = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -168,13 +168,13 @@ def test_the_steps_of_published_tokenizers_pass(kind):
     tokenizer.normalizer = normalizers.Sequence(first)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(second)
     tokenizer.decoder = decoders.Sequence(last)
-    text_growth.check(Path(), tokenizer)
+    model_tokenizer.check(Path(), tokenizer)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_the_tokenizers_of_all_families_pass(tmp_path, kind):
     tiny_tokenizer(kind).save_pretrained(tmp_path)
-    text_growth.check_file(tmp_path / "tokenizer.json")
+    model_tokenizer.check_file(tmp_path / "tokenizer.json")
 
 
 PATTERNS = (
@@ -207,9 +207,9 @@ def test_a_text_never_grows_beyond_the_bound(monkeypatch):
         tokenizer.normalizer = normalizers.Sequence(steps)
         found = max(len(tokenizer.normalizer.normalize_str(text)) / len(text) for text in texts)
         for most in (1, 2, 3, 5, 8, 13):
-            monkeypatch.setattr(text_growth, "MOST", most)
+            monkeypatch.setattr(model_tokenizer, "MOST", most)
             try:
-                text_growth.check(Path(), tokenizer)
+                model_tokenizer.check(Path(), tokenizer)
             except UnsupportedModel:
                 continue
             passed.add(most)

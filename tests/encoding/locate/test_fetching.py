@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from explorer.encoding.locate import fetching, hub, model_names
+from explorer.encoding.locate import hub, model_names
 from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
 from tests import fake_hub
@@ -107,7 +107,7 @@ def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
         answered.set()
 
     monkeypatch.setattr(hub, "files", silent)
-    work = fetching.fetch("org/tiny")
+    work = hub.fetch("org/tiny")
     assert [next(work).text for _ in range(3)] == ["asking huggingface.co"] * 3
     work.close()
     assert not answered.is_set(), "the stop did not wait for the hub"
@@ -137,7 +137,7 @@ def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, conn
 def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
     from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressReporter
 
-    bar = fetching._Bar()
+    bar = hub._Bar()
     with XetDownloadProgressReporter(reconstruction_desc="", total=90, log_level=0, tqdm_class=bar) as reporter:
         for on_disk, fetched in ((0, 20), (40, 50), (90, 60)):
             report = SimpleNamespace(total_bytes_completed=on_disk, total_bytes=90, total_bytes_completion_rate=1.0)
@@ -149,11 +149,11 @@ def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
 def test_a_stop_ends_what_comes_by_xet_and_what_comes_by_http(monkeypatch):
     aborted = []
     monkeypatch.setattr("huggingface_hub.utils._xet.abort_xet_session", lambda: aborted.append(True))
-    bar = fetching._Bar()
+    bar = hub._Bar()
     bar.update(1)
     bar.give_up()
     assert aborted == [True]
-    with pytest.raises(fetching._GivenUpError):
+    with pytest.raises(hub._GivenUpError):
         bar.update(1)
 
 

@@ -14,7 +14,7 @@ from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST
 
 MAP = torch.ones(4, 4)
 KERNELS = tuple(torch.ones(2, 4, kernel) for kernel in (1, 3))

@@ -10,7 +10,7 @@ from torch import nn
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST
 
 # two layers of width two; each has two tokens, of which the first is [CLS], and their mean is what answers
 CLS = [(1.0, -1.0), (1.0, 2.0)]

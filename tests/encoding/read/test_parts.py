@@ -10,8 +10,7 @@ from sentence_transformers import SentenceTransformer
 
 from explorer.encoding.export.exporting import export
 from explorer.encoding.export.standalone_source import alone
-from explorer.encoding.load import modules
-from explorer.encoding.load.declared import declared
+from explorer.encoding.load import declared
 from explorer.encoding.read import parts
 from explorer.encoding.read.head import Head
 from explorer.errors import UnsupportedModel
@@ -166,8 +165,8 @@ def test_a_part_is_one_file_in_the_folder(tuned, tmp_path, added):
     assert expected.shape == (len(TEXTS), head.width(WIDTH)) == (len(TEXTS), 2 * WIDTH)
     assert_close(by_strata(folder), expected)
     assert head.describe() == "mean of the last layer + token 1 → times 3.0 → normalised"
-    assert modules.head(folder).describe() == head.describe()
-    assert declared(folder).words == "mean of the last layer + one token → a multiple → normalised"
+    assert declared.head(folder).describe() == head.describe()
+    assert declared.declared(folder).words == "mean of the last layer + one token → a multiple → normalised"
     assert sorted(path.name for path in folder.glob("*.py")) == ["layer_reading.py", "times.py"]
     opened = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
@@ -185,7 +184,7 @@ def test_a_part_with_wrong_settings_or_an_unknown_one_is_refused(tuned, tmp_path
     export(tuned, Head((), layers=one_token.OneToken(torch.ones(WIDTH), 1)), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "1_LayerReading" / "config.json", **change)
     with pytest.raises(UnsupportedModel, match="is not a LayerReading of Strata"):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")
 
 
 def test_a_part_whose_file_is_gone_is_refused_by_name(tuned, tmp_path, added):
@@ -194,7 +193,7 @@ def test_a_part_whose_file_is_gone_is_refused_by_name(tuned, tmp_path, added):
     (tmp_path / "parts" / "times.py").unlink()
     parts.listed.cache_clear()
     with pytest.raises(UnsupportedModel, match=r"chains Transformer → Pooling → Times\. Strata supports"):
-        modules.head(tmp_path / "run")
+        declared.head(tmp_path / "run")
 
 
 def test_every_file_of_the_folder_has_one_part():
@@ -229,8 +228,8 @@ def test_a_layer_reading_of_older_releases_is_read(tuned, tmp_path):
 
     export(tuned, Head(("cls",), layers=WordWeights(0, 1, True)), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "1_LayerReading" / "config.json", attention=None)
-    assert modules.head(tmp_path / "run") == Head(("cls",), layers=WordWeights(0, 1, True))
-    assert declared(tmp_path / "run").words == "cls of the last layer + weighted layers"
+    assert declared.head(tmp_path / "run") == Head(("cls",), layers=WordWeights(0, 1, True))
+    assert declared.declared(tmp_path / "run").words == "cls of the last layer + weighted layers"
 
 
 def test_two_names_for_one_thing_are_no_source(tmp_path, monkeypatch):

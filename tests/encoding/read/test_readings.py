@@ -56,7 +56,6 @@ def test_a_title_outside_of_the_grid_leads_back_to_its_reading(layers, pooling):
         ("mean of layers 6 + 0", "mean of layers 0 + 6"),
         ("last of layers 3-3", "last of layer 3"),
         ("sqrt mean of layer 03", "sqrt mean of layer 3"),
-        ("own reading", "model default"),
     ],
 )
 def test_every_way_to_write_a_reading_has_one_title(written, title):

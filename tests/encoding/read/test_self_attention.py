@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.read.self_attention import BOTH, FIRST, MOST, SECOND, self_attention, ways
+from explorer.encoding.read.self_attention import BOTH, FIRST, MOST, SECOND, inputs, self_attention
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import UnsupportedModel
 from tests.spoiling import encoder_of
@@ -34,8 +34,8 @@ def bert(folders):
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_every_row_of_every_head_sums_to_one(folders, kind):
     encoder = encoder_of(folders(kind), attention="eager")
-    for way in ways(encoder):
-        found = self_attention(encoder, ONE, TWO, way)
+    for which in inputs(encoder):
+        found = self_attention(encoder, ONE, TWO, which)
         tokens = len(found.tokens)
         assert found.weights.shape[0] == LAYERS
         assert found.weights.shape[2:] == (tokens, tokens)
@@ -47,7 +47,7 @@ def test_every_row_of_every_head_sums_to_one(folders, kind):
 @pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in DECODERS])
 def test_a_pair_is_one_input_and_read_as_the_quick_attention_reads_it(folders, kind):
     shown, quick = (encoder_of(folders(kind), attention=name) for name in ("eager", "sdpa"))
-    assert ways(shown) == (BOTH, FIRST, SECOND)
+    assert inputs(shown) == (BOTH, FIRST, SECOND)
     composer = Composer(shown)
     composed = composer.pair(*composer.pieces([ONE, TWO], POSITIONS))
     assert len(self_attention(shown, ONE, TWO, BOTH).tokens) == len(composed.ids)
@@ -64,7 +64,7 @@ def test_a_pair_is_one_input_and_read_as_the_quick_attention_reads_it(folders, k
 @pytest.mark.parametrize("kind", DECODERS)
 def test_a_decoder_reads_each_sentence_alone_and_never_ahead(folders, kind):
     encoder = encoder_of(folders(kind), attention="eager")
-    assert ways(encoder) == (FIRST, SECOND)
+    assert inputs(encoder) == (FIRST, SECOND)
     assert not np.triu(self_attention(encoder, ONE, TWO, FIRST).weights, k=1).any()
 
 

@@ -6,16 +6,24 @@ import torch
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read import word_parts as parts_of
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import every_layer
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, parse
-from explorer.encoding.read.words import word_parts as parts_of
-from explorer.encoding.read.words.path import POINTS
-from explorer.encoding.read.words.sentence_words import Words, replacement, words_of
-from explorer.encoding.read.words.word_parts import CLOSE, Ends, added, ends_of, word_parts
+from explorer.encoding.read.word_parts import (
+    CLOSE,
+    POINTS,
+    Ends,
+    Words,
+    added,
+    ends_of,
+    replacement,
+    word_parts,
+    words_of,
+)
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel
 from explorer.progress import finish
 from tests.tiny_models import FAMILIES, save_tiny

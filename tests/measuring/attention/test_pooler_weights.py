@@ -10,8 +10,7 @@ from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.pooling import pool_cls
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.pooling import FIRST_LAST, pool_cls
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.attention.pooler_weights import (
     Listening,

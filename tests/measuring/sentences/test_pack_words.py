@@ -6,9 +6,9 @@ import pytest
 from explorer.data.graded.probes import Pack
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read import word_parts as parts_of
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.readings import OWN, parse
-from explorer.encoding.read.words import word_parts as parts_of
 from explorer.measuring.sentences.pack_words import PairSums, differing, pack_word_rows, pack_words, pair_sums
 from explorer.measuring.sentences.word_pair import word_pair
 from explorer.progress import finish

@@ -9,7 +9,7 @@ from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.prompts import RolePrompts
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import load
 from explorer.methods._mining import Mining

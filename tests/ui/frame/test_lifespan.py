@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from explorer.encoding.load import libraries
+from explorer.encoding.load import loading
 from explorer.measuring.scores import score_store
 from explorer.progress import Progress, finish
 from explorer.training.loop import resume_state as states
@@ -65,7 +65,7 @@ def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
     finish(lifespan._first_page(), lambda progress: stages.append(progress.stage))
     assert waited == [1, 1, 1]
     assert stages.index("importing torch and transformers") > stages.index("leaving the processor to the first page")
-    assert stages.count("importing torch and transformers") == len(libraries._LIBRARIES)
+    assert stages.count("importing torch and transformers") == len(loading.LIBRARIES)
 
 
 def test_a_run_in_training_does_not_share_the_processor_with_what_only_a_map_needs(gate, monkeypatch):

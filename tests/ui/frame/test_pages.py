@@ -209,7 +209,7 @@ def test_a_link_names_encoder_set_and_reading(app):
     assert any("float32" in caption.value for caption in app.caption)
 
 
-@pytest.mark.parametrize("named", [None, "mean of layer 99", "model default", "own reading"])
+@pytest.mark.parametrize("named", [None, "mean of layer 99", "model default"])
 def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_default(app, named, bundled_scores):
     if named:
         app.query_params["reading"] = named

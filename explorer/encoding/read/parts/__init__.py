@@ -70,7 +70,7 @@ class StatePooling(Protocol):
 
     @classmethod
     def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
-        """The same again, from its settings and weights."""
+        """A pooling from its saved settings and weights."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class LayerAttention:
 
     @classmethod
     def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> LayerAttention:
-        """The same again."""
+        """A pooling from its saved settings and weights."""
         return cls(**{**tensors, **settings})
 
     def _pooled(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None, pooling: str) -> Tensor:

@@ -72,7 +72,7 @@ class TokenConvolution:
 
     @classmethod
     def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> TokenConvolution:
-        """The same again."""
+        """A pooling from its saved settings and weights."""
         places = range(len(settings["kernels"]))
         filters, biases = (tuple(tensors[f"{name}_{place}"] for place in places) for name in ("filters", "biases"))
         return cls(filters, biases, settings["relu"])

@@ -82,7 +82,7 @@ class WordWeights:
 
     @classmethod
     def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> WordWeights:
-        """The same again."""
+        """A pooling from its saved settings and weights."""
         return cls(**settings)
 
     def _fit(self, products: Tensor, layer: int) -> tuple[Tensor, Tensor]:

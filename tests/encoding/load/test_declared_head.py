@@ -10,7 +10,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as theirs
 from torch import nn
 
-from explorer.encoding.load import modules
+from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import find
@@ -67,7 +67,7 @@ def test_a_dense_layer_a_layer_norm_and_length_one_follow_in_order(bert, tmp_pat
     after = (theirs.Dense(WIDTH, 16), theirs.Dropout(0.5), theirs.LayerNorm(16), theirs.Normalize())
     folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), *after)
     assert_reads_alike(folder)
-    head = modules.head(folder)
+    head = declared.head(folder)
     assert head.describe() == "mean of the last layer → Dense 16 (tanh) → layer norm → normalised"
 
 
@@ -123,7 +123,7 @@ def test_without_any_switch_the_pooling_is_the_mean(bert, tmp_path):
 
 def test_texts_are_put_in_lower_case_where_an_old_release_did(bert, tmp_path):
     folder = legacy(bert, tmp_path / "old", {}, {"do_lower_case": True}, dense=False)
-    assert modules.limits(folder).lower_case
+    assert declared.limits(folder).lower_case
     assert_reads_alike(folder, ("A MAN plays", "The DOG"))
     tokenizer = load(find(str(bert)), precision="float32", device="cpu")
     assert tokenizer.tokens(["THE"]).ids != tokenizer.tokens(["the"]).ids, "the tokenizer alone would not do it"
@@ -168,7 +168,7 @@ def test_a_default_prompt_is_put_before_every_sentence(bert, tmp_path):
     with pytest.raises(
         UnsupportedModel, match=r"puts the prompt 'the dog ' before every sentence but excludes it from the pooling"
     ):
-        modules.head(folder)
+        declared.head(folder)
 
 
 def test_a_prompt_that_is_no_default_is_left_out(bert, tmp_path):
@@ -182,7 +182,7 @@ def test_the_bundled_encoder_reads_as_published():
 
 
 def test_a_plain_folder_declares_no_head(bert):
-    assert modules.head(bert) is None
+    assert declared.head(bert) is None
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_chain_that_is_not_understood_is_refused_whole(tmp_path, chain):
     lines = [{"path": f"{number}_{name}", "type": f"any.where.{name}"} for number, name in enumerate(chain)]
     (tmp_path / "modules.json").write_text(json.dumps(lines))
     with pytest.raises(UnsupportedModel, match=f"chains {' → '.join(chain)}. Strata supports Transformer → Pooling"):
-        modules.head(tmp_path)
+        declared.head(tmp_path)
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_an_activation_outside_the_table_is_refused_and_never_imported(dense, ac
     with pytest.raises(
         UnsupportedModel, match=rf"asks for the activation '{activation}'. Strata supports torch.nn's Ident"
     ):
-        modules.head(dense)
+        declared.head(dense)
 
 
 def test_an_activation_that_is_not_written_is_tanh(dense):
@@ -226,20 +226,20 @@ def test_an_activation_that_is_not_written_is_tanh(dense):
 def test_a_residual_dense_is_refused(dense):
     settings(dense / "2_Dense", use_residual=True)
     with pytest.raises(UnsupportedModel, match=r"asks for a residual Dense, which Strata does not support"):
-        modules.head(dense)
+        declared.head(dense)
 
 
 @pytest.mark.parametrize("module", ["1_Pooling", "2_Dense", "3_Normalize"])
 def test_a_module_that_works_on_tokens_is_refused(dense, module):
     settings(dense / module, module_input_name="token_embeddings")
     with pytest.raises(UnsupportedModel, match=rf"{module}.*works on 'token_embeddings' \(module_input_name\)"):
-        modules.head(dense)
+        declared.head(dense)
 
 
 def test_a_dense_layer_without_weights_is_refused(dense):
     (dense / "2_Dense" / "model.safetensors").unlink()
     with pytest.raises(NotWeights, match=r"2_Dense holds no weights 'linear.weight'"):
-        modules.head(dense)
+        declared.head(dense)
 
 
 def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
@@ -256,7 +256,7 @@ def test_an_unknown_pooling_is_refused(dense, mode):
     with pytest.raises(
         UnsupportedModel, match=r"asks for the pooling .* Strata supports cls, mean, max, lasttoken, weightedm"
     ):
-        modules.head(dense)
+        declared.head(dense)
 
 
 @pytest.mark.parametrize(
@@ -271,13 +271,13 @@ def test_an_unknown_pooling_is_refused(dense, mode):
 def test_another_task_than_reading_text_is_refused(tmp_path, stated):
     (tmp_path / "sentence_bert_config.json").write_text(json.dumps(stated))
     with pytest.raises(UnsupportedModel, match=r"Strata supports the last hidden state of text"):
-        modules.limits(tmp_path)
+        declared.limits(tmp_path)
 
 
 def test_limits_are_found_under_the_name_of_any_family(tmp_path):
-    assert modules.limits(tmp_path) == modules.Limits(None, False)
+    assert declared.limits(tmp_path) == declared.Limits(None, False)
     (tmp_path / "sentence_xlm-roberta_config.json").write_text('{"max_seq_length": 128, "do_lower_case": true}')
-    assert modules.limits(tmp_path) == modules.Limits(128, True)
+    assert declared.limits(tmp_path) == declared.Limits(128, True)
 
 
 def test_a_head_by_hand():
@@ -312,9 +312,9 @@ def test_a_simcse_save_is_its_encoder_and_its_head(tmp_path, kind, prefix, name,
 
 
 def test_a_simcse_save_without_its_head_and_any_other_model_have_none(bert):
-    assert modules.simcse_head(bert) is None
+    assert declared.simcse_head(bert) is None
     configure(bert / "config.json", architectures=["BertForCL"])
-    assert modules.simcse_head(bert) is None
+    assert declared.simcse_head(bert) is None
 
 
 def test_a_declared_head_goes_before_a_training_head(bert):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.encoding.load import tokenizing
+from explorer.encoding.load import model_tokenizer
 from explorer.errors import (
     NotAModelFolder,
     RemoteCodeRefused,
@@ -16,9 +16,9 @@ from tests.tiny_models import POSITIONS, save_tiny, tiny_tokenizer
 
 def test_a_decoder_pads_with_a_token_it_has(tmp_path):
     folder = save_tiny("gpt2", tmp_path / "gpt2")
-    assert tokenizing.tokenizer(folder).pad_token == "<|endoftext|>"
+    assert model_tokenizer.load(folder).pad_token == "<|endoftext|>"
     configure(folder / "tokenizer_config.json", eos_token=None, unk_token=None, bos_token=None)
-    assert tokenizing.tokenizer(folder).pad_token_id == 0
+    assert model_tokenizer.load(folder).pad_token_id == 0
 
 
 def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert):

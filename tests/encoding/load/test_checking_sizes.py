@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from explorer.encoding.load import sizes
+from explorer.encoding.load import checking
 from explorer.encoding.locate import layout, weights
 from explorer.errors import ModelError, ModelTooLarge, UnsupportedModel, WeightsMissing
 from tests.spoiling import configure, encoder_of, reweigh
@@ -30,14 +30,14 @@ ABSURD = {
 
 def noted_meters(monkeypatch):
     """The counts of every model that is built from now on."""
-    meters: list[sizes._Meter] = []
-    made = sizes._Meter.__init__
+    meters: list[checking._Meter] = []
+    made = checking._Meter.__init__
 
-    def noted(self: sizes._Meter, *given: object) -> None:
+    def noted(self: checking._Meter, *given: object) -> None:
         made(self, *given)
         meters.append(self)
 
-    monkeypatch.setattr(sizes._Meter, "__init__", noted)
+    monkeypatch.setattr(checking._Meter, "__init__", noted)
     return meters
 
 
@@ -70,20 +70,20 @@ def test_sizes_of_a_part_and_in_a_list_are_compared_too(bert):
         with pytest.raises(
             UnsupportedModel, match=r"num_hidden_layers is 1,000,000;|attention_types is 1,000,000,000;"
         ):
-            sizes.check(path, stated, largest=lambda: 78)
+            checking.check_sizes(path, stated, largest=lambda: 78)
 
 
 def test_as_many_labels_as_the_weights_have_are_allowed(bert):
     path = bert / "config.json"
-    sizes.check(path, {"num_labels": 250_000}, largest=lambda: 250_000)
+    checking.check_sizes(path, {"num_labels": 250_000}, largest=lambda: 250_000)
     with pytest.raises(UnsupportedModel, match="the largest dimension in the weights is 249,999"):
-        sizes.check(path, {"num_labels": 250_000}, largest=lambda: 249_999)
+        checking.check_sizes(path, {"num_labels": 250_000}, largest=lambda: 249_999)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_a_saved_model_is_not_counted_as_larger_than_its_weights(tmp_path, kind, monkeypatch):
     folder = save_tiny(kind, tmp_path / kind)
-    held = sum(weights.count(path) for path in layout.weights(folder))
+    held = sum(weights.outline(path).values for path in layout.weights(folder))
     meters = noted_meters(monkeypatch)
     encoder_of(folder)
     assert 0.5 * held < meters[0].numbers <= 1.4 * held, "tables that are not saved, such as masks, count too"
@@ -95,9 +95,9 @@ def test_a_model_that_does_not_fit_into_memory_is_refused_before_it_is_built(ber
 
     config = AutoConfig.from_pretrained(bert)
     named = r"at least [\d,]+ numbers \(intermediate_size 1,000,000\); its weights"
-    with sizes.bounded(bert), torch.device("meta"), pytest.raises(WeightsMissing, match=named):
+    with checking.bounded(bert), torch.device("meta"), pytest.raises(WeightsMissing, match=named):
         AutoModel.from_config(config)
-    with sizes.bounded(bert, free=50e6), torch.device("meta"), pytest.raises(ModelTooLarge, match=r"50 MB are free"):
+    with checking.bounded(bert, free=50e6), torch.device("meta"), pytest.raises(ModelTooLarge, match=r"50 MB are free"):
         AutoModel.from_config(config)
 
 
@@ -122,7 +122,7 @@ def test_a_model_that_another_thread_builds_is_not_counted(bert):
         except Exception as error:  # noqa: BLE001  reported below, by the test's own thread
             failed.append(error)
 
-    with sizes.bounded(bert, free=0):
+    with checking.bounded(bert, free=0):
         (bert / "config.json").write_text(json.dumps({}))
         other = threading.Thread(target=build)
         other.start()

@@ -22,19 +22,40 @@ from torch.nn import functional
 
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import pooled
-from explorer.encoding.read.readings import OWN, PAD, Reading
-from explorer.encoding.read.words.path import EmbeddingPath, Vectors, paths
-from explorer.encoding.read.words.sentence_words import Words, replacement, words_of
-from explorer.errors import ModelTooLarge, UnsupportedModel, ran_out_of_memory
+from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Reading
+from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel, ran_out_of_memory
 from explorer.progress import Progress, Work, finish
 
 CLOSE = 0.005  # how far the parts may miss the vector, whose length is 1
 SAME = 1e-4  # how far a vector from embeddings may be from that of the tokens
 AT_ONCE = 2**20  # numbers of the embeddings in all directions at the points of a batch: more is not faster
 AT_ONCE_BACK = 2**17  # the same for a gradient, which keeps the states of every layer
+POINTS = (16, 20, 24, 32, 48, 64, 96, 128, 192, 256)  # on the path, until the parts add up
+PIECES = 16  # of equal length, to find where on the path the vector changes fastest
+MOSTLY, DIVISIONS = 0.5, 5  # a piece with this share of the change is cut into pieces in turn, so many times
 
 Floats = NDArray[np.float64]
+Vectors = Callable[[Tensor], Tensor]
 Choose = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Sequence[bool], Sequence[bool]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A sentence's token ids, its words, and `tokens` (word, token), true for the tokens of a word.
+
+    Special tokens, and those of a prompt, belong to no word. `cut` is how many tokens take part, of how many; None if
+    all do.
+    """
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    tokens: Tensor
+    cut: tuple[int, int] | None = None
+
+    @property
+    def mask(self) -> Tensor:
+        """Whether each token belongs to a word."""
+        return self.tokens.any(dim=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +90,41 @@ class Ends:
     def directions(self) -> Tensor:
         """The change of the embeddings of each word (word, token, width)."""
         return (self.end - self.start) * self.words.tokens.to(self.end)[:, :, None]
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingPath:
+    """Embeddings (point, token, width) between reference and sentence, and the weight of each in the integral."""
+
+    points: Tensor
+    weights: Tensor
+
+
+def words_of(encoder: Encoder, sentence: str, max_length: int | None = None) -> Words:
+    """The words of a sentence, cut as the encoder cuts it."""
+    ids, spans, count = encoder.words(sentence, encoder.limit(max_length))
+    numbers = list(dict.fromkeys(span[0] for span in spans if span is not None))
+    tokens = torch.tensor([[span is not None and span[0] == number for span in spans] for number in numbers])
+    texts = []
+    for number in numbers:
+        own = [span for span in spans if span is not None and span[0] == number]
+        texts.append(sentence[min(start for _, start, _ in own) : max(end for _, _, end in own)].strip())
+    cut = (len(ids), count) if count > len(ids) else None
+    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)), cut)
+
+
+def replacement(encoder: Encoder, reference: str) -> Tensor:
+    """The embedding (width) that stands for no word."""
+    table: Tensor = encoder.model.get_input_embeddings().weight
+    if reference == MEAN:
+        return table.mean(dim=0)
+    tokenizer = encoder.tokenizer()
+    number = {PAD: tokenizer.pad_token_id, MASK: tokenizer.mask_token_id}.get(reference)
+    if number is None:
+        raise BadChoice(
+            f"'{encoder.name}' has no token '{reference}' to replace words with. Choose one of {', '.join(REFERENCES)}."
+        )
+    return table[number]
 
 
 @torch.no_grad()
@@ -200,6 +256,44 @@ def chosen_sum(one: Ends, other: Ends, choose: Choose) -> float:
     if marks[1].any():
         found += float(finish(added(other, left))[0][marks[1].numpy()].sum())
     return found
+
+
+def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[EmbeddingPath]:
+    """Paths of more and more points."""
+    centre, width = _fastest(vectors, start, end)
+    for count in POINTS:
+        places, weights = (torch.tensor(values, device=end.device) for values in _quadrature(count, centre, width))
+        yield EmbeddingPath(start + places.to(end)[:, None, None] * (end - start), weights)
+
+
+@torch.no_grad()
+def _fastest(vectors: Vectors, start: Tensor, end: Tensor) -> tuple[float, float]:
+    """Where on the path, from 0 to 1, the vector changes fastest, and how wide that place is.
+
+    A layer normalisation makes a vector turn within a part of the path, around the point at which the words outweigh
+    what replaced them; from a reference of zeros that part is tiny.
+    """
+    low, size = 0.0, 1.0
+    for _ in range(DIVISIONS):
+        places = torch.linspace(low, low + size, PIECES + 1, device=end.device)
+        turns = vectors(start + places[:, None, None] * (end - start)).diff(dim=0).norm(dim=1)
+        fastest, share = int(turns.argmax()), float(turns.max() / turns.sum().clamp_min(1e-12))
+        low, size = low + size * fastest / PIECES, size / PIECES
+        if share < MOSTLY:
+            break
+    width = size / np.pi / max(share, 1 / PIECES)  # as of a Lorentz curve
+    return low + size / 2, min(width, 1.0)
+
+
+def _quadrature(count: int, centre: float, width: float) -> tuple[Floats, Floats]:
+    """Places from 0 to 1 and their weights: Gauss-Legendre after a sinh transformation.
+
+    The transformation (Johnston and Elliott 2005) puts most points where the integrand has its peak.
+    """
+    places, weights = np.polynomial.legendre.leggauss(count)
+    low, high = np.arcsinh(-centre / width), np.arcsinh((1 - centre) / width)
+    inner = (high - low) / 2 * places + (high + low) / 2
+    return centre + width * np.sinh(inner), weights * (high - low) / 2 * width * np.cosh(inner)
 
 
 @contextmanager
