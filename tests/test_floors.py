@@ -15,6 +15,7 @@ from tests.floors import (
     PROGRAM,
     READ_BACK,
     RULES,
+    Breach,
     arrows,
     breaches,
     read_back,
@@ -158,13 +159,21 @@ def test_the_program_keeps_every_rule() -> None:
     assert not [str(breach) for breach in breaches(ROOT)]
 
 
-@pytest.mark.parametrize(("rule", "path", "line", "words"), PLANTED)
-def test_a_breach_is_found_where_it_is(house: Path, rule: str, path: str, line: str, words: str) -> None:
+def found_with(house: Path, path: str, line: str) -> list[Breach]:
+    """What is found while a file holds a line."""
     build(house, {path: line})
     found = breaches(house)
-    assert [(breach.path, breach.rule) for breach in found] == [(path, rule)]
-    assert words in str(found[0])
-    assert str(found[0]).startswith(f"{path}:{found[0].line}: {rule}: ")
+    (house / path).unlink()
+    build(house, {kept: text for kept, text in HOUSE.items() if kept == path})
+    return found
+
+
+def test_a_breach_is_found_where_it_is(house: Path) -> None:
+    for rule, path, line, words in PLANTED:
+        found = found_with(house, path, line)
+        assert [(breach.path, breach.rule) for breach in found] == [(path, rule)], line
+        assert words in str(found[0])
+        assert str(found[0]).startswith(f"{path}:{found[0].line}: {rule}: ")
 
 
 def test_the_line_of_a_breach_is_the_line_of_its_import(house: Path) -> None:
@@ -172,30 +181,22 @@ def test_the_line_of_a_breach_is_the_line_of_its_import(house: Path) -> None:
     assert [breach.line for breach in breaches(house)] == [5]
 
 
-def test_a_file_without_a_docstring_is_found(house: Path) -> None:
-    (house / "pages/train.py").write_text("import json\n")
-    assert [str(breach).partition(";")[0] for breach in breaches(house)] == [
-        "pages/train.py:1: shape: has no docstring"
-    ]
+def test_a_file_without_a_docstring_or_with_a_question_is_found(house: Path) -> None:
+    for text, what in (
+        ("import json\n", "has no docstring"),
+        ('"""Who trains here?"""\n', "asks a question in its first line"),
+    ):
+        (house / "pages/train.py").write_text(text)
+        assert [str(breach).partition(";")[0] for breach in breaches(house)] == [f"pages/train.py:1: shape: {what}"]
 
 
-def test_a_file_that_opens_with_a_question_is_found(house: Path) -> None:
-    (house / "pages/train.py").write_text('"""Who trains here?"""\n')
-    assert [str(breach).partition(";")[0] for breach in breaches(house)] == [
-        "pages/train.py:1: shape: asks a question in its first line"
-    ]
-
-
-def test_a_folder_with_too_many_files_is_found(house: Path) -> None:
+def test_a_folder_with_too_many_files_is_found_but_for_the_methods(house: Path) -> None:
+    build(house, {f"explorer/methods/way{number}.py": "" for number in range(MOST_FILES + 1)})
+    assert breaches(house) == []
     build(house, {f"explorer/measuring/room/file{number}.py": "" for number in range(MOST_FILES + 1)})
     (found,) = breaches(house)
     assert found.rule == "crowded"
     assert f"explorer/measuring/room has {MOST_FILES + 1} files; {MOST_FILES} are allowed" in found.what
-
-
-def test_methods_may_be_as_many_as_there_are(house: Path) -> None:
-    build(house, {f"explorer/methods/way{number}.py": "" for number in range(MOST_FILES + 1)})
-    assert breaches(house) == []
 
 
 def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
@@ -210,9 +211,8 @@ def test_the_name_of_a_class_exists_once(house: Path) -> None:
     assert count(house).names_used_twice == ("Found",)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Path) -> None:
+    for line in (
         "name.partition('@')",
         "text.split('\\n')",
         "' '.join(text.split())",
@@ -225,11 +225,8 @@ def test_the_name_of_a_class_exists_once(house: Path) -> None:
         "step.stage is Stage.READING",
         "step.stage == Stage.READING",
         "row.title == MODEL_DEFAULT",
-    ],
-)
-def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Path, line: str) -> None:
-    build(house, {"explorer/data/up.py": f"found = {line}\n"})
-    assert breaches(house) == []
+    ):
+        assert found_with(house, "explorer/data/up.py", f"found = {line}\n") == [], line
 
 
 def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
@@ -237,20 +234,16 @@ def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
     assert found == set(READ_BACK)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_text_may_name_families_and_any_file_what_all_of_them_have(house: Path) -> None:
+    for line in (
         "'Choose a roberta or a bert.'",
         "'BERT, RoBERTa'",
         "'distilbert-base-uncased'",
         "model.config.num_hidden_layers",
         "stated.model_type is None",
         "f'a {config.model_type}'",
-    ],
-)
-def test_a_text_may_name_families_and_any_file_what_all_of_them_have(house: Path, line: str) -> None:
-    build(house, {"explorer/encoding/up.py": f"found = {line}\n"})
-    assert breaches(house) == []
+    ):
+        assert found_with(house, "explorer/encoding/up.py", f"found = {line}\n") == [], line
 
 
 def test_one_file_knows_architectures() -> None:

@@ -1,7 +1,5 @@
 """Test that text in Markdown is shown as it is, with every renderer."""
 
-import pytest
-
 from explorer.markdown import fenced, plain, table
 from explorer.ui import messages
 from tests.rendered import Shown
@@ -30,28 +28,28 @@ OF_PAGES = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_text_of_a_file_is_shown_as_it_is(text):
-    shown = Shown(plain(text))
-    assert shown.words == text.split()
-    assert shown.tags == {"p"}
-    assert shown.found_later == []
+def test_text_of_a_file_is_shown_as_it_is():
+    for text in TEXTS:
+        shown = Shown(plain(text))
+        assert shown.words == text.split()
+        assert shown.tags == {"p"}, text
+        assert shown.found_later == [], text
 
 
-@pytest.mark.parametrize("text", [*TEXTS, *OF_PAGES])
-def test_text_of_a_page_is_shown_as_it_is(text):
-    shown = Shown(messages.plain(text))
-    assert shown.words == text.split()
-    assert shown.tags <= {"p", "br"}
-    assert shown.found_later == []
-    assert not [one for one in shown.texts if {*one.split()} & {"->", "<-", "<->", "--", ">=", "<=", "~="}]
+def test_text_of_a_page_is_shown_as_it_is():
+    for text in (*TEXTS, *OF_PAGES):
+        shown = Shown(messages.plain(text))
+        assert shown.words == text.split()
+        assert shown.tags <= {"p", "br"}, text
+        assert shown.found_later == [], text
+        assert not [one for one in shown.texts if {*one.split()} & {"->", "<-", "<->", "--", ">=", "<=", "~="}], text
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_text_in_a_table_stays_in_its_cell(text):
-    shown = Shown(table(("", plain(text)), [(plain(text), "1")], numbers=True))
-    assert [[cell.split() for cell in row] for row in shown.cells] == [[[], text.split()], [text.split(), ["1"]]]
-    assert shown.tags == {"table", "thead", "tbody", "tr", "th", "td"}
+def test_text_in_a_table_stays_in_its_cell():
+    for text in TEXTS:
+        shown = Shown(table(("", plain(text)), [(plain(text), "1")], numbers=True))
+        assert [[cell.split() for cell in row] for row in shown.cells] == [[[], text.split()], [text.split(), ["1"]]]
+        assert shown.tags == {"table", "thead", "tbody", "tr", "th", "td"}, text
 
 
 def test_ordinary_names_and_numbers_are_not_changed():

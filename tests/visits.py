@@ -12,17 +12,21 @@ from explorer.ui.access import jobs
 
 
 def measured(app: AppTest, seconds: float = 60) -> AppTest:
-    """Run the page until no work is under way: one piece of work leads to the next."""
+    """Run the page until a run finds no work under way and begins none: one piece of work leads to the next."""
     end = time.monotonic() + seconds
-    app.run()
-    for _ in range(8):
-        begun = set(jobs._jobs)
-        while any(job.live for job in jobs._jobs.values()) and time.monotonic() < end:
-            time.sleep(0.02)
+    for _ in range(9):
+        known, busy = set(jobs._jobs.values()), under_way()
         app.run()
-        if set(jobs._jobs) <= begun and not any(job.live for job in jobs._jobs.values()):
+        if not busy and not under_way() and set(jobs._jobs.values()) <= known:
             break
+        while under_way() and time.monotonic() < end:
+            time.sleep(0.02)
     return app
+
+
+def under_way() -> bool:
+    """Whether any work is under way."""
+    return any(job.live for job in list(jobs._jobs.values()))
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:

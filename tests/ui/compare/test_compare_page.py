@@ -65,9 +65,13 @@ def test_without_b_the_runs_there_are_stand_a_click_away(app):
     assert set(cards(app)) >= {BASE, TUNED}
 
 
-def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place):
+def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_encoding_a_probe_again(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
-    measured(app)
+    with mock.patch("explorer.ui.access.vectors.of_reading") as encoded:
+        measured(app)
+    assert not app.exception
+    encoded.assert_not_called()
+    assert len(app.get("plotly_chart")) == CHARTS
     numbers = told_by_the_command(place)
     verdict, learned = numbers["verdict"], numbers["learned"]
     boxes = [*app.success, *app.error, *app.info, *app.warning]
@@ -81,15 +85,6 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place
     assert shown_cards[BASE] == f"{verdict['declared_base']:.2f}"
     assert shown_cards[TUNED] == f"{verdict['exported']:.2f}"
     assert (BASE_AS_TRAINED in shown_cards) == (verdict["same_reading_base"] is not None)
-
-
-def test_of_a_run_and_its_base_no_probe_is_encoded_again(app, place):
-    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
-    with mock.patch("explorer.ui.access.vectors.of_reading") as encoded:
-        measured(app)
-    assert not app.exception
-    encoded.assert_not_called()
-    assert len(app.get("plotly_chart")) == CHARTS
 
 
 def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
@@ -166,7 +161,7 @@ def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope
     assert microscope.TITLE not in [one.value for one in app.subheader]
 
 
-def test_an_address_says_a_and_b_and_their_readings(app):
+def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_places(app):
     app.query_params["beside"] = "run:tuned"
     app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
     measured(app)
@@ -174,12 +169,6 @@ def test_an_address_says_a_and_b_and_their_readings(app):
     assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
     assert app.segmented_control(key=model_b.KEY).value == model_b.CHOSEN
     assert len(app.get("plotly_chart")) == CHARTS
-
-
-def test_a_and_b_change_places_with_one_key(app):
-    app.query_params["beside"] = "run:tuned"
-    app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
-    measured(app)
     before = cards(app)
     app.button(key="exchange A and B").click()
     measured(app)
@@ -305,14 +294,17 @@ def shown(app):
     return [frame.astype(object).where(frame.notna(), None).to_dict("records") for frame in frames]
 
 
-@pytest.mark.parametrize(("pictures", "kept"), [("PNG", "png"), ("SVG", "svg"), ("<b>", "svg")])
-def test_cameras_keep_what_was_chosen(app, pictures, kept):
-    app.query_params["beside"], app.query_params["pictures"] = "run:tuned", pictures
+def test_cameras_keep_what_was_chosen(app):
+    app.query_params["beside"], app.query_params["pictures"] = "run:tuned", "<b>"
     measured(app)
-    assert not app.exception
-    options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
-    assert {one["format"] for one in options} == {kept}
-    assert len({one["filename"] for one in options}) == len(options) == CHARTS
+    for chosen, kept in ((None, "svg"), ("PNG", "png"), ("SVG", "svg")):
+        if chosen:
+            app.segmented_control(key="pictures").set_value(chosen)
+            app.run()
+        assert not app.exception
+        options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
+        assert {one["format"] for one in options} == {kept}, chosen
+        assert len({one["filename"] for one in options}) == len(options) == CHARTS
 
 
 def test_filters_let_through_the_pairs_they_name(app):

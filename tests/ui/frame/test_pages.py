@@ -33,18 +33,13 @@ def test_every_page_of_the_folder_is_in_the_menu():
     assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page.file for page in page_list.PAGES}
 
 
-@pytest.mark.parametrize("file", [page.file for page in page_list.PAGES])
-def test_every_page_opens(app, file):
-    app.switch_page(file)
+@pytest.mark.parametrize("page", page_list.PAGES, ids=lambda page: page.name)
+def test_every_page_opens_and_says_its_purpose_under_its_title(app, page):
+    app.switch_page(page.file)
     measured(app)
     assert [error.value for error in app.exception] == []
     assert app.title
-
-
-def test_a_page_says_its_purpose_under_its_title(app):
-    for page in page_list.PAGES:
-        app.switch_page(page.file).run()
-        assert words(app.caption)[0] == page.purpose
+    assert words(app.caption)[0] == page.purpose
 
 
 SCORING = {"reading", "beside", "sts", "precision", "max_length"}
@@ -72,11 +67,13 @@ def test_a_number_in_a_link_is_a_number_only_where_one_is_due(app, name, said):
 
 
 NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b>x</b>", "a b"]
-NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@", "\0"]
+NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@"]
+# all of them on one page, since each page has the same sidebar, and the oddest one on each page
+LINKS = [("pages/layers.py", model) for model in NO_MODELS]
+LINKS += [(page.file, "\0") for page in page_list.PAGES if page.name != "results"]
 
 
-@pytest.mark.parametrize("file", [page.file for page in page_list.PAGES if page.name != "results"])
-@pytest.mark.parametrize("model", NO_MODELS)
+@pytest.mark.parametrize(("file", "model"), LINKS)
 def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     app.query_params["model"] = model
     app.switch_page(file).run()
@@ -304,24 +301,26 @@ def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_l
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
 
 
-@pytest.mark.parametrize("typed", ["last of layer 7", "median of layer 1", "mean of layers 5-3", "anything"])
-def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app, typed):
+def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app):
     app.switch_page("pages/start.py").run()
-    write_reading(app, typed)
-    assert app.selectbox(key="reading").value == typed, "what was typed stays, to be mended"
-    (told,) = words(app.sidebar.warning)
-    assert told.startswith(f"There is no layer & pooling '{typed}' here")
-    assert told.endswith("Until then 'model default' is used.")
+    for typed in ("last of layer 7", "median of layer 1", "mean of layers 5-3", "anything"):
+        write_reading(app, typed)
+        assert app.selectbox(key="reading").value == typed, "what was typed stays, to be mended"
+        (told,) = words(app.sidebar.warning)
+        assert told.startswith(f"There is no layer & pooling '{typed}' here")
+        assert told.endswith("Until then 'model default' is used.")
     write_reading(app, "mean of layers 1-3")
     assert not app.sidebar.warning
 
 
-@pytest.mark.parametrize("name", ["STS16 test", "sts16 test", "STS16"])
-@pytest.mark.parametrize("file", ["pages/layers.py", "pages/compare.py", "pages/map.py", "pages/search.py"])
-def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(app, monkeypatch, file, name):
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [("layers", "STS16 test"), ("layers", "sts16 test"), ("compare", "STS16"), ("map", "STS16"), ("search", "STS16")],
+)
+def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(app, monkeypatch, page, name):
     monkeypatch.delenv("STRATA_DATA", raising=False)
     app.query_params["sts"], app.query_params["beside"] = name, "all-MiniLM-L6-v2"
-    app.switch_page(file)
+    app.switch_page(f"pages/{page}.py")
     measured(app)
     assert [one.value for one in (*app.error, *app.exception)] == []
     card = availability.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")

@@ -121,16 +121,13 @@ def downloads(app):
     return [one.proto.label for one in app.get("download_button")]
 
 
-def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
+def test_without_a_pooler_the_page_shows_the_papers_pair_by_layer_and_its_heads(plain):
+    assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
     assert pair_view.NO_POOLER.format("tiny") in words(plain.info)
     assert headings(plain) == [pair_view.TITLE, heads_view.TITLE]
     assert charts(plain) == 3
     assert downloads(plain) == [pair_view.FILE, heads_view.FILE]
     assert not plain.error
-
-
-def test_the_papers_sentences_stand_there_at_first(plain):
-    assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
 
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
@@ -148,23 +145,21 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
     assert downloads(listener) == [pooler_view.FILE, pooler_view.HISTORY_FILE]
-
-
-def test_the_share_of_attention_is_the_headline_and_is_that_of_the_table(listener):
-    (parts,) = (one.value for one in listener.dataframe)
-    shares = parts[parts["part"] == "attention over layers"]["share"]
+    assert heads_view.TITLE in [fold.label for fold in listener.expander], "the heads are folded"
+    assert not [box for box in listener.selectbox if box.key == "head"]
+    shares = parts.value[parts.value["part"] == "attention over layers"]["share"]
     assert [card.value for card in listener.metric] == [f"{100 * share:.1f} %" for share in shares]
     assert listener.metric[0].label == pooler_view.SHARE.format("A", "first")
 
 
-@pytest.mark.parametrize(("limit", "uniform"), [(1e9, True), (0.0, False)])
-def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch, limit, uniform):
-    monkeypatch.setattr(pooler_weights, "UNIFORM", limit)
-    told = words(settled(listener).caption)
-    assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
-    assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
-    assert BEST_SCORE.search(told)
-    assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
+def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
+    for limit, uniform in ((1e9, True), (0.0, False)):
+        monkeypatch.setattr(pooler_weights, "UNIFORM", limit)
+        told = words(settled(listener).caption)
+        assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
+        assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
+        assert BEST_SCORE.search(told)
+        assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
 
 
 def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
@@ -255,11 +250,6 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
     assert pooler_view.NO_HISTORY.format("old") in words(app.caption)
 
 
-def test_heads_are_folded_where_there_is_a_pooler(listener):
-    assert heads_view.TITLE in [fold.label for fold in listener.expander]
-    assert not [box for box in listener.selectbox if box.key == "head"]
-
-
 def test_layer_and_head_are_chosen_by_keyboard(plain):
     plain.selectbox(key="layer").select("2")
     plain.selectbox(key="head").select("2")
@@ -291,28 +281,28 @@ def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
     assert heads_view.ALONE in told
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_whatever_is_typed_is_read(plain, text):
-    typed(plain, text, text + " and more")
-    assert not plain.error
-    assert charts(plain) == 3
+def test_whatever_is_typed_is_read(plain):
+    for kind, text in ODD.items():
+        typed(plain, text, text + " and more")
+        assert not plain.error, kind
+        assert charts(plain) == 3, kind
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_whatever_is_typed_is_shown_as_it_is(listener, text):
-    typed(listener, text, "a man")
-    assert not listener.error
-    assert charts(listener) == 4
-    shown = Shown(next(one.value for one in listener.markdown if one.value.startswith("“")))
-    assert shown.words == f"“{messages.shortened(text, 36)}”".split()
-    assert (shown.tags, shown.found_later) == ({"p"}, [])
+def test_whatever_is_typed_is_shown_as_it_is(listener):
+    for kind, text in ODD.items():
+        typed(listener, text, "a man")
+        assert not listener.error, kind
+        assert charts(listener) == 4, kind
+        shown = Shown(next(one.value for one in listener.markdown if one.value.startswith("“")))
+        assert shown.words == f"“{messages.shortened(text, 36)}”".split()
+        assert (shown.tags, shown.found_later) == ({"p"}, []), kind
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_nothing_typed_is_asked_for(plain, text):
-    typed(plain, text, "a man")
-    assert plain.info
-    assert charts(plain) == 0
+def test_nothing_typed_is_asked_for(plain):
+    for text in ("", "   ", "\n\t"):
+        typed(plain, text, "a man")
+        assert plain.info, repr(text)
+        assert charts(plain) == 0, repr(text)
 
 
 def test_what_is_too_long_is_cut_and_told(plain):

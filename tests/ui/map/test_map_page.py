@@ -117,19 +117,14 @@ def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
     assert app.error
 
 
-@pytest.mark.parametrize("typed", ["one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"])
-def test_whatever_is_typed_is_mapped_or_an_error_in_words(app, typed):
+def test_whatever_is_typed_is_mapped_or_an_error_in_words_and_nothing_is_asked_for(app):
     app.query_params["mapped"] = sentence_source.TYPED
     drawn(app)
-    app.text_area(key="map typed").set_value(typed)
-    drawn(app)
-    assert not app.exception
-    assert app.error or app.get("plotly_chart")
-
-
-def test_nothing_typed_asks_for_sentences(app):
-    app.query_params["mapped"] = sentence_source.TYPED
-    drawn(app)
+    for typed in ("one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"):
+        app.text_area(key="map typed").set_value(typed)
+        drawn(app)
+        assert not app.exception, typed
+        assert app.error or app.get("plotly_chart"), typed
     app.text_area(key="map typed").set_value(" \n ")
     app.run()
     assert sentence_source.TYPE_TWO in words(app.info)
@@ -156,6 +151,7 @@ def test_numbers_in_the_address_that_are_none_select_nothing(app, selected):
     app.query_params["selected"] = selected
     drawn(app)
     assert not app.exception
+    assert app.get("plotly_chart")
     assert not app.dataframe
 
 
@@ -178,15 +174,17 @@ def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
     assert app.text_input(key="find").value == ""
 
 
-@pytest.mark.parametrize("word", ["no such word", "<b>x</b> **y**", "%{x}", "ـِ", "🙂", "w" * 200])
-def test_a_word_that_no_sentence_holds_is_told(app, word):
-    app.query_params["find"] = word
+def test_a_word_that_no_sentence_holds_is_told(app):
+    app.query_params["find"] = "no such word"
     drawn(app)
-    assert not app.exception
-    (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(selection.NONE_FOUND)))
-    assert word[:100] in told.replace("\\", "")
-    assert "<b>" not in told
-    assert not app.dataframe
+    for word in ("no such word", "<b>x</b> **y**", "%{x}", "ـِ", "🙂", "w" * 200):
+        app.text_input(key="find").set_value(word)
+        drawn(app)
+        assert not app.exception, word
+        (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(selection.NONE_FOUND)))
+        assert word[:100] in told.replace("\\", "")
+        assert "<b>" not in told
+        assert not app.dataframe, word
 
 
 def test_the_vectors_of_either_side_can_be_taken_along(app, place):

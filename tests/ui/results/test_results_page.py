@@ -211,43 +211,38 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     assert found.measured.titles == ("model default",)
 
 
-@pytest.mark.parametrize("key", evaluation_choice.KEYS)
-def test_every_setting_changes_the_options(key):
+def test_every_setting_changes_the_options():
     usual = Written("raw", "logistic", "1", "flat", evaluation_choice.USUAL, None, False, None, None)
-    others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
-    other = dict(zip(evaluation_choice.KEYS, others, strict=True))
-    place = list(evaluation_choice.KEYS).index(key)
-    values = list(vars(usual).values())
-    values[place] = other[key]
-    changed = Written(*values)
-    if key == evaluation_choice.LENGTH:
-        assert changed.max_length == 8
-    else:
-        assert changed.options() != usual.options()
     assert usual.options() == Options()
+    others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
+    for place, (key, other) in enumerate(zip(evaluation_choice.KEYS, others, strict=True)):
+        values = list(vars(usual).values())
+        values[place] = other
+        changed = Written(*values)
+        if key == evaluation_choice.LENGTH:
+            assert changed.max_length == 8
+        else:
+            assert changed.options() != usual.options(), key
 
 
-@pytest.mark.parametrize(
-    ("models", "tasks", "seeds", "said"),
-    [
-        (None, ["STS99"], "1", "STS99"),
-        (None, ["STS17"], "1,<b>", "1,<b>"),
-        (None, ["STS17"], "-1", "-1"),
-        (["/no/such/folder"], ["STS17"], "1", "/no/such/folder"),
-        (["\0"], ["STS17"], "1", "cannot be looked up"),
-        (["~nobody-of-this-name/x"], ["STS17"], "1", "~nobody"),
-        (None, ["\0"], "1", "neither a task nor a file"),
-    ],
-)
-def test_nonsense_in_a_field_is_refused_before_the_start(form, models, tasks, seeds, said):
-    if models:
+def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
+    good = [str(place.model)]
+    for models, asked, seeds, said in (
+        (good, "STS99", "1", "STS99"),
+        (good, "STS17", "1,<b>", "1,<b>"),
+        (good, "STS17", "-1", "-1"),
+        (["/no/such/folder"], "STS17", "1", "/no/such/folder"),
+        (["\0"], "STS17", "1", "cannot be looked up"),
+        (["~nobody-of-this-name/x"], "STS17", "1", "~nobody"),
+        (good, "\0", "1", "neither a task nor a file"),
+    ):
         form.session_state[evaluate_form.MODELS] = models
-    choose_tasks(form, *tasks)
-    form.text_input(key=evaluation_choice.SEEDS).set_value(seeds)
-    form.button(key=evaluate_form.START).click().run()
-    assert [error.value for error in form.exception] == []
-    assert any(said in text for text in words(form.error))
-    assert jobs.find(evaluate_form.JOB) is None
+        choose_tasks(form, asked)
+        form.text_input(key=evaluation_choice.SEEDS).set_value(seeds)
+        form.button(key=evaluate_form.START).click().run()
+        assert [error.value for error in form.exception] == [], said
+        assert any(said in text for text in words(form.error)), said
+        assert jobs.find(evaluate_form.JOB) is None, said
 
 
 def test_an_estimate_says_what_is_left_to_measure(form):

@@ -156,14 +156,12 @@ def test_only_a_query_that_nobody_gave_follows_the_corpus(app, place, given):
     assert app.text_input(key=query_form.QUERY).value == in_the_address(app) == "a boat"
 
 
-@pytest.mark.parametrize(
-    "text", [*NASTY, '"] {} </style><script>', "'\\\"\n\t\x7fA1 \\22 é\u200d👩\u200d🚀", "a" * 5000, ""]
-)
-def test_no_query_leaves_the_string_of_the_style_sheet(text):
-    written = query_form.in_css(text)
-    assert not re.search(r"[^A-Za-z0-9\\ ]", written)
-    # CSS Syntax Level 3, 4.3.7: a backslash, up to six hexadecimal digits, and one space that ends them
-    assert re.sub(r"\\([0-9a-f]{1,6}) ", lambda found: chr(int(found[1], 16)), written) == text
+def test_no_query_leaves_the_string_of_the_style_sheet():
+    for text in (*NASTY, '"] {} </style><script>', "'\\\"\n\t\x7fA1 \\22 é\u200d👩\u200d🚀", "a" * 5000, ""):
+        written = query_form.in_css(text)
+        assert not re.search(r"[^A-Za-z0-9\\ ]", written)
+        # CSS Syntax Level 3, 4.3.7: a backslash, up to six hexadecimal digits, and one space that ends them
+        assert re.sub(r"\\([0-9a-f]{1,6}) ", lambda found: chr(int(found[1], 16)), written) == text
 
 
 def test_an_empty_query_is_asked_for(app):

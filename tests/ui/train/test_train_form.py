@@ -55,12 +55,6 @@ def test_a_first_visit_can_start_the_demonstration(visit):
     assert visit.subheader[0].value != recipe_form.DEMONSTRATION
 
 
-def test_a_link_is_not_the_demonstration(app):
-    well(app.run())
-    assert not app.button(key=START).disabled
-    assert "select_by" not in app.code[0].value
-
-
 def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
     run = runs.new(trainings.recipe(place))
     shutil.copytree(place.model, run.model)
@@ -109,8 +103,9 @@ def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     assert app.button(key=START).disabled
 
 
-def test_the_form_can_be_started_as_it_stands(app):
+def test_the_form_of_a_link_is_not_the_demonstration_and_can_be_started_as_it_stands(app):
     well(app.run())
+    assert "select_by" not in app.code[0].value
     assert app.selectbox(key="method").value == "sg-opt"
     assert list(app.multiselect(key="data").value) == ["sample"]
     assert words(app.error) == []
@@ -119,38 +114,29 @@ def test_the_form_can_be_started_as_it_stands(app):
     assert planned(app, 1280, 16, 80)
 
 
-def test_a_link_names_method_and_text(app, place):
-    app.query_params["method"] = "simcse"
-    app.query_params["data"] = str(place.text)
-    well(app.run())
-    assert app.selectbox(key="method").value == "simcse"
-    assert list(app.multiselect(key="data").value) == [str(place.text)]
+def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_starting(app, place):
+    app.run()
+    for seeds in ("7", "one", " 1, 2,3 ", "", "1 2 3", "1.5", "1;2", "1, -2", "1, 1", "4294967296", "1; x"):
+        app.text_input(key="recipe seeds").set_value(seeds).run()
+        if seeds in ("7", " 1, 2,3 ", "1 2 3", "1;2"):
+            refused = []
+        else:
+            with pytest.raises(StrataError) as error:
+                trainings.recipe(place, seeds=set_fields.typed_seeds(seeds))
+            refused = [str(error.value)]
+        assert words(app.error) == refused, seeds
+        assert app.button(key=START).disabled == bool(refused), seeds
 
 
-@pytest.mark.parametrize("seeds", ["", "one", "1.5", "1, -2", "1, 1", "4294967296", "1; x"])
-def test_nonsense_seeds_are_an_error_and_keep_the_run_from_starting(app, place, seeds):
-    app.run().text_input(key="recipe seeds").set_value(seeds).run()
-    with pytest.raises(StrataError) as refused:
-        trainings.recipe(place, seeds=set_fields.typed_seeds(seeds))
-    assert words(app.error) == [str(refused.value)]
-    assert app.button(key=START).disabled
-
-
-@pytest.mark.parametrize("seeds", ["7", " 1, 2,3 ", "1 2 3", "1;2"])
-def test_seeds_are_read_however_they_are_parted(app, seeds):
-    app.run().text_input(key="recipe seeds").set_value(seeds).run()
-    assert words(app.error) == []
-    assert not app.button(key=START).disabled
-
-
-@pytest.mark.parametrize("rate", ["fast", "1", "-1", "nan", "inf", ""])
-def test_a_nonsense_setting_is_an_error_that_names_the_range(app, rate):
-    say(app.run(), learning_rate=rate)
-    with pytest.raises(StrataError) as refused:
-        method_cards.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
-    assert words(app.error) == [str(refused.value)]
-    assert "1e-07 to 0.01" in str(refused.value)
-    assert app.button(key=START).disabled
+def test_a_nonsense_setting_is_an_error_that_names_the_range(app):
+    app.run()
+    for rate in ("fast", "1", "-1", "nan", "inf", ""):
+        say(app, learning_rate=rate)
+        with pytest.raises(StrataError) as refused:
+            method_cards.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
+        assert words(app.error) == [str(refused.value)], rate
+        assert "1e-07 to 0.01" in str(refused.value)
+        assert app.button(key=START).disabled, rate
 
 
 def test_a_changed_setting_stands_beside_the_papers_value(app):
@@ -194,12 +180,12 @@ def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
     assert not app.button(key=START).disabled
 
 
-def test_the_fitting_batch_follows_the_text_until_somebody_has_touched_it(app, place):
-    app.query_params["method"] = "simcse"
+def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_has_touched_it(app, place):
+    app.query_params["method"], app.query_params["data"] = "simcse", str(place.text)
     well(app.run())
-    batch, text = "knob simcse batch_size", app.multiselect(key="data")
-    assert app.number_input(key=batch).value == 64
-    text.set_value([str(place.text)]).run()
+    assert app.selectbox(key="method").value == "simcse"
+    assert list(app.multiselect(key="data").value) == [str(place.text)]
+    batch = "knob simcse batch_size"
     assert app.number_input(key=batch).value == 2, "24 rows hold eight batches of no more"
     app.multiselect(key="data").set_value(["sample"]).run()
     assert app.number_input(key=batch).value == 64
@@ -371,10 +357,7 @@ def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
     assert not app.error
     assert any(told.startswith(availability.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
     assert app.button(key=START).disabled
-
-
-def test_a_name_that_means_nothing_is_an_error_where_another_can_be_fetched(app):
-    app.query_params["data"] = ["nonsense", "STS12"]
+    app.multiselect(key="data").set_value(["nonsense", "STS12"])
     well(app.run())
     assert "nonsense" in app.error[0].value
     assert fetches(app) == [availability.FETCH.format("STS12 test")]
