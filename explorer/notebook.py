@@ -130,7 +130,7 @@ def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, 
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
     ways = ("Spearman", "all")
-    return verdict_on(found, known, comparison, ways, lambda about: about.chosen(*ways))[1].as_json()
+    return verdict_on(found, known, comparison, *ways, lambda about: about.chosen(*ways))[1].as_json()
 
 
 def explain(

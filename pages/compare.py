@@ -7,17 +7,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import messages
 from explorer.ui.access import availability, sidebar_choice
-from explorer.ui.compare import (
-    dev_picked_readings,
-    export,
-    flipped_pairs,
-    geometry_view,
-    grids_view,
-    item_changes,
-    model_b,
-    probe_changes,
-    verdict_view,
-)
+from explorer.ui.compare import changes_view, choice_form, export, geometry_view, grids_view, verdict_view
 from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
 from explorer.ui.frame import page_frame, second_encoder
@@ -28,8 +18,8 @@ choice, other = sidebar_choice.chosen(), second_encoder.beside()
 if availability.encoder(choice.source) is None:
     st.stop()
 if other is None:
-    model_b.ask()
-    model_b.alone(choice)
+    choice_form.ask()
+    choice_form.alone(choice)
     st.stop()
 choices = choice, other
 both = both_shown(choices)
@@ -44,28 +34,28 @@ except StrataError as error:
     st.stop()
 switches = st.container(horizontal=True)
 with switches:
-    ways = score_options.ways(one_shown.scores)
-compared = scored_and_judged(both, choices, comparison, ways)
+    metric, aggregate = score_options.ways(one_shown.scores)
+compared = scored_and_judged(both, choices, comparison, metric, aggregate)
 if compared is None:
     st.stop()
 with switches:
-    model_b.view_control(compared)
+    choice_form.view_control(compared)
 with first:
-    changes = probe_changes.found(compared)  # until then, their progress
+    changes = verdict_view.probe_changes(compared)  # until then, their progress
     drawn = verdict_view.show(compared, changes)
-item_changes.show(compared)
+changes_view.changed_items(compared)
 grids_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
-probe_changes.show(compared, changes, drawn=bool(drawn))
-flipped_pairs.examples(compared)
-pick = dev_picked_readings.picked(both, choices, ways[0]) if one_shown.graded else None
+verdict_view.show_probes(compared, changes, drawn=bool(drawn))
+changes_view.examples(compared)
+pick = choice_form.picked(both, choices, metric) if one_shown.graded else None
 if pick is not None:
-    dev_picked_readings.show(pick, both, *ways)
+    choice_form.show_picked(pick, both, metric, aggregate)
 pooling = grids_view.lines(compared)
 asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, compared.differences, pooling), compared.stem)
-flipped_pairs.show(one_shown.graded, comparison, choices)
+changes_view.flipped_pairs(one_shown.graded, comparison, choices)
 export.show(compared, changes, pick, pooling, asked, geometry)

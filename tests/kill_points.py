@@ -26,7 +26,7 @@ from explorer.progress import finish
 from explorer.training.loop import preparing
 from explorer.training.loop import resume_state as states
 from explorer.training.recipe import Recipe
-from explorer.training.record import damaged_runs, recorder, runs
+from explorer.training.record import recorder, runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.disk_calls import NEVER, FullDisk, Killed, ReadOnlyDisk, Watch, watched
@@ -125,7 +125,7 @@ class Trial:
             code, _ = self.train()
             if code:
                 return f"it cannot be resumed: {self.told}"
-        damaged_runs.collect()
+        runs.collect()
         left = sorted(path.name for path in self.folder.iterdir())
         if left != [NAME]:
             return f"left in the folder of runs: {left}"
@@ -181,7 +181,7 @@ def try_points(place: Place, method: str, folder: Path, told: Path, most: dict[s
     """Try points of a method in several ways, at most so many at equal distances (0: all); write the outcomes."""
     os.fsync = lambda handle: None  # a killed process loses nothing that it has written
     recorder.BEAT = 1e9  # a status is written at the same calls each time
-    damaged_runs.UNTOUCHED = 0.0
+    runs.UNTOUCHED = 0.0
     chosen = short(place, method, folder, steps)
     with in_no_time():
         finish(preparing.prepare(chosen))  # so that every fork finds done what the first one has to do

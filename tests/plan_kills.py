@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan, cells
 from explorer.studies.plans.plan_folder import PlanFolder
 from explorer.training.record import runs
@@ -58,7 +58,7 @@ def plan_of(place: Place, seeds: int, steps: int) -> Plan:
 
 def numbers(plan: Plan) -> dict[str, Any]:
     """The table without times and memory, which differ, and without the names of runs."""
-    found: dict[str, Any] = json.loads(json.dumps(plan_output.as_json(plan_table.table(plan))))
+    found: dict[str, Any] = json.loads(json.dumps(plan_table.as_json(plan_table.table(plan))))
     for row in found["rows"]:
         del row["seconds"], row["seconds_per_point"], row["memory"]
     return found

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.read.readings import Reading
-    from explorer.measuring.comparing.comparison import Comparison
+    from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict
     from explorer.measuring.comparing.comparison_report import Findings
-    from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
     from explorer.measuring.comparing.learned import ProbeChanges
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
@@ -66,8 +65,8 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.comparing.comparison_report import Findings
-    from explorer.measuring.comparing.dev_picking import pick
     from explorer.measuring.geometry.layer_geometry import layer_geometry
+    from explorer.measuring.scores.best_cell import pick
     from explorer.measuring.scores.measure import measure
     from explorer.measuring.sentences.word_tables import ExplainedPairs
     from explorer.progress import finish
@@ -97,7 +96,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
         def chosen(about: Comparison) -> Interval:
             return differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
 
-        about, verdict = verdict_on(found, pairs, comparison, ways, chosen)
+        about, verdict = verdict_on(found, pairs, comparison, *ways, chosen)
         probes = _probes(found, about, verdict, settings, line)
         words = _words(found, about, probes, settings, line) if options.report else ExplainedPairs()
         if options.geometry or options.report:

@@ -103,13 +103,13 @@ def _named(given: str) -> tuple[Plan, PlanFolder | None]:
 def told(plan: Plan, options: argparse.Namespace) -> str:
     """The table of a plan in the form that was asked for."""
     from explorer.evaluating.results import table_formats
-    from explorer.studies.plans import plan_output, plan_table
+    from explorer.studies.plans import plan_table
 
     found = plan_table.table(plan)
     for told in found.unmeasured:
         say(told)
     if options.json:
-        return json.dumps(plan_output.as_json(found), ensure_ascii=False, indent=1) + "\n"
-    header, rows = plan_output.written(found)
+        return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
+    header, rows = plan_table.written(found)
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
     return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)

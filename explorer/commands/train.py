@@ -98,11 +98,11 @@ def add(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from explorer.training.record import damaged_runs, runs
+    from explorer.training.record import runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if _first():
-        damaged_runs.collect(options.out)
+        runs.collect(options.out)
     if options.processes and options.processes != started:
         raise BadChoice(
             f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "

@@ -28,7 +28,7 @@ from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, ScoredTask, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.knobs import Values
-from explorer.measuring.scores.class_scores import MEASURES
+from explorer.measuring.scores.metrics import MEASURES
 from explorer.progress import Progress, Work
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running

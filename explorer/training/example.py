@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +130,7 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
         code.unlink()  # a copy of Strata's own, which every export writes anew
     told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
-    assert training.adapters is not None, "both are kept as adapters"
-    told["facts"]["adapters"] = asdict(training.adapters)
+    assert told["facts"]["adapters"], "both are kept as adapters"
     told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 

@@ -196,23 +196,7 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
     texts = prepared.dev.texts
     recorder.probe_sentences([texts[place] for place in probe_places(texts)])
-    before = recorder.status.facts
-    facts = replace(
-        before,
-        rows=len(prepared.corpus),
-        precision=training.world.precision,
-        device=str(training.world.device),
-        reading=training.reading,
-        seen=prepared.seen,
-        default=prepared.encoder.default_head.facts(),
-        pairs={name: len(judge) for name, judge in training.judged()},
-        measures={name: judge.measure for name, judge in training.judged()},
-        held_out=len(prepared.held_out) if prepared.held_out else 0,
-        packs_held_out=prepared.packs is not None,
-        adapters=training.adapters,
-        cut=training.cut,
-        estimate=training.estimate or before.estimate,  # a resumed run has one already
-    )
+    facts = recorder.status.facts.found_by(training)
     verdict = training.verdict
     base = verdict.dev and verdict.dev.declared_base
     recorder.put(base=base, verdict=verdict, facts=facts)
@@ -226,17 +210,18 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
     recorder.check_there()
 
-    learner = training.restore_best()
+    learner, facts = training.restore_best(), recorder.status.facts
     if learner is not None:
-        saved_model.put(run, training, learner, recorder.seconds)
-    results, verdict = tuple(training.results), training.verdict
+        facts = facts.found_by(training)  # of the weights that are kept
+        saved_model.put(run, training, learner, facts, recorder.seconds)
+    final = {"results": tuple(training.results), "verdict": training.verdict, "facts": facts}
     if stopped:
         recorder.log("stopped; the best checkpoint is saved" if learner else "stopped before the first update")
-        recorder.put(state=statuses.STOPPED, phase=None, about="", results=results, verdict=verdict)
+        recorder.put(state=statuses.STOPPED, phase=None, about="", **final)
         run.clear_stop_request()
         return
     recorder.log("finished")
-    recorder.put(state=statuses.FINISHED, phase=None, about="", results=results, verdict=verdict)
+    recorder.put(state=statuses.FINISHED, phase=None, about="", **final)
     states.forget(run.state)
 
 

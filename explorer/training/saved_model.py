@@ -17,19 +17,19 @@ from explorer.knobs import Values
 from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
+from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.loop.preparing import LIBRARIES
-from explorer.training.loop.seed_scores import SeedScores
-from explorer.training.model_card.card import card
-from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.recipe import Recipe, paper_values
+from explorer.training.record.model_card import CardFacts, card
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 
 CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
 
 
-def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
+def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> None:
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
-    text = card(_facts(run, training, learner, seconds))
+    text = card(_shown(run, training, learner, facts, seconds))
     new, old = run.folder / f"{run_folder.MODEL}.new", run.folder / f"{run_folder.MODEL}.old"
     if old.exists() and not run.model.exists():  # killed between the two renames below
         old.rename(run.model)
@@ -96,7 +96,7 @@ def _settings(learner: Learner, recipe: Recipe) -> Values:
     return {**settings, "evaluate_every": learner.evaluate_every} if "evaluate_every" in settings else settings
 
 
-def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> CardFacts:
+def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> CardFacts:
     recipe, prepared, method = training.recipe, training.prepared, learner.method
     encoder = prepared.encoder
     done = list(training.results)
@@ -104,27 +104,17 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
     return CardFacts(
         run=run.name,
-        base=recipe.model,
+        facts=facts,
         base_digest=prepared.found.digest,
         base_revision=prepared.found.revision,
-        method=recipe.method,
         title=method.title(),
         paper=method.paper,
         settings=_settings(learner, recipe),
         defaults=paper_values(recipe.kind, layout.family(prepared.found.folder)),
         as_published=method.as_published,
-        data=recipe.data,
-        data_rows=len(prepared.corpus),
         data_digest=prepared.corpus.digest,
-        dev_set=recipe.dev,
-        test_set=recipe.test,
-        more_tests=recipe.more_tests,
         verdict=training.verdict,
-        set_sizes={name: len(judge) for name, judge in training.judged()},
-        measures={name: judge.measure for name, judge in training.judged()},
-        default=encoder.default_head.facts(),
         trained=method.start().facts(),
-        seen=prepared.seen,
         seeds=tuple(done),
         kept=training.best_seed,
         seconds=seconds,
@@ -137,6 +127,4 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         opener=opener(encoder),
         versions=in_words.versions(LIBRARIES),
         command=recipe.command(),
-        adapters=training.adapters,
-        cut=training.cut,
     )

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from explorer.places import examples_folder
-from explorer.training.record import damaged_runs, runs
+from explorer.training.record import runs
 from tests.fuzz import mutants
 from tests.fuzz.pages import shown
 
@@ -37,7 +37,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
         run.metrics()
         run.log_tail()
         run.stop_requested()
-    damaged_runs.collect()
+    runs.collect()
     if seed % _SHOWN == 0:
         shown("train", run="mutant")
         shown("replay", replayed="mutant")

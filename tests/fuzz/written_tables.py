@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import re
 import unicodedata
@@ -19,10 +18,10 @@ from explorer.encoding.read.pooling import LAST
 from explorer.evaluating.results import table_formats
 from explorer.measuring.scores import score_tables
 from explorer.training.loop.measured_facts import Adapters
-from explorer.training.model_card.card import card
+from explorer.training.record.model_card import card
 from explorer.ui import messages
 from tests.rendered import Shown
-from tests.training.model_card.test_card import FACTS, parsed
+from tests.training.record.test_model_card import changed, parsed
 
 PARTS = (
     *"*_`~^#+-=|\\<>[](){}!$&%@:;.,'\"/?", *"abcXYZ019 ", "  ", "\t", "\n", "\r", "\r\n", "\n\n    ", "\x0b", "\x85",
@@ -121,7 +120,7 @@ def _card(text: str) -> tuple[dict[str, Any], Shown]:
     said = dict.fromkeys(("run", "method", "title"), text)
     layers = HeadFacts((PooledLayers(text, (LAST,)),), remark=text, prompt=text)
     adapters = Adapters(text, 8, text, 512, 16.0, 1000)
-    head, body = parsed(card(dataclasses.replace(FACTS, **said, trained=layers, default=layers, adapters=adapters)))
+    head, body = parsed(card(changed(**said, trained=layers, default=layers, adapters=adapters)))
     return head, Shown(body)
 
 

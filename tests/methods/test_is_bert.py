@@ -7,6 +7,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from explorer import methods
+from explorer.encoding.export import usage_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load import declared
 from explorer.encoding.read.head import Head
@@ -14,7 +15,6 @@ from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods.is_bert import mutual_information, sums
-from explorer.training.model_card import usage_code
 from tests.exports import TEXTS, as_trained, assert_close, by_strata
 from tests.methods.rows import FIRST, MANY
 from tests.spoiling import configure

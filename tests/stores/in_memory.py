@@ -20,6 +20,7 @@ from explorer.evaluating.results import result_files
 from explorer.measuring.maps import step_maps
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.verdict import Verdict
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size.points import Point, Size, Wanted
@@ -225,7 +226,7 @@ def subject(x: Any) -> SizeRequest:
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
-    point = Point("tiny", x.size, 80.0, 0.0, 0.0, 0.0, 1, 1, 1.0, 1.0)
+    point = Point("tiny", x.size, Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
     return export_form.key_of(subject(x), point, Path(x.folder))
 
 

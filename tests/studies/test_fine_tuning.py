@@ -15,7 +15,7 @@ from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import FINE_TUNING
-from explorer.measuring.scores.class_scores import MEASURES, class_scores
+from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.progress import finish
 from explorer.studies import fine_tuning
 from explorer.studies.fine_tuning import FineTuned, TuningOptions

@@ -13,7 +13,6 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
 from explorer.studies.reproduce import paper_table
-from explorer.studies.reproduce.paper_table import NotRun, TrainedRow, UntrainedRow
 from explorer.studies.reproduce.reproduction import POOLINGS, ReproductionOptions, base_scores, reproduction, written
 from explorer.training.recipe import paper_values
 from explorer.training.record import runs
@@ -55,12 +54,12 @@ def test_every_table_that_is_published_here_has_a_name():
 )
 def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
     for label, how in settings_of(table):
-        if isinstance(how, TrainedRow):
+        if how.method:
             knobs = load(how.method).knobs
             assert set(how.settings) <= set(knobs), label
             assert all(knobs[name].checked(value) == value for name, value in how.settings.items())
         else:
-            assert isinstance(how, UntrainedRow) or how.why
+            assert how.pooling or how.why_not
 
 
 def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
@@ -141,11 +140,11 @@ def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
 
 def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
     found = reproduction(paper_table.find("sg-bert-1"), scale)
-    reasons = {line.label: line.how.why for line in found.lines if isinstance(line.how, NotRun)}
+    reasons = {line.label: line.how.why_not for line in found.lines if line.how.why_not}
     assert "backtranslate" in reasons["BT, CLS, BERT-base"]
     assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
     assert "word vectors" in reasons["GloVe, Mean, without BERT"]
-    trained = [line.label for line in found.lines if isinstance(line.how, TrainedRow)]
+    trained = [line.label for line in found.lines if line.how.method]
     assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
 
 
@@ -163,7 +162,7 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
     (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
     texts = [(cell.recipe.method, cell.recipe.data) for cell in cells(plan) if cell.seed == 1]
     assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
-    asked = [line.how.why for line in reproduction(table, scale).lines if isinstance(line.how, NotRun)]
+    asked = [line.how.why_not for line in reproduction(table, scale).lines if line.how.why_not]
     assert len(asked) == 2
     assert all("--other-text FILE" in why for why in asked)
 
@@ -173,13 +172,13 @@ def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
         paper_table.find("sg-bert-7"), ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
     )
     assert not found.plans
-    reasons = [line.how.why for line in found.lines]
+    reasons = [line.how.why_not for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
 
 
 def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
     found = reproduction(paper_table.find("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
-    assert all("--data FILE" in line.how.why for line in found.lines)
+    assert all("--data FILE" in line.how.why_not for line in found.lines)
     assert len(found.lines) == 10
 
 

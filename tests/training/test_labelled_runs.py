@@ -12,7 +12,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from explorer.data import corpora
 from explorer.data.row_kinds import LABELLED_TEXTS
-from explorer.measuring.scores.class_scores import class_scores
+from explorer.measuring.scores.metrics import class_scores
 from explorer.metric_lines import Evaluation
 from explorer.progress import Phase
 from explorer.training.loop.learner import Learner

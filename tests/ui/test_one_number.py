@@ -14,9 +14,9 @@ from explorer.__main__ import main
 from explorer.data import sample, sources
 from explorer.data.graded import probes
 from explorer.encoding.load import hardware
-from explorer.measuring.comparing import comparison_verdict
+from explorer.measuring.comparing import comparison
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_output
+from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import speed
 from explorer.ui.access import jobs
@@ -126,8 +126,8 @@ def of_compare(run):
     bars = next(one["data"] for one in figures if one["data"][0]["type"] == "bar")
     at = bars[0]["x"].index("negation")
     return {
-        BASE: shown[comparison_verdict.BASE],
-        TUNED: shown[comparison_verdict.TUNED],
+        BASE: shown[comparison.BASE],
+        TUNED: shown[comparison.TUNED],
         **{name: percent(bar["text"][at]) for name, bar in zip(PROBED, bars, strict=True)},
     }
 
@@ -197,7 +197,7 @@ def of_plan(run, plan):
     app = opened(run, "plans", plan=plan.name)
     rows = app.dataframe[0].value.to_dict("records")
     test = next(name for name in rows[0] if name.startswith("test ("))
-    return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][plan_output.GAIN].split(" ")[0]}
+    return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][plan_table.GAIN].split(" ")[0]}
 
 
 def by_the_plan(told, run, plan):

@@ -18,9 +18,9 @@ def say(text: object, end: str = "\n") -> None:
 
 def say_unreadable() -> None:
     """Name the runs that cannot be read: a command that looks for what is trained already takes them for missing."""
-    from explorer.training.record import damaged_runs
+    from explorer.training.record import runs
 
-    for line in damaged_runs.unreadable():
+    for line in runs.unreadable():
         say(line)
 
 

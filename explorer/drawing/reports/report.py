@@ -12,10 +12,17 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import difference, grade_histograms, grid, layer_geometry
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
-from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
-from explorer.measuring.comparing.comparison_tables import READING, pair_rows, told_difference
-from explorer.measuring.comparing.comparison_verdict import as_used
-from explorer.measuring.comparing.rank_errors import FAR, KINDS
+from explorer.measuring.comparing.comparison import Tuning, as_used
+from explorer.measuring.comparing.comparison_report import (
+    LIBRARIES,
+    READING,
+    Findings,
+    about_measuring,
+    about_models,
+    pair_rows,
+    told_difference,
+)
+from explorer.measuring.comparing.pair_changes import FAR, KINDS
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,
@@ -26,9 +33,9 @@ from explorer.measuring.geometry.geometry_tables import (
 )
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
-from explorer.measuring.scores.meaning_judges import PairChange
-from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 
 NO_WORDS = ExplainedPairs()
@@ -56,11 +63,11 @@ def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO
 
 def _learned(findings: Findings) -> Iterator[str]:
     """What was learned, how sure that is and where, and pairs that show it."""
-    line, sentence = learned_text.line(findings.learned), findings.verdict.sentence()
+    line = learned_text.line(findings.learned)
     if line is None:
-        yield standalone.verdict(sentence.kind, ((sentence.text, False),))
+        yield standalone.verdict(findings.verdict.sentence())
         return
-    yield standalone.verdict(line.kind, line.pieces)
+    yield standalone.verdict(line)
     yield standalone.paragraph((("How sure: ", True), (learned_text.sure(findings.learned), False)))
     if findings.where:
         yield standalone.paragraph((("Where: ", True), (findings.where, False)))
@@ -128,11 +135,13 @@ def _chosen(findings: Findings) -> Iterator[str]:
 
 
 def _grids(findings: Findings) -> Iterator[str]:
-    comparison, ways = findings.comparison, (findings.metric, findings.aggregate)
-    span = grid.span_of(comparison.one, comparison.other, metric=ways[0], aggregate=ways[1])
+    comparison, metric, aggregate = findings.comparison, findings.metric, findings.aggregate
+    span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     pieces = [
         picture(
-            grid.layer_by_pooling(scores, *ways, reading, span, short=True), f"{side}: every layer & pooling", among=3
+            grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
+            f"{side}: every layer & pooling",
+            among=3,
         )
         for side, scores, reading in zip("AB", findings.scores, _readings(findings), strict=True)
     ]
@@ -147,8 +156,9 @@ def _grids(findings: Findings) -> Iterator[str]:
 
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
-    ways = findings.metric, findings.aggregate
-    lines = difference.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
+    lines = difference.compared_by_layer(
+        findings.comparison, pooling, findings.metric, findings.aggregate, findings.differences.grid
+    )
     bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
     yield standalone.beside(
@@ -215,10 +225,18 @@ def _measured(findings: Findings) -> Iterator[str]:
             if any(models[side][name] is not None for side in "AB")
         ]
         + [{"": "model default", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
+        + list(_of_run(findings.verdict.tuning))
     )
     made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
     told = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
     yield table([{"": name.replace("_", " "), "value": _said(value)} for name, value in told.items()])
+
+
+def _of_run(tuning: Tuning | None) -> Iterator[dict[str, object]]:
+    """What is known of the training of the tuned model."""
+    if tuning is not None:
+        for title, words in tuning.facts.items():
+            yield {"": title.lower(), "AB"[1 - tuning.tuned]: in_words.NONE, "AB"[tuning.tuned]: words}
 
 
 def _own(scores: LayerScores) -> str:

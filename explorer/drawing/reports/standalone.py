@@ -7,9 +7,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from explorer.measuring.comparing.learned_text import Marked, rendered
 from explorer.measuring.scores.score_tables import for_people
-from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, WORSE
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, WORSE, Marked, Sentence, rendered
 
 Row = Mapping[str, object]
 
@@ -89,10 +88,10 @@ def card(label: str, number: str, note: str) -> str:
     return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
 
 
-def verdict(kind: str, pieces: Marked) -> str:
+def verdict(found: Sentence) -> str:
     """The verdict at the top of a report, with the colour and sign of its kind."""
-    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆"}.get(kind, "?")
-    return f'<p class="verdict {escape(kind)}">{sign} {_marked(pieces)}</p>'
+    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆"}.get(found.kind, "?")
+    return f'<p class="verdict {escape(found.kind)}">{sign} {_marked(found.pieces)}</p>'
 
 
 def paragraph(pieces: Marked) -> str:

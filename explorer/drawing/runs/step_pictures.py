@@ -12,7 +12,7 @@ from explorer.drawing.parts.draft import Draft, segments
 from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.scores.verdict import CI
 from explorer.metric_lines import Evaluation
 
 HEIGHT = 430

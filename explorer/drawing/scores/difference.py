@@ -12,7 +12,7 @@ from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, why_missing
-from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.scores.verdict import CI
 
 
 def difference_grid(

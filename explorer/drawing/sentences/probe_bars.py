@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import QUIET, SIDES, hover_text
-from explorer.measuring.scores.meaning_judges import percent
+from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.probes import Probed
 
 _BESIDE = 0.2  # distance of a side from the middle of its pack

@@ -13,8 +13,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import SENTEVAL, ScoredTask
-from explorer.measuring.scores.metrics import METRICS
-from explorer.measuring.scores.verdict_text import ACCURACY
+from explorer.measuring.scores.metrics import ACCURACY, METRICS
 
 _OF_SEARCH = "MRR@10"
 # GLUE's own measures, for a table that does not name its metrics

@@ -31,9 +31,8 @@ from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
 from explorer.measuring.scores import measure as pair_scores
 from explorer.measuring.scores import score_store
-from explorer.measuring.scores.judge import Judge, PairJudge
+from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.meaning_judges import ProbeJudge, TripletJudge
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
 

@@ -12,7 +12,7 @@ from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks.transfer import order_of, probe_data
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge
-from explorer.measuring.scores.verdict_text import ACCURACY
+from explorer.measuring.scores.metrics import ACCURACY
 from explorer.progress import finish
 
 if TYPE_CHECKING:

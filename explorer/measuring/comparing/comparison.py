@@ -1,19 +1,39 @@
-"""Differences between two encoders on the same pairs, with paired bootstrap intervals."""
+"""Compare two encoders on the same pairs: differences with paired bootstrap intervals, and the verdict.
+
+A tuned model is judged against its base, each under its model default; any two other models as chosen.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data.graded.probes import Pack
+from explorer.data.kinds import NamedSet
+from explorer.encoding.load.declared import NOT_DECLARED
+from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
-from explorer.measuring.comparing.rank_errors import RankErrors, rank_errors
+from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges, probe_changes
+from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
+from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.pair_cosines import Cosines
+from explorer.measuring.scores.verdict import UNKNOWN, Sentence, Verdict, sentence
+from explorer.measuring.table_cells import rounded
 
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
+BASE, TUNED = "Base, model default", "Tuned model"
+BASE_AS_TRAINED = "Base, trained layer & pooling"
 OTHER_DEPTH = "A has {} layers and B {}: cell by cell they cannot be compared."
 OTHER_POOLINGS = (
     "The grid of A has {}, and that of B {}, since one of them is a decoder: cell by cell they cannot be compared."
@@ -69,7 +89,7 @@ class Comparison:
 
     @property
     def chosen_not_measured(self) -> tuple[str, ...]:
-        """The same for the two chosen cells: without their cosines no pair has a rank."""
+        """A sentence for each chosen cell that its precision cannot measure: without cosines no pair has a rank."""
         sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
         return tuple(
             f"{side}: {reading.title} is {scores.why_not_measured(reading)}."
@@ -157,3 +177,163 @@ class Comparison:
     ) -> Interval:
         gold, parts, statistic = self.one.gold, self.one.parts, self.one.statistic(metric)
         return difference(gold, one, other, parts, statistic, aggregate, resamples=resamples, seed=seed)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Which of two models a run tuned from the other."""
+
+    tuned: int  # 0 where it is A, 1 where it is B
+    trained: HeadFacts | None  # the layer & pooling that was trained; None if unknown
+    optimistic: bool = False  # the training text holds sentences of the pairs
+    probes: ProbeChanges = NOTHING  # as the run measured them; none of a checkpoint
+    facts: Mapping[str, str] = field(default_factory=dict)  # further facts of the run, in words by their title
+
+
+@dataclass(frozen=True)
+class ScoredSide:
+    """A model under a layer & pooling, and its score × 100, NaN if missing."""
+
+    model: str
+    title: str  # of the layer & pooling: `model default`
+    declared: str  # what the model default is: `mean of the last layer → normalised`; "" of any other
+    score: float
+
+    @property
+    def reading(self) -> str:
+        """The layer & pooling in full: `model default (mean of the last layer → normalised)`."""
+        return f"{self.title} ({self.declared})" if self.declared else self.title
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonVerdict:
+    """The verdict on one of two models, each under a layer & pooling, against the other."""
+
+    before: ScoredSide
+    after: ScoredSide
+    score: Verdict
+    measure: str
+    pairs: NamedSet
+    told_pairs: str  # which pairs and how many, in words
+    tuning: Tuning | None = None
+    same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether the judged model was trained on sentences of the pairs."""
+        return self.tuning is not None and self.tuning.optimistic
+
+    def learned(self, probes: ProbeChanges) -> Learned:
+        """What the judged model learned, or does better than the other, by its score and the probe packs."""
+        tuned = self.tuning is not None
+        if self.score.kind == UNKNOWN:
+            return Learned(probes.packs, tuned=tuned)
+        about = self.measure, self.pairs.name, len(self.pairs), self.optimistic
+        return Learned(probes.packs, self.score, tuned, *about)
+
+    def probe_changes(
+        self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]
+    ) -> ProbeChanges:
+        """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""
+        before, after = (other, one) if self.tuning and self.tuning.tuned == 0 else (one, other)
+        return probe_changes(packs, before, after)
+
+    def sentence(self) -> Sentence:
+        """The verdict in words."""
+        before, after = (f"{one.model} ({one.title})" for one in (self.before, self.after))
+        if self.tuning:
+            before, after = f"base {self.before.model}", f"tuned {after}"
+        return sentence(self.score, before, after, self.told_pairs, optimistic=self.optimistic)
+
+    def numbers(self) -> list[tuple[str, ScoredSide]]:
+        """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
+        same = [] if self.same is None else [(BASE_AS_TRAINED, self.same)]
+        return [(BASE, self.before), *same, (TUNED, self.after)]
+
+    @property
+    def why_not_same(self) -> str:
+        """The reason why the base has no score under the layer & pooling that was trained."""
+        if self.tuning is None or self.same is not None:
+            return ""
+        told = self.tuning.trained.words if self.tuning.trained else "not recorded by the run"
+        what = f"The layer & pooling that was trained ({told}) is not a cell of the grid"
+        return f"{what}, so the base has no score under it."
+
+    def as_json(self) -> dict[str, object]:
+        """Everything, with missing numbers as None."""
+        content: dict[str, object] = {"kind": self.score.kind, "text": self.sentence().text}
+        content["optimistic"] = self.optimistic
+        for name, one in (("before", self.before), ("after", self.after)):
+            content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
+        numbers = {name: rounded(value) for name, value in asdict(self.score).items()}
+        content |= {name: numbers[name] for name in ("difference", "low", "high")}
+        if self.tuning:
+            content |= {name: numbers[name] for name in ("declared_base", "exported", "same_reading_base")}
+        return content
+
+
+def default_reading(scores: LayerScores) -> Reading:
+    """The model default: what the model declares, else the mean of its last layer."""
+    return OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
+
+
+def as_used(comparison: Comparison) -> Comparison:
+    """The comparison of the same two models, each under its model default."""
+    one, other = map(default_reading, (comparison.one, comparison.other))
+    if (one, other) == (comparison.one_reading, comparison.other_reading):
+        return comparison
+    return replace(comparison, one_reading=one, other_reading=other)
+
+
+def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
+    """The comparison to judge: a tuned model and its base under their model defaults, other models as chosen."""
+    return as_used(comparison) if tuning else comparison
+
+
+def judge(
+    found: tuple[Found, Found],
+    pairs: NamedSet,
+    comparison: Comparison,
+    difference: Interval,
+    metric: str,
+    aggregate: str,
+    tuning: Tuning | None = None,
+) -> ComparisonVerdict:
+    """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
+    both = comparison.one, comparison.other
+    readings = comparison.one_reading, comparison.other_reading
+    sides = [
+        ScoredSide(one.name, reading.title, _declared(reading, scores), scores.score(reading, metric, aggregate))
+        for one, reading, scores in zip(found, readings, both, strict=True)
+    ]
+    base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
+    gap = difference if after == 1 else _turned(difference)
+    cell = tuning.trained.cell(both[base].last) if tuning and tuning.trained else None
+    same = None
+    if cell is not None and not both[base].lacks([cell]):
+        same = ScoredSide(found[base].name, cell.title, "", both[base].score(cell, metric, aggregate))
+    one, several = comparison.one.items_named
+    way = "" if metric == SPEARMAN else f", {metric}"
+    way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
+    return ComparisonVerdict(
+        sides[base],
+        sides[after],
+        Verdict.of(sides[base].score, sides[after].score, gap, same.score if same else math.nan),
+        metric,
+        pairs,
+        f"{pairs.name} ({len(pairs):,} {several if len(pairs) != 1 else one}{way})",
+        tuning,
+        same,
+    )
+
+
+def _declared(reading: Reading, scores: LayerScores) -> str:
+    """What the model default is, or that it is not declared; "" of any other layer & pooling."""
+    if reading == OWN:
+        return scores.own_title or ""
+    return NOT_DECLARED if reading == default_reading(scores) else ""
+
+
+def _turned(gap: Interval) -> Interval:
+    """Turn B - A into A - B."""
+    return Interval(*(np.asarray(-side) for side in (gap.difference, gap.high, gap.low)))

@@ -1,4 +1,4 @@
-"""All results of a comparison, as JSON and as text."""
+"""The results of a comparison as rows of tables, JSON and text."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing import learned_text
-from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_tables import READING, cell_rows, chosen_row, told_difference
-from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
+from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
-from explorer.measuring.comparing.dev_picking import DevPick
 from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
+from explorer.measuring.comparing.pair_changes import RankErrors
 from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
-from explorer.measuring.scores.verdict_text import CI
-from explorer.measuring.table_cells import Rows
+from explorer.measuring.scores.verdict import CI
+from explorer.measuring.table_cells import Rows, rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +52,8 @@ class Findings:
     @property
     def verdict(self) -> ComparisonVerdict:
         """The verdict: better or worse, by how much, and whether it could be chance."""
-        ways = self.metric, self.aggregate
-        return self.of_models or judge(self.found, self.pairs, self.comparison, self.differences.chosen, ways)
+        about = self.found, self.pairs, self.comparison, self.differences.chosen
+        return self.of_models or judge(*about, self.metric, self.aggregate)
 
     @property
     def learned(self) -> Learned:
@@ -60,7 +64,7 @@ class Findings:
     def where(self) -> str:
         """In which layers & poolings the score changed, in words."""
         backwards = self.verdict.tuning is not None and self.verdict.tuning.tuned == 0
-        return learned_text.where(self.cells(), self.comparison.why_no_cells, backwards=backwards)
+        return where(self.cells(), self.comparison.why_no_cells, backwards=backwards)
 
     @property
     def picked_here(self) -> DevPick | None:
@@ -78,7 +82,7 @@ class Findings:
         return chosen_row(self.comparison, self.differences.chosen, self.metric, self.aggregate)
 
     def cells(self) -> Rows:
-        """The same for every common layer & pooling."""
+        """Scores, differences and intervals of every common layer & pooling."""
         return cell_rows(self.comparison, self.differences, self.metric, self.aggregate)
 
     def layer_differences(self) -> Interval | None:
@@ -219,3 +223,100 @@ def _cell(interval: Interval, at: tuple[int, ...]) -> str:
 
 def _score(score: object) -> str:
     return f"{score:.2f}" if isinstance(score, float) and math.isfinite(score) else NO_SCORE
+
+
+def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
+    """A row for every common cell, and for the model defaults if both declare one."""
+    one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
+    rows: Rows = []
+    if differences.grid is not None:
+        rows += [
+            {
+                READING: Reading(row, pooling).title,
+                "A": rounded(one[place, column]),
+                "B": rounded(other[place, column]),
+                **_told(differences.grid, (place, column)),
+            }
+            for place, row in enumerate(comparison.rows)
+            for column, pooling in enumerate(comparison.one.poolings)
+        ]
+    if differences.own is not None:
+        sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
+        rows.append({READING: OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
+        rows[-1] |= _told(differences.own, ())
+    return rows
+
+
+def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
+    """The rows that gained most and those that lost most, largest change first."""
+    known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
+    gained = sorted((one for one in known if one[1] > 0), key=lambda one: -one[1])
+    lost = sorted((one for one in known if one[1] < 0), key=lambda one: one[1])
+    return [row for row, _ in gained[:count]], [row for row, _ in lost[:count]]
+
+
+def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
+    """The row of the chosen layer & pooling of each side."""
+    return {
+        f"{READING} A": comparison.one_reading.title,
+        f"{READING} B": comparison.other_reading.title,
+        "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
+        "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
+        **_told(chosen, ()),
+    }
+
+
+def told_difference(interval: Interval) -> str:
+    """`+3.25 (2.41 to 4.10)`; `n/a` if missing."""
+    if not math.isfinite(float(interval.difference)):
+        return NO_SCORE
+    return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
+
+
+def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+    difference = rounded(interval.difference[at])
+    return {
+        "difference": difference,
+        "low": rounded(interval.low[at]),
+        "high": rounded(interval.high[at]),
+        SIGNIFICANT: None if difference is None else bool(interval.sure[at]),
+    }
+
+
+def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
+    """A row for each pair: both sentences, the gold score, and the cosines and rank errors of A and B."""
+    one, other = (
+        comparison.one.cosines_of(comparison.one_reading),
+        comparison.other.cosines_of(comparison.other_reading),
+    )
+    return [
+        {
+            "first": pairs.first[place],
+            "second": pairs.second[place],
+            "gold score": pairs.gold[place],
+            "cosine A": round(float(one[place]), 4),
+            "cosine B": round(float(other[place]), 4),
+            "rank error A": round(float(errors.one[place]), 4),
+            "rank error B": round(float(errors.other[place]), 4),
+            **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
+            **({"tag": pairs.tags[place]} if pairs.tags else {}),
+        }
+        for place in places
+    ]
+
+
+def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
+    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A."""
+    known = [row for row in rows if isinstance(row["difference"], float)]
+    if not known:
+        return why_no_cells
+    changed = [row for row in known if row[SIGNIFICANT]]
+    if not changed:
+        return f"In none of {len(known)} layers & poolings did the score change by more than chance."
+    most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
+    before, after = (most[side] for side in ("BA" if backwards else "AB"))
+    return (
+        f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
+        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
+        f"{after:.2f}."
+    )

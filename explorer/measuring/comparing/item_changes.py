@@ -1,24 +1,32 @@
-"""Compare two models item by item: which queries, triplets or rows improved and which got worse, with their ranks."""
+"""Compare two models item by item: which queries, triplets or rows improved and which got worse.
+
+Items may have ranks and cosines; judged queries are also compared by their length and the words they share.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.measuring.comparing.pair_changes import words_of
+from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.table_cells import Rows, rounded
 
 Floats = NDArray[np.float64]
 
 SAME = 1e-9  # scores that differ by less are equal
 NOT_FOUND = "> 100"  # of a rank: the right answer is not among the first hundred
+LENGTHS = ((1, 4), (5, 8), (9, 1_000_000))  # words of a query
+SHARES = (("none of its words", 0.0, 0.0), ("up to half", 0.0, 0.5), ("more than half", 0.5, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ItemChanges:
     """What each item gets, from 0 to 1, before and after, with the rank and the cosine of its right answer, if any."""
 
@@ -89,6 +97,74 @@ class ItemChanges:
             f"{measure} before": rounded(100 * self.before[item], 2),
             f"{measure} after": rounded(100 * self.after[item], 2),
         }
+
+
+class QueryChanges(ItemChanges):
+    """The score of each judged query, from 0 to 1, under A (before) and under B (after)."""
+
+    def __init__(self, task: RetrievalSet, before: Floats, after: Floats) -> None:
+        super().__init__({"query": task.queries}, before, after)
+        self.task = task
+
+    @cached_property
+    def difference(self) -> Interval:
+        """B - A × 100, the mean over queries with its interval."""
+        return mean_difference(self.before, self.after)
+
+    @cached_property
+    def words(self) -> NDArray[np.int_]:
+        """The number of words of each query."""
+        return np.array([len(words_of(query)) for query in self.task.queries])
+
+    @cached_property
+    def shared(self) -> Floats:
+        """The share of each query's words that are in a document relevant to it; of several the most."""
+        found = []
+        for query, judged in zip(self.task.queries, self.task.judgements, strict=True):
+            own = set(words_of(query))
+            shares = [len(own & set(words_of(self.task.documents[place]))) / max(1, len(own)) for place in judged]
+            found.append(max(shares))
+        return np.array(found)
+
+    def query_rows(self) -> Rows:
+        """A row for each query, in the order of the set."""
+        return [
+            {
+                "query": query,
+                "words": int(self.words[number]),
+                "words in a relevant document": rounded(self.shared[number]),
+                "A": rounded(100 * self.before[number], 2),
+                "B": rounded(100 * self.after[number], 2),
+                "B - A": rounded(100 * self.gaps[number], 2),
+            }
+            for number, query in enumerate(self.task.queries)
+        ]
+
+    def groups(self) -> Rows:
+        """A row for each group of queries, by length and by shared words: both means and the difference."""
+        rows: Rows = []
+        for name, inside in self._groups():
+            if inside.any():
+                gap = mean_difference(self.before[inside], self.after[inside])
+                rows.append(
+                    {
+                        "queries": name,
+                        "number": int(inside.sum()),
+                        "A": rounded(100 * self.before[inside].mean(), 2),
+                        "B": rounded(100 * self.after[inside].mean(), 2),
+                        "B - A": rounded(float(gap.difference), 2),
+                        "95 % CI": f"{float(gap.low):+.2f} to {float(gap.high):+.2f}",
+                    }
+                )
+        return rows
+
+    def _groups(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        for low, high in LENGTHS:
+            name = f"{low} words or more" if high > 1000 else f"{low} to {high} words"
+            yield name, (self.words >= low) & (self.words <= high)
+        for name, over, most in SHARES:
+            least = self.shared >= 0 if over == most else self.shared > over
+            yield f"{name} in a relevant document", least & (self.shared <= most)
 
 
 def _told(rank: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,33 +10,11 @@ import numpy as np
 from explorer.data import sources
 from explorer.data.graded.probes import PARAPHRASE, Pack
 from explorer.data.graded.set_identity import SetKind
-from explorer.measuring.scores.meaning_judges import CHANCE, Floats, PackChange, PairChange, pack_changes
-from explorer.measuring.scores.verdict import Verdict
-from explorer.measuring.scores.verdict_text import BETTER, MIXED, SPEARMAN, UNKNOWN, WORSE, kind_of
-from explorer.measuring.scores.verdict_text import CHANCE as COULD_BE_CHANCE
+from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
+from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict
 
 SHOWN = 3  # pairs
-
-
-@dataclass(frozen=True)
-class ScoreChange:
-    """Two scores × 100 on an evaluation set, and their difference with its 95 % confidence interval."""
-
-    measure: str
-    on: str  # the set, in words
-    general: bool  # whether the set is the sample or a published one, and not a user's own
-    size: int  # items of the set
-    before: float
-    after: float
-    difference: float
-    low: float
-    high: float
-    optimistic: bool = False  # the training text holds sentences of the set
-
-    @property
-    def kind(self) -> str:
-        """Better, worse or could be chance."""
-        return kind_of(self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -62,13 +39,23 @@ class Learned:
     """
 
     packs: tuple[PackChange, ...] = ()
-    score: ScoreChange | None = None
+    score: Verdict | None = None
     tuned: bool = True  # whether one model was trained from the other
+    measure: str = SPEARMAN  # of the score, and the evaluation set by its name, with its number of items
+    on: str = ""
+    size: int = 0
+    optimistic: bool = False  # the training text holds sentences of the set
+
+    @property
+    def general(self) -> bool:
+        """Whether the set is the sample or a published one, and not a user's own."""
+        given = sources.identity(self.on)
+        return given.is_scored and given.kind != SetKind.UPLOADED
 
     @property
     def learned(self) -> tuple[PackChange, ...]:
         """The packs that were learned, the largest change first."""
-        found = (one for one in self.packs if one.low > 0 and one.after.low > CHANCE)
+        found = (one for one in self.packs if one.low > 0 and one.after.low > HALF)
         return tuple(sorted(found, key=lambda one: -one.difference))
 
     @property
@@ -79,13 +66,13 @@ class Learned:
     @property
     def closer(self) -> tuple[PackChange, ...]:
         """The packs that are closer to chance than before, or at it, the largest change first."""
-        found = (one for one in self.packs if one.low > 0 and one.after.low <= CHANCE)
+        found = (one for one in self.packs if one.low > 0 and one.after.low <= HALF)
         return tuple(sorted(found, key=lambda one: -one.difference))
 
     @property
     def missed(self) -> tuple[PackChange, ...]:
         """The packs that are missed, first the one that is missed most often."""
-        found = (one for one in self.packs if one.after.high < CHANCE)
+        found = (one for one in self.packs if one.after.high < HALF)
         return tuple(sorted(found, key=lambda one: one.after.value))
 
     @property
@@ -97,11 +84,11 @@ class Learned:
             return MIXED
         if good or bad:
             return BETTER if good else WORSE
-        return COULD_BE_CHANCE if self.packs or self.score else UNKNOWN
+        return CHANCE if self.packs or self.score else UNKNOWN
 
 
 def of_run(
-    verdict: Verdict, names: Mapping[str, str], sizes: Mapping[str, int], measures: Mapping[str, str]
+    verdict: RunVerdict, names: Mapping[str, str], sizes: Mapping[str, int], measures: Mapping[str, str]
 ) -> Learned:
     """What a run learned, by its test set, or by its dev set if there is no test set.
 
@@ -109,25 +96,12 @@ def of_run(
     """
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None and found.exported is not None:
-            numbers = found.declared_base, found.exported, found.difference, found.low, found.high
+            if found.kind == UNKNOWN:
+                break
             optimistic = verdict.optimistic and use == "test"
-            measure = measures.get(use, SPEARMAN)
-            return Learned(
-                verdict.packs, score_change(measure, names.get(use, ""), sizes.get(use, 0), numbers, optimistic)
-            )
+            about = measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
+            return Learned(verdict.packs, found, True, *about)
     return Learned(verdict.packs)
-
-
-def score_change(
-    measure: str, on: str, size: int, numbers: Sequence[float | None], optimistic: bool = False
-) -> ScoreChange | None:
-    """The change of a score: before, after, their difference and its interval; None if a number is missing."""
-    before, after, difference, low, high = (math.nan if number is None else number for number in numbers)
-    if not all(map(math.isfinite, (before, after, difference, low, high))):
-        return None
-    given = sources.identity(on)
-    general = given.is_scored and given.kind != SetKind.UPLOADED
-    return ScoreChange(measure, sources.shown(on), general, size, before, after, difference, low, high, optimistic)
 
 
 def probe_changes(packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> ProbeChanges:

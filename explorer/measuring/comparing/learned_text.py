@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from explorer import in_words
+from explorer.data import sources
 from explorer.data.graded.probes import PARAPHRASE
-from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT
-from explorer.measuring.comparing.learned import Learned, ScoreChange
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange
-from explorer.measuring.scores.verdict_text import (
-    ACCURACY,
-    BETTER,
-    CHANCE,
-    CI,
-    DISTINGUISHED,
-    WORSE,
-    items_of,
-    told_size,
-)
-from explorer.measuring.table_cells import Rows
-
-Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is emphasised
+from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.scores.judge import PackChange, PairChange
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, items_of, told_size
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, WORSE, Marked, Sentence, Verdict
 
 MOST_NAMED = 3  # packs in a clause
 COIN = "a coin would get 50 %"
@@ -50,29 +39,11 @@ HOW_SURE = (
 )
 
 
-@dataclass(frozen=True)
-class LearnedLine:
-    """One line: its kind, for a colour and an icon, and its text with the names of packs emphasised."""
-
-    kind: str
-    pieces: Marked
-
-    @property
-    def text(self) -> str:
-        """The line as plain text."""
-        return "".join(text for text, _ in self.pieces)
-
-
-def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:
-    """Pieces of text as markup: each is escaped, and the emphasised ones are marked."""
-    return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)
-
-
-def line(found: Learned) -> LearnedLine | None:
+def line(found: Learned) -> Sentence | None:
     """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
     best: Marked = ()
     worst: Marked = ()
-    scored = _scored(found.score) if found.score else ()
+    scored = _scored(found, found.score) if found.score else ()
     fell = found.score is not None and found.score.kind == WORSE
     if found.learned:
         lead = "Learned to notice " if found.tuned else "B notices more often than A: "
@@ -92,7 +63,7 @@ def line(found: Learned) -> LearnedLine | None:
         best = _nothing(found) if found.packs else scored
     clauses = [clause for clause in (best, worst) if clause]
     pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
-    return LearnedLine(found.kind, (*pieces[:-1], (".", False))) if pieces else None
+    return Sentence(found.kind, (*pieces[:-1], (".", False))) if pieces else None
 
 
 def short(found: Learned) -> str | None:
@@ -121,25 +92,8 @@ def sure(found: Learned) -> str:
     elif found.packs:
         told.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
     if found.score:
-        told.append(_sure_of(found.score))
+        told.append(_sure_of(found, found.score))
     return " ".join(told)
-
-
-def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
-    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A."""
-    known = [row for row in rows if isinstance(row["difference"], float)]
-    if not known:
-        return why_no_cells
-    changed = [row for row in known if row[SIGNIFICANT]]
-    if not changed:
-        return f"In none of {len(known)} layers & poolings did the score change by more than chance."
-    most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
-    before, after = (most[side] for side in ("BA" if backwards else "AB"))
-    return (
-        f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
-        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
-        f"{after:.2f}."
-    )
 
 
 def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[str]:
@@ -232,47 +186,48 @@ def _misses(found: Learned) -> str:
 def _nothing(found: Learned) -> Marked:
     if found.score is None:
         return (("No certain change in the small differences that it notices", False),)
-    if not found.score.general:  # of one's own set only its score is news
-        return _scored(found.score)
+    if not found.general:  # of one's own set only its score is news
+        return _scored(found, found.score)
     return (
         (
             "No certain change: neither in general similarity "
-            f"({_numbers(found.score)}) nor in the small differences that it notices",
+            f"({_numbers(found, found.score)}) nor in the small differences that it notices",
             False,
         ),
     )
 
 
-def _scored(score: ScoreChange) -> Marked:
+def _scored(found: Learned, score: Verdict) -> Marked:
     """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
-    subject = _subject(score)
-    change = (_SEARCH if items_of(score.measure)[0] == "query" else _CHANGES)[score.kind]
-    return ((f"{_capital(subject)}: {change} ({_numbers(score)})", False),)
+    change = (_SEARCH if items_of(found.measure)[0] == "query" else _CHANGES)[score.kind]
+    return ((f"{_capital(_subject(found))}: {change} ({_numbers(found, score)})", False),)
 
 
-def _subject(score: ScoreChange) -> str:
-    """What a score measures, in words."""
-    if score.measure == ACCURACY:
-        return f"triplets in the right order on {score.on}"
-    if score.measure == DISTINGUISHED:
+def _subject(found: Learned) -> str:
+    """What the score measures, in words."""
+    if found.measure == ACCURACY:
+        return f"triplets in the right order on {sources.shown(found.on)}"
+    if found.measure == DISTINGUISHED:
         return "small differences in meaning"
-    if items_of(score.measure)[0] == "query":
-        return f"search on {score.on}"
-    return "general similarity" if score.general else f"similarity on {score.on}"
+    if items_of(found.measure)[0] == "query":
+        return f"search on {sources.shown(found.on)}"
+    return "general similarity" if found.general else f"similarity on {sources.shown(found.on)}"
 
 
-def _numbers(score: ScoreChange) -> str:
-    measure = f"{score.measure} " if items_of(score.measure)[0] == "query" else ""
-    difference, low, high = (in_words.signed(number, 1) for number in (score.difference, score.low, score.high))
-    numbers = f"{measure}{difference}, {low} to {high}"
-    return numbers + "; optimistic, since its sentences were trained on" * score.optimistic
+def _numbers(found: Learned, score: Verdict) -> str:
+    """The difference and its interval: `+1.1, −3.2 to +5.6`."""
+    measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
+    difference, low, high = (in_words.signed(number, 1) for number in score.known[2:])
+    told = f"{measure}{difference}, {low} to {high}"
+    return told + "; optimistic, since its sentences were trained on" * found.optimistic
 
 
-def _sure_of(score: ScoreChange) -> str:
+def _sure_of(found: Learned, score: Verdict) -> str:
     """The score before and after, on what, and whether the difference could be chance."""
     told = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
-    size = told_size(score.size, score.measure)
-    return f"{_capital(score.measure)} {score.before:.2f} → {score.after:.2f} on {score.on} ({size}): {told}."
+    before, after, *_ = score.known
+    size = told_size(found.size, found.measure)
+    return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {told}."
 
 
 def _capital(text: str) -> str:

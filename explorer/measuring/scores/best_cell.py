@@ -1,6 +1,7 @@
-"""Choose the best layer & pooling on a dev set and compare it on a test set with the runner-up and the model default.
+"""Choose the best layer & pooling on a dev set, of one model or of two, to report it on a test set.
 
-The runner-up is the second best on the dev set. Differences on the test set come with paired bootstrap intervals.
+Of one model it is compared on the test set with the runner-up, the second best on the dev set, and with the model
+default; differences come with paired bootstrap intervals.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores
 
+CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
 # a difference and an interval below it are rounding: the same layer & pooling, computed twice
 _ROUNDING = 0.01
 
@@ -102,3 +106,48 @@ def _best_first(scores: LayerScores, metric: str, aggregate: str) -> list[Readin
     places = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
     rows, columns = np.unravel_index(places, table.shape)
     return [Reading(scores.rows[row], scores.poolings[column]) for row, column in zip(rows, columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class DevPick:
+    """The layer & pooling of A and of B that are best on a dev set."""
+
+    pairs: str
+    count: int
+    readings: tuple[Reading, Reading]
+    scores: tuple[float, float]
+    shared: int  # the number of reported pairs that are in the dev set
+
+    @property
+    def told(self) -> str:
+        """The choice in words, for pages and reports."""
+        sides = ", ".join(
+            f"{side} {reading.title} (score {score:.2f})"
+            for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
+        )
+        told = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."
+        if self.shared:
+            return f"{told} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
+        return f"{told} None of the pairs scored here were used for that choice."
+
+
+def pick(
+    dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "Spearman"
+) -> DevPick:
+    """The best layer & pooling of each, by its score on the dev set."""
+    best = []
+    for side, of_side in zip("AB", scores, strict=True):
+        reading = of_side.best(metric)
+        if reading is None:
+            raise BadChoice(
+                f"No layer & pooling of {side} has a score on {dev.name}. Choose a dev set whose gold scores differ."
+            )
+        best.append((reading, of_side.score(reading, metric)))
+    (one, one_score), (other, other_score) = best
+    known = _both_ways(dev)
+    shared = sum(pair in known for pair in zip(reported.first, reported.second, strict=True))
+    return DevPick(dev.name, len(dev), (one, other), (one_score, other_score), shared)
+
+
+def _both_ways(pairs: GradedPairs) -> set[tuple[str, str]]:
+    return {*zip(pairs.first, pairs.second, strict=True), *zip(pairs.second, pairs.first, strict=True)}

@@ -1,19 +1,26 @@
-"""Judge vectors by an evaluation set: a number for each of its items, a score over all, and differences of two."""
+"""Judge vectors by an evaluation set: a number for each of its items, a score over all, and differences of two.
+
+The sets are scored pairs, triplets, and the probe packs; retrieval sets and labelled texts have judges of their own.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.graded.probes import PARAPHRASE, Pack, ProbePairs
+from explorer.data.kinds import GradedPairs, Triplets
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.correlation import measured, spearman
+from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval, mean_difference
+from explorer.measuring.scores.correlation import SAME, measured, spearman
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.pair_cosines import exact_cosines
-from explorer.measuring.scores.verdict_text import SPEARMAN
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 RANK, COSINE = "rank", "cosine"  # of the right answer of an item: no scores, but what they come from
+HALF = 0.5  # of cases: what a coin would get right
 
 
 class Judge(ABC):
@@ -102,3 +110,208 @@ class PairJudge(Judge):
         low, high = self._gold.min(), self._gold.max()
         cosines: Floats = self.items(vectors)[self._gold >= low + 0.8 * (high - low)]
         return cosines
+
+
+class TripletJudge(Judge):
+    """Triplets: the share whose anchor is nearer to its positive than to its negative.
+
+    An item is 1 for such a triplet, 0.5 for a tie, else 0.
+    """
+
+    measure = ACCURACY
+    items_named = "triplet", "triplets"
+
+    def __init__(self, triplets: Triplets) -> None:
+        self.name, self.digest = triplets.name, triplets.digest
+        self.texts = self.sentences = triplets.sentences
+        self._anchors, self._positives, self._negatives = (
+            _places(self.texts, column) for column in (triplets.anchors, triplets.positives, triplets.negatives)
+        )
+
+    def __len__(self) -> int:
+        return len(self._anchors)
+
+    def items(self, vectors: Tensor) -> Floats:
+        """Whether each triplet is in the right order."""
+        return in_order(self.alike(vectors), exact_cosines(vectors, self._anchors, self._negatives))
+
+    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
+        """Whether each triplet is in the right order, and the cosine of anchor and positive."""
+        return {self.measure: self.items(vectors), COSINE: self.alike(vectors)}
+
+    def score(self, items: Floats, precision: str = "float32") -> float:
+        """The accuracy × 100."""
+        return 100 * float(items.mean())
+
+    def difference(self, one: Floats, other: Floats) -> Interval:
+        """The interval is that of a paired bootstrap over triplets."""
+        return mean_difference(one, other)
+
+    def alike(self, vectors: Tensor) -> Floats:
+        """The cosines of anchors and positives."""
+        return exact_cosines(vectors, self._anchors, self._positives)
+
+
+class ProbeJudge(Judge):
+    """Probe packs: of all couples of a paraphrase and a pair of another meaning, how many have the higher cosine first.
+
+    One half is chance. An item is the cosine of a pair.
+    """
+
+    measure = DISTINGUISHED
+
+    def __init__(self, pairs: ProbePairs) -> None:
+        self.name, self.digest = pairs.name, pairs.digest
+        self.texts = self.sentences = pairs.sentences
+        self._first, self._second = (_places(self.texts, column) for column in (pairs.first, pairs.second))
+        self._same = np.array(pairs.same)
+
+    def __len__(self) -> int:
+        return len(self._same)
+
+    def items(self, vectors: Tensor) -> Floats:
+        """The cosine of each pair."""
+        return exact_cosines(vectors, self._first, self._second)
+
+    def score(self, items: Floats, precision: str = "float32") -> float:
+        """The share of couples × 100."""
+        return 100 * float(self._couples(items).mean())
+
+    def difference(self, one: Floats, other: Floats) -> Interval:
+        """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""
+        gaps = self._couples(other) - self._couples(one)
+        low, high = (100 * edge for edge in _edges(gaps, 1 - LEVEL))
+        return Interval(np.asarray(100 * gaps.mean()), np.asarray(low), np.asarray(high))
+
+    def alike(self, vectors: Tensor) -> Floats:
+        """The cosines of the paraphrases."""
+        cosines: Floats = self.items(vectors)[self._same]
+        return cosines
+
+    def _couples(self, items: Floats) -> Floats:
+        """1 where a paraphrase (row) has a higher cosine than a pair of another meaning (column), 0.5 for a tie."""
+        return in_order(items[self._same][:, None], items[~self._same][None, :])
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1 in whole percent: `3 %`."""
+    return f"{100 * share:.0f} %"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of couples from 0 to 1, and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """`3 %`, alike on every page and in every command."""
+        return percent(self.value)
+
+
+@dataclass(frozen=True)
+class PackChange:
+    """How often two models place a paraphrase above a pair of a pack, and the interval of the change.
+
+    The interval is so wide that those of all packs hold together with 95 % (Bonferroni): of six packs, one would
+    otherwise seem to change by chance in every fourth comparison.
+    """
+
+    name: str
+    pairs: int
+    before: Share
+    after: Share
+    low: float
+    high: float
+
+    @property
+    def difference(self) -> float:
+        """The share after minus the share before."""
+        return self.after.value - self.before.value
+
+    @property
+    def turned(self) -> PackChange:
+        """The change from the second model to the first."""
+        return PackChange(self.name, self.pairs, self.after, self.before, -self.high, -self.low)
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """A pair of a probe pack, and its cosines under two models."""
+
+    pack: str
+    first: str
+    second: str
+    before: float
+    after: float
+
+    @property
+    def turned(self) -> PairChange:
+        """The change from the second model to the first."""
+        return PairChange(self.pack, self.first, self.second, self.after, self.before)
+
+
+def in_order(nearer: Floats, farther: Floats) -> Floats:
+    """1 where a cosine that should be higher is, 0.5 where both are equal, else 0."""
+    gaps = nearer - farther
+    return np.where(np.abs(gaps) <= SAME, 0.5, (gaps > 0).astype(np.float64))
+
+
+def pack_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> tuple[PackChange, ...]:
+    """The change of every pack whose pairs differ in meaning, from the cosines (pair) of each pack under two models."""
+    names = [name for name in before if name != PARAPHRASE]
+    alike = before[PARAPHRASE].tobytes(), after[PARAPHRASE].tobytes()
+    share = (1 - LEVEL) / len(names) if names else 1.0
+    return tuple(_pack_change(name, *alike, before[name].tobytes(), after[name].tobytes(), share) for name in names)
+
+
+@lru_cache(maxsize=256)
+def _pack_change(name: str, same_one: bytes, same_other: bytes, one: bytes, other: bytes, outside: float) -> PackChange:
+    """The change of one pack from bytes, cached: every rerun of a page asks for it again."""
+    alike, apart = ([np.frombuffer(side) for side in sides] for sides in ((same_one, same_other), (one, other)))
+    first, second = (in_order(same[:, None], pair[None, :]) for same, pair in zip(alike, apart, strict=True))
+    low, high = _edges(second - first, outside)
+    before, after = (share_above(same, pair) for same, pair in zip(alike, apart, strict=True))
+    return PackChange(name, len(apart[0]), before, after, low, high)
+
+
+def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:
+    """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
+
+    Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
+    the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
+    resample: there, the open end is the exact binomial bound of the shorter list.
+    """
+    return _share_above(one.tobytes(), other.tobytes(), resamples, seed)
+
+
+@lru_cache(maxsize=1024)
+def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int) -> Share:
+    """The share from bytes, cached: every rerun of a page asks for the shares of all packs again."""
+    couples = in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
+    value = float(couples.mean())
+    low, high = _edges(couples, 1 - LEVEL, resamples, seed)
+    bound = float(1 - ((1 - LEVEL) / 2) ** (1 / min(couples.shape)))
+    return Share(value, min(low, 1 - bound) if value == 1 else low, max(high, bound) if value == 0 else high)
+
+
+def _edges(couples: Floats, outside: float, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float]:
+    """The interval of the mean of couples (pair, other pair) that leaves this share of the resamples outside."""
+    random = np.random.default_rng(seed)
+    one, other = (random.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)
+    drawn = ((one @ couples) * other).sum(axis=1) / couples.size
+    low, high = np.quantile(drawn, [outside / 2, 1 - outside / 2])
+    return float(low), float(high)
+
+
+def of_packs(packs: Sequence[Pack], items: Floats) -> dict[str, Floats]:
+    """Numbers of pairs (pair) by the pack of the pair, where the packs follow each other."""
+    parts = np.split(items, np.cumsum([len(pack) for pack in packs])[:-1])
+    return {pack.name: np.ascontiguousarray(part) for pack, part in zip(packs, parts, strict=True)}
+
+
+def _places(texts: tuple[str, ...], column: tuple[str, ...]) -> NDArray[np.intp]:
+    place = {text: at for at, text in enumerate(texts)}
+    return np.array([place[text] for text in column], dtype=np.intp)

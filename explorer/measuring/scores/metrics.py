@@ -1,10 +1,11 @@
-"""Every metric of an evaluation set's cosines or items: one row of a table for each.
+"""Every metric of an evaluation set: of cosines or items, one row of a table for each, and of predicted classes.
 
 Pages, intervals, verdicts, results, commands and help read the table. A metric that is not in it is an error.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,10 @@ Floats = NDArray[np.float64]
 
 AGGREGATES = ("all", "mean", "wmean")
 MEAN = "mean of items"
+# the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
+SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
+_ITEMS = {SPEARMAN: ("pair", "pairs"), ACCURACY: ("triplet", "triplets"), DISTINGUISHED: ("pair", "pairs")}
+MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ _CORRELATION = (
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("Spearman", correlation.spearman, correlation.SpearmanOfDraws, _CORRELATION.format("Spearman")),
+        Metric(SPEARMAN, correlation.spearman, correlation.SpearmanOfDraws, _CORRELATION.format(SPEARMAN)),
         Metric("Pearson", correlation.pearson, correlation.PearsonOfDraws, _CORRELATION.format("Pearson")),
         Metric(
             AVERAGE_PRECISION,
@@ -135,3 +140,45 @@ def agreement(gold: Floats, system: NDArray[Any], parts: Sequence[str], metric: 
     each = np.stack([of_pairs(gold[inside], system[..., inside]) for inside in corpora])
     sizes = None if aggregate == "mean" else [inside.sum() for inside in corpora]
     return np.asarray(np.average(each, axis=0, weights=sizes))
+
+
+def items_of(measure: str) -> tuple[str, str]:
+    """What a measure is a score of: one, and several."""
+    return _ITEMS.get(measure, ("query", "queries"))
+
+
+def told_size(count: int, measure: str = SPEARMAN) -> str:
+    """How many items an evaluation set has: `1,379 pairs`, or of a retrieval set `60 queries`."""
+    return f"{count:,} {items_of(measure)[count != 1]}"
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """The scores × 100 of predicted classes; higher is better."""
+
+    rows: int
+    accuracy: float  # the share of rows with the right class
+    macro_f1: float  # the mean over classes of F1, each class counted the same
+    matthews: float  # correlation of predicted and true classes: 100 is perfect, 0 as good as chance
+
+    @property
+    def told(self) -> str:
+        """`accuracy 84.21, macro F1 81.02, Matthews 62.31 of 368 rows`."""
+        return f"{', '.join(f'{name} {self.measure(name):.2f}' for name in MEASURES)} of {self.rows:,} rows"
+
+    def measure(self, name: str) -> float:
+        """The score with one of MEASURES as its name."""
+        return (self.accuracy, self.macro_f1, self.matthews)[MEASURES.index(name)]
+
+
+def class_scores(gold: Sequence[str], found: Sequence[str]) -> ClassScores:
+    """The scores of predicted classes; Matthews' correlation is 0 if one side has a single class."""
+    classes = sorted({*gold, *found})
+    place = {name: at for at, name in enumerate(classes)}
+    counts = np.zeros((len(classes), len(classes)))  # (true class, predicted class)
+    np.add.at(counts, ([place[name] for name in gold], [place[name] for name in found]), 1)
+    right, true, predicted, rows = counts.diagonal(), counts.sum(1), counts.sum(0), len(gold)
+    f1 = 2 * right / (true + predicted)  # no class is without rows on both sides
+    spread = math.sqrt((rows**2 - (predicted**2).sum()) * (rows**2 - (true**2).sum()))
+    matthews = (right.sum() * rows - (true * predicted).sum()) / spread if spread else 0.0
+    return ClassScores(rows, 100 * float(right.sum()) / rows, 100 * float(f1.mean()), 100 * float(matthews))

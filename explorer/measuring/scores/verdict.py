@@ -1,65 +1,92 @@
-"""Compare a tuned model, as exported, with its base: three scores, the difference and its confidence interval.
+"""Judge a model against another on an evaluation set: better, worse or could be chance; and say it in a sentence.
 
-The base is scored twice: under its model default, and under the layer & pooling that was trained. The difference is to
-the first; the second shows how much of it is due to training.
+A tuned model, as exported, is judged against its base under the model default. The base has a second score, under the
+layer & pooling that was trained, which shows how much of the difference is due to training.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.scores.judge import Judge
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange
+from explorer import in_words
+from explorer.measuring.scores.judge import Judge, PackChange, PairChange
+
+if TYPE_CHECKING:
+    from explorer.measuring.scores.bootstrap import Interval
 
 Floats = NDArray[np.float64]
 Kept = TypeVar("Kept")
+Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is emphasised
 
-
-@dataclass(frozen=True, eq=False)
-class BaseItems:
-    """What each item of an evaluation set gets from the base under its model default, and as it is trained."""
-
-    declared: Floats
-    same_reading: Floats
+BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
+MIXED = "mixed"  # of several numbers, one is better and another is worse
+WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
+CI = "95 % CI"
+OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Scores × 100 on one evaluation set; what was not measured, or has no score, is None."""
+class Verdict:
+    """Scores × 100 of a model and of the one it is judged against, and their difference; None where missing.
+
+    The names are those of a tuned model and its base. Where others are judged, `declared_base` is the score of the
+    model before: of a whole encoder that was made smaller, or of model A.
+    """
 
     declared_base: float | None = None
-    same_reading_base: float | None = None
+    same_reading_base: float | None = None  # under the layer & pooling that was trained
     exported: float | None = None
     difference: float | None = None  # exported less declared base
     low: float | None = None  # the 95 % interval of the difference, paired bootstrap
     high: float | None = None
 
+    @classmethod
+    def of(cls, before: float, after: float, gap: Interval, same_reading: float = math.nan) -> Verdict:
+        """The verdict on two scores and their difference, NaN where missing."""
+        numbers = before, same_reading, after, *map(float, (gap.difference, gap.low, gap.high))
+        return cls(*map(_known, numbers))
+
+    @property
+    def known(self) -> list[float]:
+        """Both scores, their difference and its interval, which a judgement needs; empty if one of them is missing."""
+        numbers = self.declared_base, self.exported, self.difference, self.low, self.high
+        found = [number for number in numbers if number is not None and math.isfinite(number)]
+        return found if len(found) == len(numbers) else []
+
+    @property
+    def kind(self) -> str:
+        """Better or worse if the interval of the difference excludes 0, else chance; unknown if a number is missing."""
+        if not self.known:
+            return UNKNOWN
+        *_, low, high = self.known
+        return BETTER if low > 0 else WORSE if high < 0 else CHANCE
+
 
 @dataclass(frozen=True)
-class Verdict:
-    """The results of a run on its test sets and on its dev set."""
+class RunVerdict:
+    """The verdicts on a tuned model on its test sets and on its dev set, and what changed in the probe packs."""
 
-    test: Outcome | None = None
-    dev: Outcome | None = None
+    test: Verdict | None = None
+    dev: Verdict | None = None
     optimistic: bool = False  # the training text holds sentences of a test set
-    more: tuple[Outcome, ...] = ()  # on further test sets
+    more: tuple[Verdict, ...] = ()  # on further test sets
     packs: tuple[PackChange, ...] = ()  # of the base under its model default and the exported model, if held out
     pairs: tuple[PairChange, ...] = ()  # of these packs, to show what changed
 
     @property
-    def by_use(self) -> dict[str, Outcome]:
-        """The outcomes that there are, by use: test, test 2 and so on, dev."""
+    def by_use(self) -> dict[str, Verdict]:
+        """The verdicts that there are, by use: test, test 2 and so on, dev."""
         every = by_use(self.dev, (self.test, *self.more))
         return {use: found for use, found in every.items() if found is not None}
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict for status.json, the output of `train` and the model card."""
+        """All of it, for status.json, the output of `train` and the model card."""
         lists = ("more", "packs", "pairs")
         return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
 
@@ -75,32 +102,76 @@ def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
 
 
 def of_uses(
-    found: Mapping[str, Outcome],
+    found: Mapping[str, Verdict],
     optimistic: bool,
     packs: tuple[PackChange, ...] = (),
     pairs: tuple[PairChange, ...] = (),
-) -> Verdict:
-    """The verdict of outcomes by use."""
-    more = tuple(outcome for use, outcome in found.items() if use not in ("test", "dev"))
-    return Verdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs)
+) -> RunVerdict:
+    """The verdicts of a run, from those by use."""
+    more = tuple(verdict for use, verdict in found.items() if use not in ("test", "dev"))
+    return RunVerdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs)
 
 
-def base_outcome(judge: Judge, base: BaseItems) -> Outcome:
-    """The base's scores, before training."""
-    return Outcome(_known(judge.score(base.declared)), _known(judge.score(base.same_reading)))
+@dataclass(frozen=True, eq=False)
+class BaseItems:
+    """What each item of an evaluation set gets from the base under its model default, and as it is trained."""
+
+    declared: Floats
+    same_reading: Floats
 
 
-def outcome(judge: Judge, base: BaseItems, exported: Floats) -> Outcome:
-    """All three scores, and the difference of the tuned model to its base (model default), with its interval."""
-    before = base_outcome(judge, base)
-    gap = judge.difference(base.declared, exported)
-    return Outcome(
-        before.declared_base,
-        before.same_reading_base,
-        _known(judge.score(exported)),
-        *(_known(float(number)) for number in (gap.difference, gap.low, gap.high)),
-    )
+def before_training(judge: Judge, base: BaseItems) -> Verdict:
+    """The base's scores alone."""
+    return Verdict(_known(judge.score(base.declared)), _known(judge.score(base.same_reading)))
+
+
+def judged(judge: Judge, base: BaseItems, exported: Floats) -> Verdict:
+    """The verdict on what each item gets from a tuned model, against its base under the model default."""
+    scores = judge.score(base.declared), judge.score(exported)
+    return Verdict.of(*scores, judge.difference(base.declared, exported), judge.score(base.same_reading))
 
 
 def _known(number: float) -> float | None:
     return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A verdict in words: its kind, for a colour and an icon, and pieces of text, of which some are emphasised."""
+
+    kind: str
+    pieces: Marked
+
+    @classmethod
+    def of(cls, kind: str, detail: str, optimistic: bool = False) -> Sentence:
+        """A sentence that begins with the word of its kind: `Better (optimistic): …`."""
+        return cls(kind, ((WORDS[kind] + " (optimistic)" * optimistic, True), (": ", False), (detail, False)))
+
+    @property
+    def text(self) -> str:
+        """The whole sentence, as plain text."""
+        return "".join(text for text, _ in self.pieces)
+
+
+def sentence(verdict: Verdict, before: str, after: str, pairs: str, *, optimistic: bool = False) -> Sentence:
+    """Say which model is better, by how much, and whether it could be chance.
+
+    `before` and `after` are the names of the models, `pairs` says which pairs and how many.
+    """
+    scores = f"{after} scores {in_words.number(verdict.exported)}, {before} {in_words.number(verdict.declared_base)}"
+    if verdict.kind == UNKNOWN:
+        detail = f"{scores}, on {pairs}. A score that is missing cannot be compared."
+        return Sentence.of(UNKNOWN, detail, optimistic)
+    gap, low, high = map(_signed, verdict.known[2:])
+    detail = f"{scores}: {gap} ({CI} {low} to {high}) on {pairs}"
+    return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
+
+
+def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:
+    """Pieces of text as markup: each is escaped, and the emphasised ones are marked."""
+    return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)
+
+
+def _signed(number: float) -> str:
+    """A number with its sign; -0.00 is 0.00."""
+    return f"{round(number, 2) + 0.0:+.2f}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.measuring.scores.meaning_judges import CHANCE, Share, percent, share_above
+from explorer.measuring.scores.judge import HALF, Share, percent, share_above
 from explorer.measuring.sentences.sentence_vectors import Vectors
 
 Floats = NDArray[np.float64]
@@ -61,10 +61,10 @@ class Probed:
 def verdict(name: str, pack: str, share: Share) -> str:
     """One sentence: whether an encoder notices the difference of a pack, by the interval of its share."""
     what = _NOTICED.get(pack, pack)
-    cases, chance = f"{share} of cases", f"a coin would get {percent(CHANCE)}"
-    if share.low > CHANCE:
+    cases, chance = f"{share} of cases", f"a coin would get {percent(HALF)}"
+    if share.low > HALF:
         said = f"{name} notices {what}"
-    elif share.high < CHANCE:
+    elif share.high < HALF:
         said = f"{name} does not notice {what}"
     else:
         said = f"Whether {name} notices {what} cannot be told from chance"

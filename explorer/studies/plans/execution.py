@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from explorer.encoding.locate import model_names
@@ -34,14 +34,6 @@ from explorer.training.record.runs import Run
 
 Train = Callable[[Run], Work[Run | None]]
 POLL_EVERY = 0.2  # seconds between two readings of the status of a run that torchrun trains
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What trainings of a plan took, in all sessions."""
-
-    seconds: float = 0.0
-    steps: int = 0
 
 
 def check(plan: Plan) -> tuple[PlanCell, ...]:
@@ -144,22 +136,22 @@ def name_of(cell: PlanCell) -> str:
     return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
 
 
-def spent(plan: str, every: Sequence[Run | None]) -> Spent:
-    """What the own runs of a plan, given by its id, took so far; runs that were there before cost nothing."""
+def spent(plan: str, every: Sequence[Run | None]) -> tuple[float, int]:
+    """The seconds and steps of the own runs of a plan, given by its id; runs that were there before cost nothing."""
     own = [run.status() for run in every if run is not None and is_of_plan(run, plan)]
-    return Spent(sum(one.seconds for one in own), sum(one.step for one in own))
+    return sum(one.seconds for one in own), sum(one.step for one in own)
 
 
 def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[Run | None], place: int) -> bool:
     """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
-    so_far, budget = spent(own, found), plan.budget
+    (seconds, steps), budget = spent(own, found), plan.budget
     if budget.steps is not None:
         schedule = every[place].recipe.schedule()
-        if so_far.steps + max(1, schedule.steps) > budget.steps:
+        if steps + max(1, schedule.steps) > budget.steps:
             return False
     if budget.minutes is None:
         return True
-    left = budget.minutes * 60 - so_far.seconds
+    left = budget.minutes * 60 - seconds
     took = [
         run.status().seconds
         for run, cell in zip(found, every, strict=True)

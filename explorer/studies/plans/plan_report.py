@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.score_by_cost import MethodMark, score_by_cost
-from explorer.measuring.scores.verdict_text import CI, Sentence, kind_of
-from explorer.studies.plans import plan_output
+from explorer.measuring.scores.verdict import CHANCE, CI, Sentence, Verdict
 from explorer.studies.plans.plan import NO_TEST
-from explorer.studies.plans.plan_table import TEST, Gain, PlanRow, PlanTable
+from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
 
 MOST_NAMED = 3  # rows in a sentence
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
@@ -22,30 +20,10 @@ BEST_OF = (
 READ = "Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals."
 
 
-@dataclass(frozen=True)
-class ScoredRow:
-    """A row with the test scores of all its seeds."""
-
-    row: PlanRow
-    score: float
-    gain: Gain
-
-    @property
-    def low(self) -> float:
-        """The lower end of the score's interval, if its base is the same for all."""
-        return self.score + self.gain.low - self.gain.mean
-
-    @property
-    def high(self) -> float:
-        """The upper end."""
-        return self.score + self.gain.high - self.gain.mean
-
-
-def scored(found: PlanTable) -> list[ScoredRow]:
-    """The rows whose seeds are all tested, the highest score first."""
-    known = [(row, row.score(TEST), row.gain) for row in found.rows]
-    rows = [ScoredRow(row, score.mean, gain) for row, score, gain in known if score is not None and gain is not None]
-    return sorted(rows, key=lambda one: -one.score)
+def scored(found: PlanTable) -> list[tuple[PlanRow, Verdict]]:
+    """The rows whose seeds are all tested, with their verdict, the highest score first."""
+    rows = [(row, verdict) for row in found.rows if (verdict := row.verdict) is not None]
+    return sorted(rows, key=lambda one: -one[1].known[1])
 
 
 def verdict(found: PlanTable) -> Sentence | None:
@@ -57,25 +35,28 @@ def verdict(found: PlanTable) -> Sentence | None:
     rows = scored(found)
     if not rows:
         return None
-    best, others = rows[0], rows[1:]
+    (best, gain), *others = rows
     so_far = "" if found.done == found.total else f", so far ({found.done} of {found.total} trainings)"
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
-    gain = best.gain
-    test_set = sources.shown(best.row.cells[0].cell.recipe.test or NO_TEST)
-    told = f"{best.row.label} {tested} on {test_set}{so_far}: {best.row.score(TEST)}, {gain.mean:+.2f} over the base "
-    told += f"({CI} {gain.low:+.2f} to {gain.high:+.2f}). "
-    told += "The interval includes 0, so the difference may be chance." if gain.low <= 0 <= gain.high else ""
-    told = f"{told.strip()} {_over_others(best, others)}".strip()
-    optimistic = _optimistic(rows)
-    return Sentence(kind_of(gain.low, gain.high), f"{told} {OPTIMISTIC}" if optimistic else told, optimistic)
+    test_set = sources.shown(best.cells[0].cell.recipe.test or NO_TEST)
+    _, _, difference, low, high = gain.known
+    text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
+    text += f"({CI} {low:+.2f} to {high:+.2f}). "
+    text += "The interval includes 0, so the difference may be chance. " if gain.kind == CHANCE else ""
+    text = f"{text}{_over_others(rows)}".strip()
+    done = [cell.done for row, _ in rows for cell in row.cells]
+    # a training text holds sentences of the test set
+    optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
+    return Sentence.of(gain.kind, f"{text} {OPTIMISTIC}" if optimistic else text, optimistic)
 
 
-def _over_others(best: ScoredRow, others: list[ScoredRow]) -> str:
-    """Whether another row of the same base could be as good."""
-    base = _base(best)
-    rivals = [one for one in others if _base(one) == base]
-    overlapping = [one.row.label for one in rivals if one.high >= best.low]
+def _over_others(rows: list[tuple[PlanRow, Verdict]]) -> str:
+    """Whether another row of the same base could be as good as the first, by the intervals of their scores."""
+    (best, gain), *others = rows
+    rivals = [(row, verdict) for row, verdict in others if _base(row) == _base(best)]
+    lowest, _ = _ends(gain)
+    overlapping = [row.label for row, verdict in rivals if _ends(verdict)[1] >= lowest]
     if overlapping:
         return f"Its interval overlaps with {_listed(overlapping)}: which of them is best may be chance."
     if rivals:
@@ -84,14 +65,14 @@ def _over_others(best: ScoredRow, others: list[ScoredRow]) -> str:
     return ""
 
 
-def _optimistic(rows: list[ScoredRow]) -> bool:
-    """Whether a training text holds sentences of the test set."""
-    done = [cell.done for one in rows for cell in one.row.cells]
-    return any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
+def _ends(verdict: Verdict) -> tuple[float, float]:
+    """The interval of a score, if its base is the same for all."""
+    _, score, difference, low, high = verdict.known
+    return score + low - difference, score + high - difference
 
 
-def _base(one: ScoredRow) -> str:
-    return one.row.cells[0].cell.recipe.model
+def _base(row: PlanRow) -> str:
+    return row.cells[0].cell.recipe.model
 
 
 def _listed(names: list[str]) -> str:
@@ -116,22 +97,23 @@ def how_in_words(found: PlanTable) -> str:
     )
 
 
-def marks(rows: Sequence[ScoredRow]) -> list[MethodMark]:
+def marks(rows: Sequence[tuple[PlanRow, Verdict]]) -> list[MethodMark]:
     """The rows as points of the figure of scores against cost."""
-    return [
-        MethodMark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score(TEST)))
-        for one in rows
-        if one.row.seconds is not None
-    ]
+    made = []
+    for row, verdict in rows:
+        if row.seconds is not None:
+            _, _, gain, low, high = verdict.known
+            made.append(MethodMark(row.label, row.seconds, gain, low, high, str(row.score(TEST))))
+    return made
 
 
 def report(found: PlanTable) -> bytes:
     """The HTML file, of the table as it stands."""
     rows, told = scored(found), verdict(found)
-    header, lines = plan_output.written(found)
+    header, lines = written(found)
     body = []
     if told is not None:
-        body.append(standalone.verdict(told.kind, ((told.word, True), (f": {told.detail}", False))))
+        body.append(standalone.verdict(told))
     body.append(standalone.note(sets_in_words(found)))
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))

@@ -1,11 +1,16 @@
-"""The table of a plan, from the folders of its runs and from saved results: a row for each method and setting."""
+"""The table of a plan, from the folders of its runs and from saved results, as text and as JSON.
+
+First the rows of the bases, then one for each method and setting.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import fmean, stdev
 
+from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
@@ -14,7 +19,8 @@ from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
 from explorer.evaluating.tasks import column_of
-from explorer.measuring.scores.verdict_text import SPEARMAN
+from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.verdict import BETTER, Verdict
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
@@ -27,20 +33,12 @@ from explorer.training.record.status import Status
 
 FINISHED, MISSING = statuses.FINISHED, "not trained"
 BASE, TEST, DEV = "base", "test", "dev"
+ROW, SEEDS, DEV_SET, TEST_SET = "row", "seeds", "dev set", "test set"
+BEFORE, GAIN, SECONDS, PER_POINT, MEMORY = (
+    "base, trained layer & pooling", "difference to the base", "seconds", "seconds per point", "memory (GB)",
+)  # fmt: skip
 NOT_YET = "{}: the plan has not evaluated it yet."
 WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the plan to evaluate them."
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A difference of test scores to the base under its model default, with the widest of the seeds' 95 % intervals."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 @dataclass(frozen=True)
@@ -83,17 +81,14 @@ class PlanRow:
         return found and (found if found.std else Score(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
-    def gain(self) -> Gain | None:
-        """The difference to the base on the test set."""
+    def verdict(self) -> Verdict | None:
+        """The verdict on the test set: means over seeds, and the widest of their intervals; None if a seed lacks it."""
         tests = [one.done.verdict.test if one.done and one.done.verdict else None for one in self.cells]
-        found = [(each.difference, each.low, each.high) for each in tests if each is not None]
-        whole = [
-            (gap, low, high) for gap, low, high in found if gap is not None and low is not None and high is not None
-        ]
-        if not whole or len(whole) < len(self.cells):
+        known = [one.known for one in tests if one is not None and one.known]
+        if not known or len(known) < len(self.cells):
             return None
-        gaps, lows, highs = zip(*whole, strict=True)
-        return Gain(fmean(gaps), min(lows), max(highs))
+        before, after, gaps, lows, highs = zip(*known, strict=True)
+        return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs))
 
     @property
     def seconds(self) -> float | None:
@@ -110,8 +105,9 @@ class PlanRow:
     @property
     def seconds_per_point(self) -> float | None:
         """Seconds of training for one point above the base; None unless the gain is significant for every seed."""
-        gain = self.gain
-        return self.seconds / gain.mean if gain and self.seconds is not None and gain.low > 0 else None
+        if self.verdict is None or self.seconds is None or self.verdict.kind != BETTER:
+            return None
+        return self.seconds / self.verdict.known[2]
 
 
 @dataclass(frozen=True)
@@ -234,3 +230,104 @@ def _score(scores: Sequence[float | None]) -> Score | None:
     if not known or len(known) < len(scores):
         return None
     return Score(fmean(known), stdev(known) if len(known) > 1 else None)
+
+
+def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
+    """Header and rows as text; an empty cell is a number that is not there."""
+    keys = columns(found)
+    one_of = {TEST: found.sets[1], DEV: found.sets[0]}
+    header = [f"{key} ({sources.shown(names[0])})" if len(names := one_of.get(key, ())) == 1 else key for key in keys]
+    every = [*map(partial(_base_cells, found), found.base_rows), *map(partial(_cells, found), found.rows)]
+    return header, [[cells.get(key, "") for key in keys] for cells in every]
+
+
+def columns(found: PlanTable) -> list[str]:
+    """The columns of the table by name; sets have columns of their own if not all rows have the same."""
+    several = [DEV_SET, TEST_SET] if max(map(len, found.sets)) > 1 else []
+    return [ROW, SEEDS, *several, BEFORE, TEST, GAIN, DEV, *found.tasks, SECONDS, PER_POINT, MEMORY]
+
+
+def _base_cells(found: PlanTable, base: Base) -> dict[str, str]:
+    """The row of a base: what is subtracted from the scores of its runs."""
+    of_tasks = found.bases.get(base.model, {})
+    return {
+        ROW: f"{BASE} {sources.shown(base.model)} ({MODEL_DEFAULT})",
+        DEV_SET: sources.shown(base.dev_set),
+        TEST_SET: sources.shown(base.test_set),
+        TEST: _number(base.test),
+        DEV: _number(base.dev),
+        **{task: _number(of_tasks.get(task)) for task in found.tasks},
+    }
+
+
+def _cells(found: PlanTable, row: PlanRow) -> dict[str, str]:
+    recipe = row.cells[0].cell.recipe
+    told = {
+        BEFORE: row.before,
+        GAIN: _gain(row.verdict),
+        **{name: row.score(name) for name in (TEST, DEV, *found.tasks)},
+    }
+    return {
+        ROW: row.label,
+        SEEDS: f"{sum(one.done is not None for one in row.cells)} of {len(row.cells)}",
+        DEV_SET: sources.shown(recipe.dev),
+        TEST_SET: sources.shown(recipe.test or NO_TEST),
+        **{name: _text(score) for name, score in told.items()},
+        SECONDS: _number(row.seconds, 0),
+        PER_POINT: _number(row.seconds_per_point, 1),
+        MEMORY: _number(None if row.memory is None else row.memory / 1e9),
+    }
+
+
+def as_json(found: PlanTable) -> dict[str, object]:
+    """Every number of the table, unrounded, and the run of every cell."""
+    rows = [
+        {
+            "row": row.label,
+            "dev_set": row.cells[0].cell.recipe.dev,
+            "test_set": row.cells[0].cell.recipe.test,
+            "before": _parts(row.before),
+            "test": _parts(row.score(TEST)),
+            "dev": _parts(row.score(DEV)),
+            "difference": row.verdict and row.verdict.known[2:],
+            "tasks": {task: _parts(row.score(task)) for task in found.tasks},
+            "seconds": row.seconds,
+            "seconds_per_point": row.seconds_per_point,
+            "memory": row.memory,
+            "runs": [{"seed": one.cell.seed, "run": one.run and one.run.name, "state": one.state} for one in row.cells],
+        }
+        for row in found.rows
+    ]
+    return {
+        "plan": found.plan.name,
+        "dev_sets": found.sets[0],
+        "test_sets": found.sets[1],
+        "measures": found.measures,
+        "done": found.done,
+        "trainings": found.total,
+        "tasks": {label: {"data": task.data, "settings": dict(task.settings)} for label, task in found.tasks.items()},
+        "bases": found.bases,
+        "base_rows": [asdict(one) for one in found.base_rows],
+        "rows": rows,
+        "unmeasured": found.unmeasured,
+    }
+
+
+def _parts(score: Score | None) -> list[float | None] | None:
+    return None if score is None else [score.mean, score.std]
+
+
+def _gain(verdict: Verdict | None) -> str | None:
+    """`+3.25 (2.41 to 4.10)`."""
+    if verdict is None:
+        return None
+    _, _, difference, low, high = verdict.known
+    return f"{difference:+.2f} ({low:.2f} to {high:.2f})"
+
+
+def _text(part: object) -> str:
+    return "" if part is None else str(part)
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"

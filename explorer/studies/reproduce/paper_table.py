@@ -43,29 +43,14 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class TrainedRow:
-    """A row that a method of Strata trains, with settings in which it differs from the paper's values."""
+class RowSource:
+    """Where the scores of a row come from: a training, the base model as it is, or nothing, and why."""
 
-    method: str
-    settings: Values = field(default_factory=dict)
+    method: str = ""  # that trains it
+    settings: Values = field(default_factory=dict)  # in which it differs from the paper's values
     text: str = ""  # what it is trained on in place of the table's text, a name of `ASKED`
-
-
-@dataclass(frozen=True)
-class UntrainedRow:
-    """A row that is the base model under one pooling of its last layer, or under its model default."""
-
-    pooling: str
-
-
-@dataclass(frozen=True)
-class NotRun:
-    """A row that Strata does not run, and why."""
-
-    why: str
-
-
-How = TrainedRow | UntrainedRow | NotRun
+    pooling: str = ""  # of an untrained base: of its last layer, or its model default
+    why_not: str = ""  # of a row that Strata does not run
 
 
 @dataclass(frozen=True)
@@ -107,18 +92,18 @@ class PaperTable:
             whole, number=self.number, rows=tuple(row for pair in zip(rows, moved, strict=True) for row in pair)
         )
 
-    def how(self, row: PrintedRow) -> How:
+    def how(self, row: PrintedRow) -> RowSource:
         """What a row trains or reads, or why it is not run."""
         stated, known = _stated(self.paper), _stated(self.paper)["rows"]
         rule = known.get(f"{row.model}, {row.pooling}") or known.get(row.model)
         if rule is None:
-            return NotRun(f"Strata has no such method ({row.reported_by or self.paper})")
+            return RowSource(why_not=f"Strata has no such method ({row.reported_by or self.paper})")
         if "not_run" in rule:
-            return NotRun(rule["not_run"])
+            return RowSource(why_not=rule["not_run"])
         if "untrained" in rule:
-            return UntrainedRow(rule["untrained"].get(row.pooling, "mean"))
+            return RowSource(pooling=rule["untrained"].get(row.pooling, "mean"))
         if row.reported_by and self._authors_have_their_own(row):
-            return NotRun(f"reported by {row.reported_by}: see the authors' own row")
+            return RowSource(why_not=f"reported by {row.reported_by}: see the authors' own row")
         names = stated.get("parameters", {})
         settings = {names[name]: float(value) for name, value in row.parameters.items()}
         if rule.get("pooled"):
@@ -126,7 +111,7 @@ class PaperTable:
         kind = load(rule["method"])
         as_released = {name: kind.released[name] for name in stated.get("released", ()) if name in kind.released}
         given = {**as_released, **settings, **self.settings, **rule.get("settings", {})}
-        return TrainedRow(rule["method"], given, rule.get("text", ""))
+        return RowSource(rule["method"], given, rule.get("text", ""))
 
     def _authors_have_their_own(self, row: PrintedRow) -> bool:
         same = [

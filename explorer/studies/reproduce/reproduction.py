@@ -34,11 +34,8 @@ from explorer.studies.reproduce.paper_table import (
     AVERAGE,
     BASES,
     WHOLE,
-    How,
-    NotRun,
     PaperTable,
-    TrainedRow,
-    UntrainedRow,
+    RowSource,
 )
 from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record import status as statuses
@@ -69,14 +66,13 @@ class ReproducedRow:
 
     row: PrintedRow
     base: str  # the model that is used
-    how: How
+    how: RowSource
     label: str
     setting: str  # how it differs from the paper's, in words
 
     @property
     def trained_as(self) -> str:
         """The name of its training: rows of one method, settings and text are one training."""
-        assert isinstance(self.how, TrainedRow)
         text = [self.how.text.replace("_", " ")] if self.how.text else []
         stated = ", ".join([*(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items()), *text])
         return f"{self.how.method} ({stated})" if stated else self.how.method
@@ -98,28 +94,28 @@ def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
     rows = table.published().rows
     first = next((row.base for row in rows if row.base in BASES), None)
     lines = [line for row in rows for line in _lines(table, row, scale, first)]
-    trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, TrainedRow))
+    trained = dict.fromkeys(line.base for line in lines if line.how.method)
     lines = [line for base in trained for line in _bases(base, scale)] + lines
     known = RecipeRuns()
     plans: dict[str, Plan] = {}
     checked: list[ReproducedRow] = []
     for line in lines:
-        if isinstance(line.how, TrainedRow):
+        if line.how.method:
             try:
                 (cell,) = cells(_plan(table, scale, line.base, (_variant(table, scale, line),), seeds=(1,)))
                 known.digests(cell.recipe)
             except StrataError as error:
-                line = replace(line, how=NotRun(str(error)))
-        elif isinstance(line.how, UntrainedRow):
+                line = replace(line, how=RowSource(why_not=str(error)))
+        elif line.how.pooling:
             try:
                 model_names.find(line.base)
             except StrataError as error:
-                line = replace(line, how=NotRun(str(error)))
+                line = replace(line, how=RowSource(why_not=str(error)))
         checked.append(line)
-    for base in dict.fromkeys(line.base for line in checked if isinstance(line.how, TrainedRow)):
+    for base in dict.fromkeys(line.base for line in checked if line.how.method):
         variants: dict[str, Variant] = {}
         for line in checked:
-            if line.base == base and isinstance(line.how, TrainedRow):
+            if line.base == base and line.how.method:
                 variants.setdefault(line.trained_as, _variant(table, scale, line))
         plans[base] = _plan(table, scale, base, tuple(variants.values()))
     return Reproduction(table, tuple(checked), plans)
@@ -130,14 +126,14 @@ def _bases(base: str, scale: ReproductionOptions) -> list[ReproducedRow]:
     name = Path(base).name or base
     setting = "before training" if not scale.model else "before training; not the paper's model"
     return [
-        ReproducedRow(PrintedRow("", {}), base, UntrainedRow(pooling), f"{name}, {told}", setting)
+        ReproducedRow(PrintedRow("", {}), base, RowSource(pooling=pooling), f"{name}, {told}", setting)
         for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
     ]
 
 
 def base_scores(found: Reproduction) -> Work[None]:
     """Evaluate the base models of the rows that train nothing."""
-    for base in dict.fromkeys(line.base for line in found.lines if isinstance(line.how, UntrainedRow)):
+    for base in dict.fromkeys(line.base for line in found.lines if line.how.pooling):
         subject = Subject(model_names.find(base), EVALUATED)
         yield from evaluation([(scored(subject.found), subject)], found.table.tasks, Options())
 
@@ -153,7 +149,7 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
         paper = published_row(published, line.row, [found.table.column.get(task, task) for task in tasks])
         model, title = _measured(found, line, list(scored_on.values()))
         told = [part for task in tasks for part in _told(paper, found.table, model, title, task, scored_on)]
-        setting = f"not run: {line.how.why}" if isinstance(line.how, NotRun) else line.setting
+        setting = f"not run: {line.how.why_not}" if line.how.why_not else line.setting
         lines.append([line.label, *told, setting])
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
     return [header[place] for place in kept], [[row[place] for place in kept] for row in lines]
@@ -189,7 +185,7 @@ def _told(
 
 def _measured(found: Reproduction, line: ReproducedRow, tasks: Sequence[ScoredTask]) -> tuple[ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
-    if isinstance(line.how, TrainedRow) and line.base in found.plans:
+    if line.how.method and line.base in found.plans:
         plan = found.plans[line.base]
         of_row = [cell for cell in cells(plan) if cell.row == line.trained_as]
         runs = RecipeRuns().of([cell.recipe for cell in of_row])
@@ -197,7 +193,7 @@ def _measured(found: Reproduction, line: ReproducedRow, tasks: Sequence[ScoredTa
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
         return ModelRow(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
-    if isinstance(line.how, UntrainedRow):
+    if line.how.pooling:
         base = model_names.find(line.base)
         by_task = _by_task(scored(base), tasks)
         if line.how.pooling not in ALL_POOLINGS:
@@ -215,17 +211,17 @@ def _by_task(model: ScoredModel, tasks: Sequence[ScoredTask]) -> dict[str, Measu
 def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first: str | None) -> list[ReproducedRow]:
     """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
-    if scale.model and not isinstance(how, NotRun) and row.base != first:
-        how = NotRun(f"{scale.model} stands for every base model: see the row of {first}")
+    if scale.model and not how.why_not and row.base != first:
+        how = RowSource(why_not=f"{scale.model} stands for every base model: see the row of {first}")
     group = f", {row.group}" if row.group and row.group != row.base and not row.parameters else ""
     pooling = f", {row.pooling}" if row.pooling else ""
     label = f"{row.label}{pooling}{group}" + (f", {row.base}" if row.base else "")
-    if isinstance(how, TrainedRow) and not scale.data and not table.data:
-        how = NotRun(f"it is trained on {table.text}: give them with --data FILE")
-    if isinstance(how, TrainedRow) and how.text and not getattr(scale, how.text):
-        how = NotRun(ASKED[how.text])
-    if not isinstance(how, TrainedRow) or "pooling" not in load(how.method).knobs:
-        if isinstance(how, TrainedRow):
+    if how.method and not scale.data and not table.data:
+        how = RowSource(why_not=f"it is trained on {table.text}: give them with --data FILE")
+    if how.method and how.text and not getattr(scale, how.text):
+        how = RowSource(why_not=ASKED[how.text])
+    if not how.method or "pooling" not in load(how.method).knobs:
+        if how.method:
             how = replace(how, settings=_pooled(how, CLS))
         return [ReproducedRow(row, base, how, label, _setting(table, row, scale, how))]
     return [
@@ -235,7 +231,7 @@ def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first
     ]  # fmt: skip
 
 
-def _pooled(how: TrainedRow, pooling: str) -> Values:
+def _pooled(how: RowSource, pooling: str) -> Values:
     """The settings that differ from the paper's values, so that rows of one training have one name."""
     wanted = how.settings if pooling == CLS else {**how.settings, "pooling": DEFAULT}
     usual = paper_values(load(how.method))
@@ -247,10 +243,10 @@ def _trained(pooling: str, scale: ReproductionOptions) -> str:
     return f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(scale.poolings) > 1 else ""
 
 
-def _setting(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, how: How) -> str:
+def _setting(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, how: RowSource) -> str:
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {row.base}"] if scale.model else []
-    if isinstance(how, TrainedRow):
+    if how.method:
         text, own = (scale.other_text, table.other_text) if how.text else (", ".join(scale.data), table.text)
         other += [f"text: {text} in place of {own}"] if text and own else []
         other += [f"{name} {value}" for name, value in scale.settings.items()]
@@ -261,7 +257,6 @@ def _setting(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, how
 
 def _variant(table: PaperTable, scale: ReproductionOptions, line: ReproducedRow) -> Variant:
     """What the plan trains for a row."""
-    assert isinstance(line.how, TrainedRow)
     knobs = load(line.how.method)
     settings = {**line.how.settings, **(scale.settings if knobs.trains() else {})}
     data = (getattr(scale, line.how.text),) if line.how.text else None

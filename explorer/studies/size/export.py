@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import in_words
+from explorer.encoding.export import usage_code
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.markdown import fenced, plain, table
@@ -17,7 +18,6 @@ from explorer.studies.size.picture import cells_of, projection_for
 from explorer.studies.size.points import Picture, Point, Size, Wanted
 from explorer.studies.size.storage import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.tables import told
-from explorer.training.model_card import usage_code
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

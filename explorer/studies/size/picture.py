@@ -18,10 +18,11 @@ from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, Point, Size, Wanted
 from explorer.studies.size.projection import WAYS, Projection, fitted
-from explorer.studies.size.speed import Speed, speeds
+from explorer.studies.size.speed import speeds
 from explorer.studies.size.storage import FLOAT32, STORAGES, step_of
 
 if TYPE_CHECKING:
@@ -77,10 +78,12 @@ def picture(
     cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     costs = dict(zip(cuts, zip(timed, map(_bytes_of, cuts.values()), strict=True), strict=True))
-    found, names = [], _names((encoder, *others))
+    found, names, reference = [], _names((encoder, *others)), points[0][2]
+    before = judge.score(reference)
     for place, (one, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
-        found.append(_point(names[one], one, size, judge, points[0][2], items, *costs[one, size.layers]))
+        verdict = Verdict.of(before, judge.score(items), judge.difference(reference, items))
+        found.append(_point(names[one], one, size, verdict, *costs[one, size.layers]))
     return Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -203,27 +206,21 @@ def _point(
     name: str,
     encoder: Encoder,
     size: Size,
-    judge: Judge,
-    whole: Floats,
-    items: Floats,
-    speed: Speed,
+    verdict: Verdict,
+    speed: tuple[float, float],
     model_bytes: int,
 ) -> Point:
-    gap = judge.difference(whole, items)
     projected = size.dimensions < (
         encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
     )
     return Point(
         model=name,
         size=size,
-        score=judge.score(items),
-        difference=float(gap.difference),
-        low=float(gap.low),
-        high=float(gap.high),
+        verdict=verdict,
         vector_bytes=STORAGES[size.stored].bytes_of(size.dimensions),
         model_bytes=model_bytes + 4 * size.dimensions * (encoder.width + 1) * projected,
-        sentences_per_second=speed.sentences_per_second,
-        query_ms=speed.query_ms,
+        sentences_per_second=speed[0],
+        query_ms=speed[1],
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from explorer import in_words
 from explorer.encoding.read.pooling import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.measuring.scores.verdict import Verdict
 from explorer.studies.size.projection import PCA
 
 
@@ -48,14 +50,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Point:
-    """An encoder of one size, with its score × 100 and the difference to the whole model as people use it."""
+    """An encoder of one size, judged against the whole model as people use it, and what it costs."""
 
     model: str
     size: Size
-    score: float
-    difference: float
-    low: float
-    high: float
+    verdict: Verdict  # against the whole model
     vector_bytes: int
     model_bytes: int
     sentences_per_second: float
@@ -67,14 +66,17 @@ class Point:
         return f"{self.model}, {self.size.title}"
 
     @property
-    def gap(self) -> str:
-        """The difference to the whole model with its interval: `-0.42 (-0.89 to +0.05)`."""
-        return f"{self.difference:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+    def score(self) -> float:
+        """The score × 100; NaN if there is none."""
+        return math.nan if self.verdict.exported is None else self.verdict.exported
 
     @property
-    def is_worse(self) -> bool:
-        """Whether the score is significantly lower than that of the whole model."""
-        return self.high < 0
+    def gap(self) -> str:
+        """The difference to the whole model with its interval: `-0.42 (-0.89 to +0.05)`."""
+        if not self.verdict.known:
+            return in_words.NONE
+        _, _, difference, low, high = self.verdict.known
+        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
 @dataclass(frozen=True)

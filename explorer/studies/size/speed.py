@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -21,16 +20,8 @@ TEXTS, QUERIES = 128, 16
 ROUNDS = 4
 
 
-@dataclass(frozen=True)
-class Speed:
-    """What encoding takes on this machine."""
-
-    sentences_per_second: float
-    query_ms: float
-
-
-def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[tuple[Speed, ...]]:
-    """Time each encoder on the same sentences, tokenising included.
+def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[list[tuple[float, float]]]:
+    """The sentences per second and the milliseconds of a query of each encoder, tokenising included.
 
     They are timed in turn, several times over, so that what else the machine does slows all of them alike; the fastest
     round counts, which was disturbed least.
@@ -50,7 +41,7 @@ def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[tuple[
             if done:  # the first round is slower: it prepares each shape of a matrix product
                 batched[place].append(all_of_them)
                 single[place].append(median(each))
-    return tuple(Speed(len(some) / min(whole), 1000 * min(one)) for whole, one in zip(batched, single, strict=True))
+    return [(len(some) / min(whole), 1000 * min(one)) for whole, one in zip(batched, single, strict=True)]
 
 
 def _seconds(encoder: Encoder, sentences: Sequence[str]) -> float:

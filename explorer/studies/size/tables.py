@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 
 from explorer import in_words
 from explorer.evaluating.results import table_formats
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
 from explorer.measuring.table_cells import rounded
 from explorer.studies.size.points import COSTS, Picture, Point, front
 
@@ -61,10 +63,12 @@ def as_json(picture: Picture) -> str:
 
 
 def _content(point: Point) -> dict[str, object]:
-    found = asdict(point)
+    found, verdict = asdict(point), point.verdict
+    del found["model"], found["verdict"]
     size = found.pop("size")
-    numbers = {name: rounded(value) if isinstance(value, float) else value for name, value in found.items()}
-    return {"model": numbers.pop("model"), "layer & pooling": point.size.reading, **size, **numbers}
+    judged = {"score": point.score, "difference": verdict.difference, "low": verdict.low, "high": verdict.high}
+    numbers = {name: value if isinstance(value, int) else rounded(value) for name, value in (judged | found).items()}
+    return {"model": point.model, "layer & pooling": point.size.reading, **size, **numbers}
 
 
 def _row(point: Point) -> tuple[str, ...]:
@@ -84,35 +88,42 @@ def _row(point: Point) -> tuple[str, ...]:
 
 def equals(picture: Picture) -> list[Point]:
     """The points other than the whole model whose score is not significantly lower than its score."""
-    return [point for point in picture.points[1:] if not point.is_worse and point.low > float("-inf")]
+    return [point for point in picture.points[1:] if point.verdict.kind in (BETTER, CHANCE)]
 
 
-def verdict(picture: Picture) -> tuple[str, ...]:
-    """The smallest vectors, the fewest layers and the cheapest front within the noise, in a sentence each."""
+def verdict(picture: Picture) -> tuple[Sentence, ...]:
+    """The smallest vectors and the fastest encoder without a significant loss, in a sentence each."""
     good, whole = equals(picture), picture.whole
+    if not picture.points[1:]:
+        return (_sentence(UNKNOWN, "Only the whole model was measured."),)
     if not good:
-        worst = max(picture.points[1:], key=lambda point: point.difference, default=None)
-        if worst is None:
-            return ("Only the whole model was measured.",)
+        nearest = max(picture.points[1:], key=lambda point: _or_lowest(point.verdict.difference))
+        told = f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
         return (
-            f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
-            f"The nearest is {picture.named(worst)}, difference (95 % CI) {worst.gap}.",
+            _sentence(WORSE, f"{told}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
         )
-    found = [_smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)]
+    smallest = _smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)
     if any(point.size.layers < whole.size.layers for point in good):
-        found.append(_smallest(good, picture, lambda point: point.query_ms, "The fastest encoder", _times))
-    else:
-        found.append("Every encoder with fewer layers is significantly worse.")
-    return tuple(found)
+        return smallest, _smallest(good, picture, lambda point: point.query_ms, "The fastest encoder", _times)
+    return smallest, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
+
+
+def _sentence(kind: str, text: str) -> Sentence:
+    return Sentence(kind, ((text, False),))
+
+
+def _or_lowest(difference: float | None) -> float:
+    return -math.inf if difference is None else difference
 
 
 def _smallest(
     good: list[Point], picture: Picture, cost: Callable[[Point], float], name: str, told: Callable[[Point, Point], str]
-) -> str:
-    """Among equal costs the one with the highest score."""
+) -> Sentence:
+    """The point of the lowest cost, and of equal costs the one with the highest score."""
     best = min(good, key=lambda point: (cost(point), -point.score))
     size = f"{picture.named(best)}, {told(best, picture.whole)}"
-    return f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
+    text = f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
+    return _sentence(best.verdict.kind, text)
 
 
 def _bytes(point: Point, whole: Point) -> str:

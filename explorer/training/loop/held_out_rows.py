@@ -14,9 +14,9 @@ from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.data.splitting import linked
 from explorer.errors import BadChoice, TooFewRows
-from explorer.measuring.scores.class_scores import class_scores
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.meaning_judges import in_order
+from explorer.measuring.scores.judge import in_order
+from explorer.measuring.scores.metrics import class_scores
 from explorer.methods import Method
 from explorer.progress import Work
 

@@ -10,8 +10,7 @@ from explorer.data.graded import probes
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.measuring.comparing.learned import ProbeChanges, probe_changes
-from explorer.measuring.scores.judge import Floats, Judge
-from explorer.measuring.scores.meaning_judges import of_packs
+from explorer.measuring.scores.judge import Floats, Judge, of_packs
 from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
 from explorer.progress import Phase, Progress, Work

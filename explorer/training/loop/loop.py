@@ -21,18 +21,17 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.class_scores import ClassScores, class_scores
 from explorer.measuring.scores.judge import Judge
-from explorer.measuring.scores.verdict import BaseItems, Verdict
+from explorer.measuring.scores.metrics import ClassScores, class_scores
+from explorer.measuring.scores.verdict import BaseItems, RunVerdict
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import check_reading, estimate
 from explorer.training.loop.learner import Learner, Update
-from explorer.training.loop.measured_facts import Adapters, Cut, Estimate
+from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
 from explorer.training.loop.resume_state import State
-from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.recipe import Recipe
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -167,12 +166,12 @@ class Training:
         return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunVerdict:
         """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
         found = next((one.verdict for one in self.results if one.seed == self.best_seed), None)
         if found is not None or not self.base:
-            return found or Verdict()
-        before = {name: verdicts.base_outcome(judge, self.base[name]) for name, judge in self.judged()}
+            return found or RunVerdict()
+        before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in self.judged()}
         return verdicts.of_uses(before, bool(self.prepared.seen))
 
     def judged(self) -> list[tuple[str, Judge]]:
@@ -192,7 +191,7 @@ class Training:
             work = judging.base_items(self.prepared.encoder, learner.method, judge)
             base[name] = yield from self._reported(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
-        scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}
+        scores = {name: found.declared_base for name, found in self.verdict.by_use.items()}
         told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
         done = Progress(Phase.EVALUATING_BASE, 1, 1)
         yield self._step(done, message=f"base scores, model default: {told or 'none'}")
@@ -231,7 +230,7 @@ class Training:
             work = judging.tuned_items(learner.method, judge)
             items = yield from self._reported(work, Phase.EVALUATING_BEST)
             if name != judging.PACKS:
-                found[name] = verdicts.outcome(judge, self.base[name], items)
+                found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = judging.learned(self.base[name].declared, items)
         classes, predicted = yield from self._reported(self._classified(learner), Phase.EVALUATING_TEST_ROWS)

@@ -23,8 +23,7 @@ from explorer.errors import CannotResume
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
-from explorer.measuring.scores.judge import Judge
-from explorer.measuring.scores.meaning_judges import ProbeJudge
+from explorer.measuring.scores.judge import Judge, ProbeJudge
 from explorer.measuring.scores.verdict import by_use
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import held_out_rows

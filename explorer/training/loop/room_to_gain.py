@@ -16,8 +16,7 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR
-from explorer.measuring.scores.judge import Judge, PairJudge
-from explorer.measuring.scores.meaning_judges import TripletJudge
+from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.progress import Work
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.preparing import read_texts

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from explorer import run_folder
 from explorer.errors import StrataError
-from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, Tuning, judge, judged
+from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record import runs
+from explorer.training.record.run_facts import REPORT
 
 if TYPE_CHECKING:
     from explorer.data.kinds import NamedSet
@@ -36,7 +36,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
         measured = ProbeChanges(verdict.packs, verdict.pairs) if verdict else NOTHING
-        return Tuning(place, status.facts.reading, seen, measured)
+        return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
     return None
 
 
@@ -69,13 +69,14 @@ def verdict_on(
     found: tuple[Found, Found],
     pairs: NamedSet,
     comparison: Comparison,
-    ways: tuple[str, str],
+    metric: str,
+    aggregate: str,
     difference: Callable[[Comparison], Interval],
 ) -> tuple[Comparison, ComparisonVerdict]:
     """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison."""
     tuned = tuning(found, pairs.digest)
     about = judged(comparison, tuned)
-    return about, judge(found, pairs, about, difference(about), ways, tuned)
+    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned)
 
 
 def known_probes(

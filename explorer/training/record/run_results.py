@@ -16,7 +16,7 @@ from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.evaluating.tasks import column_of
-from explorer.measuring.scores.verdict_text import SPEARMAN, items_of
+from explorer.measuring.scores.metrics import SPEARMAN, items_of
 from explorer.training.record import runs
 from explorer.training.record.model_comparison import run_of
 from explorer.training.record.runs import Run

@@ -1,4 +1,4 @@
-"""Find, read, rename and delete runs, each a folder that only the trainer writes more to.
+"""Find, read, rename and delete runs, each a folder that only the trainer writes more to; clear what killed ones left.
 
 A folder holds recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and in
 sentence-transformers), steps/ (the model at each evaluation, if kept), state/ (what resuming needs, until the run is
@@ -22,11 +22,12 @@ from explorer import metric_lines, run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
 from explorer.metric_lines import MetricLine
-from explorer.places import examples_folder, runs_folder, write_whole
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STOP_REQUEST, folders_with
+from explorer.places import examples_folder, is_utf8, runs_folder, write_whole
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, folders_with
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
-from explorer.training.record.status import RunFacts, Status
+from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import Status
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 KEEP, DISCARD = "keep", "discard"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ROOM = "Make room on that disk, or set STRATA_RUNS to a folder that can be written to."
+UNTOUCHED = 600.0  # seconds; where nothing can be locked, what is as old is no longer the work of a process
+_LEFT = re.compile(r"\.\d+-\d+\.part|\.deleted-.+-\d+")
 
 
 @dataclass(frozen=True)
@@ -256,3 +259,40 @@ def restarted(run: Run) -> None:
         raise BadChoice(f"'{run.name}' is finished. To train its model further, start a run with {run.model} as base.")
     run.clear_stop_request()
     statuses.write(run.folder, replace(status, state=statuses.WAITING, phase=None, about="", error="", details=""))
+
+
+def collect(folder: Path | None = None) -> None:
+    """Delete half-made and half-deleted runs, and the states of finished runs: hundreds of megabytes each."""
+    for run in every(folder):
+        if run.state.exists() and run.status().state == statuses.FINISHED and not folder_lock.is_held(run.folder):
+            shutil.rmtree(run.state, ignore_errors=True)
+    for path in run_folder.home(folder).glob(".*"):
+        if _LEFT.fullmatch(path.name) and _untouched(path) and not folder_lock.is_in_use(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _untouched(path: Path) -> bool:
+    """Whether a folder was renamed, or an entry of it changed, long ago or by a clock that has been set back since."""
+    try:
+        return abs(time.time() - path.stat().st_ctime) >= UNTOUCHED
+    except OSError:
+        return False
+
+
+def unreadable(folder: Path | None = None) -> list[str]:
+    """One line for each run whose recipe or status cannot be read: in a list it is missing, or looks interrupted."""
+    found = (path for path in run_folder.home(folder).glob("[!.]*") if is_utf8(path.name) and path.is_dir())
+    return [line for path in sorted(found) if (line := _fault(path))]
+
+
+def _fault(path: Path) -> str:
+    """Why a run is not listed as it is; "" if nothing is wrong, or if it is no run."""
+    try:
+        with suppress(FileNotFoundError):
+            (path / RECIPE).open("rb").close()
+        with suppress(FileNotFoundError):
+            if statuses.parsed((path / STATUS).read_bytes()) is None:
+                return f"'{path.name}' has a damaged status: it counts as interrupted. Restore its file, or resume it."
+    except OSError as error:
+        return f"'{path.name}' cannot be read: {error.filename}: {error.strerror}. Check its permissions."
+    return ""

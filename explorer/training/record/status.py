@@ -1,4 +1,4 @@
-"""Read and write the status of a run with its facts: a small file that the trainer rewrites and every viewer reads."""
+"""Read and write the status of a run: a small file that the trainer rewrites and every viewer reads."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ import math
 import os
 import socket
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from explorer import run_folder, typed_json
-from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
-from explorer.measuring.comparing import learned as learning
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.scores.verdict import Verdict, by_use
-from explorer.measuring.scores.verdict_text import SPEARMAN
+from explorer.measuring.scores.verdict import RunVerdict
 from explorer.places import write_whole
 from explorer.progress import Phase
-from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, TextOverlap
-from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record import folder_lock
+from explorer.training.record.run_facts import RunFacts
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
 INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
@@ -32,48 +28,6 @@ LIVE = (WAITING, RUNNING)
 SILENCE = 120.0  # seconds
 # the last beat of a run elsewhere, and our monotonic time when it was new
 _last_beats: dict[Path, tuple[float, float]] = {}
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """What viewers show of a run without opening its recipe, text or model; fields from `rows` on follow later."""
-
-    method: str = ""
-    model: str = ""
-    data: tuple[str, ...] = ()
-    dev: str = ""
-    test: str | None = None
-    more_tests: tuple[str, ...] = ()
-    plan: str = ""  # the id of the plan that made the run
-    rows: int | None = None
-    precision: str | None = None
-    device: str | None = None
-    reading: HeadFacts | None = None  # the layer & pooling that is trained
-    seen: TextOverlap | None = None  # how many test sentences are in the training text
-    default: HeadFacts | None = None  # the base's model default
-    pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev`, `test`, `test 2`
-    measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
-    held_out: int | None = None  # rows that choose the best checkpoint
-    packs_held_out: bool | None = None  # the probe packs neither choose it nor are trained on
-    estimate: Estimate | None = None  # of time and memory, as measured before the first step
-    adapters: Adapters | None = None  # that hold what is trained; None for all weights
-    cut: Cut | None = None  # what remains of the base if layers were removed
-
-    def as_json(self) -> dict[str, Any]:
-        """The facts that are known; no test set is a fact too."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name == "test"}
-
-    def set_of(self, use: str) -> str:
-        """The evaluation set of a use: `dev`, `test`, `test 2` and so on; "" if there is none."""
-        return by_use(self.dev, (self.test or "", *self.more_tests)).get(use, "")
-
-    def size_of(self, use: str) -> int:
-        """The number of its pairs or queries; 0 if it is not known."""
-        return (self.pairs or {}).get(use, 0)
-
-    def measure_of(self, use: str) -> str:
-        """The name of its score."""
-        return (self.measures or {}).get(use, SPEARMAN)
 
 
 @dataclass(frozen=True)
@@ -99,7 +53,7 @@ class Status:
     error: str = ""
     details: str = ""
     results: tuple[SeedScores, ...] = ()  # of each seed that is done
-    verdict: Verdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
+    verdict: RunVerdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
     facts: RunFacts = field(default_factory=RunFacts)
     pid: int = 0
     born: str = ""  # what tells that process from others with its id
@@ -138,9 +92,7 @@ class Status:
     @property
     def learned(self) -> Learned:
         """What the run learned, by its held-out probe packs and its test set."""
-        facts = self.facts
-        names = {use: facts.set_of(use) for use in ("test", "dev")}
-        return learning.of_run(self.verdict or Verdict(), names, facts.pairs or {}, facts.measures or {})
+        return self.facts.learned(self.verdict or RunVerdict())
 
     def as_json(self) -> dict[str, Any]:
         """The status as the file holds it."""

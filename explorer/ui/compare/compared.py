@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
+from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
@@ -24,7 +23,8 @@ class Compared:
 
     sides: tuple[Shown, Shown]
     choices: tuple[Choice, Choice]
-    ways: tuple[str, str]
+    metric: str
+    aggregate: str
     comparison: Comparison
     differences: Differences
     about: Comparison  # of the verdict: the model defaults, if one side was tuned from the other
@@ -58,22 +58,22 @@ def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
 
 
 def compared(
-    sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], comparison: Comparison, ways: tuple[str, str]
+    sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], comparison: Comparison, metric: str, aggregate: str
 ) -> Compared | None:
     """Compute the comparison; None if the two cannot be compared, with the error shown."""
     one, other = sides
     measured = one.measured, other.measured
 
     def chosen(about: Comparison) -> Interval:
-        return differences(measured, about, *ways).chosen
+        return differences(measured, about, metric, aggregate).chosen
 
     try:
-        found = differences(measured, comparison, *ways)
-        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, ways, chosen)
+        found = differences(measured, comparison, metric, aggregate)
+        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, metric, aggregate, chosen)
     except StrataError as error:
         messages.trouble(error)
         return None
-    return Compared(sides, choices, ways, comparison, found, about, verdict)
+    return Compared(sides, choices, metric, aggregate, comparison, found, about, verdict)
 
 
 def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:

@@ -9,11 +9,10 @@ import streamlit as st
 
 from explorer.data.kinds import digest_of
 from explorer.drawing.reports.report import report
-from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.comparing.comparison_tables import cell_rows
-from explorer.measuring.comparing.dev_picking import DevPick
+from explorer.measuring.comparing.comparison_report import Findings, cell_rows
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.sentences.word_store import of_pairs
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 from explorer.measuring.table_cells import Rows
@@ -38,7 +37,7 @@ def show(
     st.subheader("Export")
     one, other = compared.sides
     if one.graded is None:
-        rows = cell_rows(compared.comparison, compared.differences, *compared.ways)
+        rows = cell_rows(compared.comparison, compared.differences, compared.metric, compared.aggregate)
         _table(rows, compared.stem)
         st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
         return
@@ -47,7 +46,8 @@ def show(
         one.graded,
         compared.comparison,
         compared.differences,
-        *compared.ways,
+        compared.metric,
+        compared.aggregate,
         seed=0,
         picked=pick,
         of_models=compared.verdict,

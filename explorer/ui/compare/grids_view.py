@@ -52,7 +52,7 @@ def _grid(compared: Compared, name: str, height: int = 0) -> None:
         st.subheader(name)
         _differences(compared, height)
         return
-    comparison, (metric, aggregate) = compared.comparison, compared.ways
+    comparison, metric, aggregate = compared.comparison, compared.metric, compared.aggregate
     scores = comparison.one if name == "A" else comparison.other
     reading = comparison.one_reading if name == "A" else comparison.other_reading
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
@@ -96,7 +96,7 @@ def _choose_clicked(key: str, side: str, scores: LayerScores) -> None:
 
 def lines(compared: Compared) -> str:
     """Lines by layer under a pooling, which is returned, and cosines by gold score."""
-    comparison, (metric, aggregate) = compared.comparison, compared.ways
+    comparison, metric, aggregate = compared.comparison, compared.metric, compared.aggregate
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("By layer")

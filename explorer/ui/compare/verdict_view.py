@@ -1,26 +1,31 @@
-"""Show the verdict and what supports it: how sure and where, the scores behind it, and the cells that changed most."""
+"""Show the verdict and what supports it: how sure and where, scores, the cells and the probe packs that changed."""
 
 from __future__ import annotations
 
 import numpy as np
 import streamlit as st
 
-from explorer.measuring.comparing import learned_text
-from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_tables import (
+from explorer.data.graded import probes
+from explorer.drawing.sentences import probe_bars
+from explorer.errors import StrataError
+from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison, judge
+from explorer.measuring.comparing.comparison_report import (
     READING,
     SIGNIFICANT,
     cell_rows,
     most_changed,
     told_difference,
+    where,
 )
-from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED, judge
 from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
-from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.scores.verdict import CI
+from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.measuring.table_cells import Rows
+from explorer.training.record.model_comparison import known_probes
 from explorer.ui import messages
-from explorer.ui.compare import grids_view, probe_changes
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.compare import grids_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.microscope import word_view
 from explorer.ui.widgets import opened_words, picture_format, score_options, verdict_banner
@@ -42,6 +47,7 @@ _CARDS = {
     "training alone.",
     TUNED: "The saved model, as sentence-transformers loads it.",
 }
+NOT_ENCODED = "Small differences in meaning are not judged: the probe packs were not encoded."
 DIFFERENCE_HELP = (
     f"Score of B minus score of A, with its {CI}. Above 0: B is better. If the interval includes 0, it could be chance."
 )
@@ -54,7 +60,7 @@ def show(compared: Compared, changes: ProbeChanges | None) -> str:
         drawn = _on_one_screen(compared, changes)
     elif changes is not None:
         news(compared, changes)
-        where(compared)
+        cells_that_changed(compared)
         pairs(compared, changes)
     cards(compared)
     return drawn
@@ -69,10 +75,10 @@ def _on_one_screen(compared: Compared, changes: ProbeChanges) -> str:
             news(compared, changes)
             pairs(compared, changes)
             if changes.packs:
-                probe_changes.bars(compared, changes, BARS)
+                draw_probes(compared, changes, BARS)
         with right.container(gap="xsmall"):
             drawn = grids_view.one(compared, GRID)
-            where(compared)
+            cells_that_changed(compared)
     return drawn
 
 
@@ -82,9 +88,9 @@ def news(compared: Compared, changes: ProbeChanges) -> None:
         verdict_banner.show(compared.verdict.sentence())
 
 
-def where(compared: Compared) -> None:
+def cells_that_changed(compared: Compared) -> None:
     """In which layers & poolings the score changed."""
-    told = learned_text.where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
+    told = where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
     if told:
         st.markdown(f"**Where:** {messages.plain(told)}")
 
@@ -96,14 +102,14 @@ def pairs(compared: Compared, changes: ProbeChanges) -> None:
         verdict_banner.learned_pairs(changes.pairs, sides, opened_words.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
-    word_view.over(opened_words.COMPARE, probe_changes.readers(compared))
+    word_view.over(opened_words.COMPARE, readers(compared))
 
 
 def cards(compared: Compared) -> None:
     """The scores; those of the chosen layers & poolings follow if the verdict compares others."""
     found = compared.verdict
     if found.tuning is None:
-        score_cards(compared.comparison, *compared.ways, compared.differences.chosen)
+        score_cards(compared.comparison, compared.metric, compared.aggregate, compared.differences.chosen)
     else:
         _three_numbers(compared)
     if not compared.about_chosen:
@@ -115,7 +121,7 @@ def how_measured(compared: Compared) -> None:
     one = compared.sides[0]
     several = one.scores.items_named[1]
     st.caption(
-        f"{compared.ways[0]} × 100 of {len(one.pairs):,} {several}, computed in {one.scores.precision}. In brackets "
+        f"{compared.metric} × 100 of {len(one.pairs):,} {several}, computed in {one.scores.precision}. In brackets "
         f"the {CI}, from {RESAMPLES:,} bootstrap resamples of the {several}, the same for A and B. If the interval "
         "includes 0, the difference could be chance."
     )
@@ -129,7 +135,7 @@ def _three_numbers(compared: Compared) -> None:
     found = compared.verdict
     numbers = found.numbers()
     for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        help = f"{_CARDS[label]} {score_options.what_is_good(compared.ways[0])}"
+        help = f"{_CARDS[label]} {score_options.what_is_good(compared.metric)}"
         messages.number(card, label, score_options.told(one.score), one.reading, border=True, help=help)
     if found.why_not_same:
         st.caption(messages.plain(found.why_not_same))
@@ -138,14 +144,10 @@ def _three_numbers(compared: Compared) -> None:
 def _chosen(compared: Compared) -> None:
     """The verdict for the chosen layers & poolings."""
     one, other = compared.sides
-    chosen = judge(
-        (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen, compared.ways
-    ).sentence()
-    st.markdown(
-        f"Under the chosen layers & poolings: **{messages.plain(chosen.word.lower())}**. "
-        f"{messages.plain(chosen.detail)}"
-    )
-    score_cards(compared.comparison, *compared.ways, compared.differences.chosen)
+    about = (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen
+    (word, _), _, (detail, _) = judge(*about, compared.metric, compared.aggregate).sentence().pieces
+    st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
+    score_cards(compared.comparison, compared.metric, compared.aggregate, compared.differences.chosen)
 
 
 def changed_cells(compared: Compared) -> None:
@@ -163,7 +165,7 @@ def changed_cells(compared: Compared) -> None:
 
 
 def _rows(compared: Compared) -> Rows:
-    return cell_rows(compared.comparison, compared.differences, *compared.ways)
+    return cell_rows(compared.comparison, compared.differences, compared.metric, compared.aggregate)
 
 
 def _lines(title: str, icon: str, rows: Rows) -> None:
@@ -191,3 +193,70 @@ def score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Int
     if not np.isfinite(chosen.difference):
         sure = "a side has no score"
     messages.number(where, "B - A", told_difference(chosen), sure, border=True, help=DIFFERENCE_HELP)
+
+
+def probe_changes(compared: Compared) -> ProbeChanges | None:
+    """The changes, as the run measured them, or from vectors; None, with progress shown, until both sides have them."""
+    one, other = compared.sides
+    known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
+    if known is not None:
+        return known
+    sides = readers(compared)
+    packs = probes.packs()
+    texts = sentences_of(packs)
+    try:
+        by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}
+    except StrataError as error:
+        return ProbeChanges(why_none=str(error))
+    made = [vectors for reader in sides if (vectors := by_key[reader.key]) is not None]
+    if len(made) < len(sides):
+        return None if any(reader.is_coming(texts) for reader in sides) else ProbeChanges(why_none=NOT_ENCODED)
+    return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
+
+
+def show_probes(compared: Compared, changes: ProbeChanges | None, *, drawn: bool = False) -> None:
+    """The bars under their heading, unless they are drawn already, and what they are of."""
+    st.subheader("Small differences in meaning")
+    if changes is None:
+        st.caption("The probe packs are being encoded; the bars follow.")
+        return
+    if not changes.packs:
+        st.caption(messages.plain(changes.why_none))
+        return
+    if not drawn:
+        draw_probes(compared, changes)
+    st.caption(
+        " · ".join(reader.title for reader in readers(compared))
+        + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
+        "higher cosine. Higher is better; a coin would get 50 %. The Sentences page shows every pair of these probe "
+        "packs."
+    )
+    st.page_link(
+        "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
+    )
+
+
+def draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = None) -> None:
+    """Two bars for each probe pack: the share of cases in which A and B are right; `height` is in pixels."""
+    sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
+    for change in changes.packs:
+        shares = (change.before, change.after) if compared.after == 1 else (change.after, change.before)
+        for side, share in zip("AB", shares, strict=True):
+            sides[side][change.name] = share.value
+    picture_format.draw(
+        probe_bars.shares_side_by_side(sides),
+        height=height,
+        key="probe shares",
+        config=picture_format.config("probe-shares"),
+        alt="Share of cases in which A and B place a paraphrase above a sentence with a small difference in meaning, "
+        "for every kind of difference. The Sentences page has a table.",
+    )
+
+
+def readers(compared: Compared) -> tuple[Reader, ...]:
+    """The two sides, under the layers & poolings that the verdict compares."""
+    readings = compared.about.one_reading, compared.about.other_reading
+    return tuple(
+        Reader(name, shown.found, reading, choice.settings)
+        for name, shown, reading, choice in zip("AB", compared.sides, readings, compared.choices, strict=True)
+    )

@@ -14,7 +14,7 @@ from explorer.encoding.read import parts
 from explorer.errors import StrataError
 from explorer.measuring.attention.pooler_weights import Listening
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.scores.verdict_text import sentence
+from explorer.measuring.scores.verdict import Verdict, sentence
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, encoder_loading, side_scores, vectors
@@ -132,5 +132,5 @@ def _scores(found: Found, its: Found, choice: Choice, other: Choice) -> str:
     comparison = Comparison(shown.scores, scores, shown.reading, reading)
     gap = cached_attention.difference((*shown.measured, its.digest, other.settings), comparison)
     one, two = shown.scores.score(shown.reading, metric), scores.score(reading, metric)
-    numbers = (float(gap.difference), float(gap.low), float(gap.high))
-    return sentence(f"A, {found.name},", one, f"B, {its.name},", two, *numbers, shown.pairs.name).text
+    verdict = Verdict.of(one, two, gap)
+    return sentence(verdict, f"A, {found.name},", f"B, {its.name},", shown.pairs.name).text

@@ -12,8 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan_report import ScoredRow
-    from explorer.studies.plans.plan_table import CellRun, PlanTable
+    from explorer.measuring.scores.verdict import Verdict
+    from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -56,7 +56,7 @@ def show(name: str, found: PlanTable) -> None:
     _runs(found)
 
 
-def _figure(name: str, rows: list[ScoredRow]) -> None:
+def _figure(name: str, rows: list[tuple[PlanRow, Verdict]]) -> None:
     from explorer.studies.plans import plan_report
 
     marks = plan_report.marks(rows)
@@ -71,9 +71,9 @@ def _figure(name: str, rows: list[ScoredRow]) -> None:
 
 def _table(name: str, found: PlanTable) -> None:
     from explorer.evaluating.results import table_formats
-    from explorer.studies.plans import plan_output, plan_report
+    from explorer.studies.plans import plan_report, plan_table
 
-    keys, (header, rows) = plan_output.columns(found), plan_output.written(found)
+    keys, (header, rows) = plan_table.columns(found), plan_table.written(found)
     st.subheader("Table")
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows],

@@ -15,7 +15,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.comparing.comparison_report import told_difference
 from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores

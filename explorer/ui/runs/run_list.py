@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data import sources
 from explorer.measuring.comparing import learned_text
-from explorer.training.record import damaged_runs, runs
+from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.runs import run_metrics, training_queue
@@ -23,8 +23,8 @@ WIDTH = 7  # pixels of a character
 
 def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
     """The list; nothing if there is no run yet. No row is selected after `beside`, what the page shows, changes."""
-    damaged_runs.collect()
-    for line in damaged_runs.unreadable():
+    runs.collect()
+    for line in runs.unreadable():
         st.warning(messages.plain(line), icon=":material/block:")
     # while a run waits or trains, its row changes
     st.fragment(_listed, run_every=REDRAWN if training_queue.under_way() else None)(beside, choose, told)

@@ -9,11 +9,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
-from explorer.measuring.comparing.query_changes import QueryChanges
+from explorer.measuring.comparing.item_changes import QueryChanges
 from explorer.measuring.neighbours.query_results import QueryScore, asked
 from explorer.measuring.neighbours.ranking_judge import of_queries
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.scores.verdict import CI
 from explorer.ui import messages
 from explorer.ui.access import job_results
 from explorer.ui.access.side_readers import Reader
@@ -96,11 +96,11 @@ def changes(reading: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str
             if not queries:
                 st.caption("No query.")
             for rank, query in enumerate(queries, start=1):
-                both = f"{100 * found.one[query]:.1f} → {100 * found.other[query]:.1f}"
+                both = f"{100 * found.before[query]:.1f} → {100 * found.after[query]:.1f}"
                 note = f":small[nDCG@10 {both} · {found.shared[query]:.0%} of its words in a relevant document]"
                 result_list.item(f"{title} {query}", rank, task.queries[query], note)
     st.dataframe(found.groups(), hide_index=True, key="groups of judged queries")
-    downloads.rows(found.rows(), f"queries {task.name}", "All queries (CSV)")
+    downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
 
 
 def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> NDArray[np.float64] | None:

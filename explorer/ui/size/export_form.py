@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.errors import StrataError
 from explorer.places import given_path, runs_folder
 from explorer.progress import Work
@@ -28,9 +29,8 @@ def show(subject: SizeRequest, picture: Picture) -> None:
     """Where to write it, the button, and what was written."""
     st.subheader("Export")
     point = picture_view.chosen(picture)
-    st.markdown(
-        f"{messages.plain(picture.named(point))}: {point.score:.2f}, {point.difference:+.2f} to the whole model."
-    )
+    difference = in_words.number(point.verdict.difference, "+.2f")
+    st.markdown(f"{messages.plain(picture.named(point))}: {point.score:.2f}, {difference} to the whole model.")
     if point.model != picture.whole.model:
         st.caption(
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."

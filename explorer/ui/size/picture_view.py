@@ -6,20 +6,21 @@ import streamlit as st
 
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
+from explorer.measuring.scores.verdict import WORSE
 from explorer.measuring.table_cells import rounded
 from explorer.studies.size import tables
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
 
 
 def headline(picture: Picture) -> None:
-    """The verdict, first."""
-    st.info("\n\n".join(messages.plain(line) for line in tables.verdict(picture)), icon=":material/compress:")
+    """The verdict in a coloured box."""
+    verdict_banner.show(*tables.verdict(picture), icon=":material/compress:")
 
 
 def show(picture: Picture) -> None:
@@ -93,7 +94,8 @@ def _table(picture: Picture) -> None:
 
 
 def _row(picture: Picture, point: Point) -> dict[str, object]:
-    numbers = (point.score, point.difference, point.low, point.high)
+    verdict = point.verdict
+    numbers = (point.score, verdict.difference, verdict.low, verdict.high)
     score, difference, low, high = (rounded(number, 2) for number in numbers)
     return {
         **({"model": point.model} if len(picture.models) > 1 else {}),
@@ -117,4 +119,4 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     several = len(picture.models) > 1
     family = f"{point.size.pooling}, {point.model}" if several else point.size.pooling
     value = COSTS[cost].of(point)
-    return SizeMark(number, family, point.size.stored, value, point.score, not point.is_worse, told)
+    return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, told)

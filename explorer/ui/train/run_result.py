@@ -8,10 +8,9 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
-from explorer.measuring.scores.class_scores import MEASURES
-from explorer.measuring.scores.verdict import Outcome
-from explorer.measuring.scores.verdict_text import SPEARMAN, WORSE, told_size
-from explorer.training.loop.seed_scores import SeedScores, spread
+from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, told_size
+from explorer.measuring.scores.verdict import WORSE, Verdict
+from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -163,7 +162,7 @@ def classes(status: Status) -> None:
             )
 
 
-def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
+def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
     of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
     size = f", {told_size(count, measure)}" if count else ""

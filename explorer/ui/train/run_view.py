@@ -11,6 +11,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.errors import BadChoice
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import PAGE
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -68,10 +69,7 @@ def _headline(run: Run, status: Status) -> None:
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
-    if facts.cut:
-        told.append(f"trains {facts.cut.words}")
-    if facts.adapters:
-        told.append(facts.adapters.words)
+    told += facts.listed(PAGE).values()
     st.caption(messages.plain(" · ".join(told)))
 
 

@@ -9,8 +9,7 @@ import streamlit as st
 
 from explorer.measuring.neighbours.ranking_measures import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
-from explorer.measuring.scores.metrics import AGGREGATES, METRICS
-from explorer.measuring.scores.verdict_text import ACCURACY
+from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui.widgets import segments
 
 FEW = 4  # metrics that fit side by side

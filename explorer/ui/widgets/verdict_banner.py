@@ -8,9 +8,9 @@ import streamlit as st
 
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.comparing.learned_text import HOW_CHOSEN, Marked, rendered
-from explorer.measuring.scores.meaning_judges import PairChange
-from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Sentence
+from explorer.measuring.comparing.learned_text import HOW_CHOSEN
+from explorer.measuring.scores.judge import PairChange
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
 from explorer.ui import messages
 from explorer.ui.widgets import opened_words
 
@@ -23,23 +23,18 @@ _LOOKS = {
 }
 
 
-def show(verdict: Sentence) -> None:
-    """Show the verdict in a coloured box; its word and icon repeat the colour's meaning."""
-    box(verdict.kind, f"**{messages.plain(verdict.word)}**: {messages.plain(verdict.detail)}")
-
-
-def box(kind: str, text: str) -> None:
-    """Show markdown in the coloured box of a kind, with its icon."""
-    draw, icon = _LOOKS[kind]
-    draw(text, icon=icon)
+def show(*verdicts: Sentence, icon: str = "") -> None:
+    """Show verdicts in a box in the colour of the first; its icon, by default that of its kind, repeats the meaning."""
+    draw, usual = _LOOKS[verdicts[0].kind]
+    draw("\n\n".join(_markdown(one.pieces) for one in verdicts), icon=icon or usual)
 
 
 def learned(found: Learned) -> bool:
     """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
-    told = learned_text.line(found)
-    if told is None:
+    line = learned_text.line(found)
+    if line is None:
         return False
-    box(told.kind, _markdown(told.pieces))
+    show(line)
     help = learned_text.HOW_SURE if found.packs else None
     st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}", help=help)
     return True

@@ -11,11 +11,11 @@ import pytest
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing.comparison import Tuning, judge
 from explorer.measuring.comparing.comparison_report import as_json, as_text
-from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.learned import ProbeChanges
-from explorer.measuring.comparing.rank_errors import KINDS
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
+from explorer.measuring.comparing.pair_changes import KINDS
+from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.score_tables import for_people
 from explorer.measuring.sentences.word_tables import ExplainedPairs
 from tests.drawing import made_up
@@ -84,7 +84,7 @@ def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(trained
     found = made_up.findings()
     comparison = found.verdict
     judged = judge(
-        found.found, found.pairs, found.comparison, found.differences.chosen, ("Spearman", "all"), Tuning(1, trained)
+        found.found, found.pairs, found.comparison, found.differences.chosen, "Spearman", "all", Tuning(1, trained)
     )
     page = report(replace(found, of_models=judged)).decode()
     cards = page[page.index('<p class="verdict') : page.index('<p class="note">')]

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 
+from explorer.encoding.export import usage_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import declared
@@ -22,7 +23,6 @@ from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
-from explorer.training.model_card import usage_code
 from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import WIDTH, save_tiny

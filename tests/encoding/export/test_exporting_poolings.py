@@ -9,6 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer, WeightedLayerPooling
 from torch import Tensor
 
+from explorer.encoding.export import usage_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load.declared import default_cell
 from explorer.encoding.read.encoder import Encoder
@@ -17,7 +18,6 @@ from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading, Row, parse
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from explorer.training.model_card import usage_code
 from tests.exports import as_trained, assert_close, by_sentence_transformers, by_strata, tunable
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import LAYERS, SENTENCES, WIDTH, save_tiny

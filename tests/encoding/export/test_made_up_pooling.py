@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from explorer.encoding.export import exporting
+from explorer.encoding.export import exporting, usage_code
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
@@ -16,7 +16,6 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.token_pairs import token_pair
 from explorer.progress import finish
-from explorer.training.model_card import usage_code
 from tests.tiny_models import save_tiny
 
 TEXTS = ["a dog is here", "nobody came"]

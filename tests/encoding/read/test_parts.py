@@ -8,13 +8,13 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
+from explorer.encoding.export import usage_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.export.standalone_source import alone
 from explorer.encoding.load import declared
 from explorer.encoding.read import parts
 from explorer.encoding.read.head import Head
 from explorer.errors import UnsupportedModel
-from explorer.training.model_card import usage_code
 from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable
 from tests.live import ROOT
 from tests.spoiling import configure, encoder_of

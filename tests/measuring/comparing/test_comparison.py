@@ -11,8 +11,14 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import DECODER_POOLINGS, OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text
-from explorer.measuring.comparing.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.comparing.comparison_report import (
+    Findings,
+    as_json,
+    as_text,
+    cell_rows,
+    chosen_row,
+    told_difference,
+)
 from explorer.measuring.scores.bootstrap import difference
 
 LAST = parse("mean of layer 6", 6)

@@ -7,8 +7,8 @@ import pytest
 
 from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.readings import OWN, parse
-from explorer.measuring.comparing.comparison_tables import cell_rows, most_changed
-from explorer.measuring.comparing.comparison_verdict import Tuning, as_used, judge, judged
+from explorer.measuring.comparing.comparison import Tuning, as_used, judge, judged
+from explorer.measuring.comparing.comparison_report import cell_rows, most_changed
 from tests.drawing import made_up
 from tests.drawing.made_up import CLS
 
@@ -36,7 +36,7 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     comparison = judged(findings.comparison, tuning)
     assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
     gap = comparison.chosen(*WAYS, resamples=50)
-    verdict = judge(findings.found, findings.pairs, comparison, gap, WAYS, tuning)
+    verdict = judge(findings.found, findings.pairs, comparison, gap, *WAYS, tuning)
     sides = comparison.one, comparison.other
     numbers = verdict.as_json()
     assert numbers["exported"] == pytest.approx(sides[tuned].own_score(), abs=1e-4)
@@ -45,13 +45,13 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     assert numbers["low"] <= numbers["difference"] <= numbers["high"]
     cell = parse("cls of layer 2", 2)
     assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(cell), abs=1e-4)
-    assert "optimistic" in verdict.sentence().word
+    assert "optimistic" in verdict.sentence().text
     assert verdict.why_not_same == ""
 
 
 def test_a_trained_head_that_is_no_cell_leaves_its_number_out_and_says_so(findings):
     tuning = Tuning(1, replace(CLS, maps=(PartFacts("Dense", {"width": 32, "activation": "tanh"}),)))
-    verdict = judge(findings.found, findings.pairs, findings.comparison, findings.differences.chosen, WAYS, tuning)
+    verdict = judge(findings.found, findings.pairs, findings.comparison, findings.differences.chosen, *WAYS, tuning)
     assert verdict.as_json()["same_reading_base"] is None
     assert "(cls of the last layer → Dense 32 (tanh))" in verdict.why_not_same
     assert verdict.why_not_same.endswith("no score under it.")
@@ -66,10 +66,10 @@ def test_the_model_default_is_what_is_declared_else_the_mean_of_the_last_layer(f
 
 def test_the_words_of_a_layer_and_pooling_do_not_change_the_verdict(findings, monkeypatch):
     tuning, gap = Tuning(1, replace(CLS, normalised=True)), findings.differences.chosen
-    before = judge(findings.found, findings.pairs, findings.comparison, gap, WAYS, tuning)
+    before = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
     monkeypatch.setattr(HeadFacts, "words", property(lambda head: "anything of nothing"))
     monkeypatch.setattr(HeadFacts, "stages", ("anything",))
-    after = judge(findings.found, findings.pairs, findings.comparison, gap, WAYS, tuning)
+    after = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
     assert before.same.score == after.same.score == findings.comparison.one.score(parse("cls of layer 2", 2))
     assert after.as_json() == before.as_json()
 

@@ -5,10 +5,9 @@ import pytest
 
 from explorer.data.graded import probes
 from explorer.data.graded.probes import PARAPHRASE
-from explorer.measuring.comparing.learned import Learned, ScoreChange, of_run, probe_changes, shown_pairs
-from explorer.measuring.scores.meaning_judges import PackChange, Share, of_packs, pack_changes
-from explorer.measuring.scores.verdict import Outcome, Verdict
-from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, UNKNOWN, WORSE
+from explorer.measuring.comparing.learned import Learned, of_run, probe_changes, shown_pairs
+from explorer.measuring.scores.judge import PackChange, Share, of_packs, pack_changes
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict
 
 PACKS = probes.judged()
 
@@ -19,10 +18,12 @@ def pack(name, before, after, low, high, *, width=0.1):
     return PackChange(name, 60, *sides, low, high)
 
 
-def score(low, high, **changes):
-    """A score whose difference has this interval."""
-    given = {"measure": "Spearman", "on": "STS-B test", "general": True, "size": 9, "before": 80.0, "after": 81.0}
-    return ScoreChange(**(given | changes), difference=(low + high) / 2, low=low, high=high)
+def learned(packs=(), edges=None, tuned=True, **about):
+    """What was learned, by these packs and a score whose difference has this interval."""
+    if edges is None:
+        return Learned(packs, tuned=tuned)
+    score = Verdict(80.0, None, 81.0, sum(edges) / 2, *edges)
+    return Learned(packs, score, tuned, **({"on": "STS-B test", "size": 9} | about))
 
 
 LEARNED = pack("negation", 0.1, 0.7, 0.4, 0.8)
@@ -61,18 +62,18 @@ def test_only_a_pack_above_chance_is_learned_and_a_missed_one_is_below_it():
     ],
 )
 def test_good_and_bad_news_make_the_kind(packs, edges, kind):
-    assert Learned(packs, score(*edges) if edges else None).kind == kind
+    assert learned(packs, edges).kind == kind
 
 
 def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_interval():
-    known, unknown = Outcome(70.0, 70.0, 72.0, 2.0, 1.0, 3.0), Outcome(70.0, 70.0)
+    known, unknown = Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0), Verdict(70.0, 70.0)
     sets = {"test": "STS-B test", "dev": "mine.csv"}, {"test": 5, "dev": 7}, {"dev": "accuracy"}
-    tested = of_run(Verdict(known, unknown, True), *sets).score
+    tested = of_run(RunVerdict(known, unknown, True), *sets)
     assert (tested.on, tested.general, tested.size, tested.optimistic) == ("STS-B test", True, 5, True)
-    chosen = of_run(Verdict(None, known, True), *sets).score
+    chosen = of_run(RunVerdict(None, known, True), *sets)
     assert (chosen.on, chosen.general, chosen.measure, chosen.optimistic) == ("mine.csv", False, "accuracy", False)
-    assert of_run(Verdict(unknown, unknown, packs=(LEARNED,)), *sets) == Learned((LEARNED,))
-    assert of_run(Verdict(Outcome(70.0, 70.0, 72.0)), *sets).score is None
+    assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), *sets) == Learned((LEARNED,))
+    assert of_run(RunVerdict(Verdict(70.0, 70.0, 72.0)), *sets).score is None
 
 
 def cosines(seed, **means):

@@ -5,9 +5,11 @@ import itertools
 import pytest
 
 from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing.comparison_report import where
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.scores.meaning_judges import PairChange
-from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED, SPEARMAN
+from explorer.measuring.scores.judge import PairChange
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
+from explorer.measuring.scores.verdict import rendered
 from tests.measuring.comparing.test_learned import (
     AT_CHANCE,
     EVERY,
@@ -15,22 +17,22 @@ from tests.measuring.comparing.test_learned import (
     LOST,
     STILL_MISSED,
     UNCHANGED,
+    learned,
     pack,
-    score,
 )
 
 
-def text(packs, edges=None, tuned=True, **changes):
-    return learned_text.line(Learned(packs, score(*edges, **changes) if edges else None, tuned)).text
+def text(packs, edges=None, tuned=True, **about):
+    return learned_text.line(learned(packs, edges, tuned, **about)).text
 
 
 def test_what_was_learned_comes_first_and_then_the_score():
-    learned = (LEARNED, pack("number", 0.03, 0.74, 0.6, 0.8))
-    assert text((*learned, STILL_MISSED), (-3.2, 5.6)) == (
+    packs = (LEARNED, pack("number", 0.03, 0.74, 0.6, 0.8))
+    assert text((*packs, STILL_MISSED), (-3.2, 5.6)) == (
         "Learned to notice numbers (3 → 74 % of cases) and negation (10 → 70 %). "
         "General similarity: no certain change (+1.2, −3.2 to +5.6)."
     )
-    marked = [piece for piece, strong in learned_text.line(Learned(learned)).pieces if strong]
+    marked = [piece for piece, strong in learned_text.line(learned(packs)).pieces if strong]
     assert marked == ["numbers", "negation"]
 
 
@@ -72,7 +74,7 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
     for count in range(len(EVERY) + 1):
         for packs in itertools.combinations(EVERY, count):
             for edges in (None, (-1.0, 1.0), (1.0, 2.0), (-2.0, -1.0)):
-                found = Learned(packs, score(*edges) if edges else None)
+                found = learned(packs, edges)
                 line = learned_text.line(found)
                 assert (line is None) == (not packs and edges is None)
                 if line is None:
@@ -80,10 +82,10 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
                 assert line.text.count(". ") <= 1, line.text
                 assert ("quantifiers" in line.text) >= (LOST in packs)
                 assert (": worse" in line.text) == (edges == (-2.0, -1.0))
-                learned = line.text.partition("Learned to notice ")[2].partition(". ")[0]
-                assert ("negation" in learned) == (LEARNED in packs)
-                assert "numbers" not in learned
-                assert "antonyms" not in learned
+                best = line.text.partition("Learned to notice ")[2].partition(". ")[0]
+                assert ("negation" in best) == (LEARNED in packs)
+                assert "numbers" not in best
+                assert "antonyms" not in best
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
     ],
 )
 def test_the_score_is_named_by_what_it_measures(measure, told):
-    assert text((), (1.0, 2.0), measure=measure, on="mine.csv", general=False).startswith(told)
+    assert text((), (1.0, 2.0), measure=measure, on="mine.csv").startswith(told)
 
 
 def test_a_score_on_trained_sentences_is_called_optimistic():
@@ -111,10 +113,10 @@ def test_of_two_models_none_has_learned_from_the_other():
 
 
 def test_how_sure_names_chance_only_where_an_interval_includes_0():
-    sure = learned_text.sure(Learned((LEARNED,), score(-1.0, 2.0)))
+    sure = learned_text.sure(learned((LEARNED,), (-1.0, 2.0)))
     assert "Negation (+60 points, +40 to +80): not chance." in sure
     assert sure.endswith("on STS-B test (9 pairs): could be chance, its 95 % CI includes 0.")
-    assert "not chance, its 95 % CI excludes 0" in learned_text.sure(Learned((), score(1.0, 2.0)))
+    assert "not chance, its 95 % CI excludes 0" in learned_text.sure(learned((), (1.0, 2.0)))
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -130,11 +132,11 @@ def test_where_counts_the_cells_that_changed_and_names_the_largest(backwards):
         for layer, (gap, sure) in enumerate([(1.0, False), (-4.0, True), (3.0, True)])
     ]
     rows.append({"layer & pooling": "cls of layer 0", "A": None, "B": None, "difference": None, "significant": False})
-    told = learned_text.where(rows, "", backwards=backwards)
+    told = where(rows, "", backwards=backwards)
     assert told.startswith("In 2 of 3 layers & poolings")
     assert told.endswith(f"mean of layer 1: {'46.00 → 50.00' if backwards else '50.00 → 46.00'}.")
-    assert "In none of 1 layers" in learned_text.where(rows[:1], "")
-    assert learned_text.where([], "They differ in depth.") == "They differ in depth."
+    assert "In none of 1 layers" in where(rows[:1], "")
+    assert where([], "They differ in depth.") == "They differ in depth."
 
 
 @pytest.mark.parametrize(
@@ -156,12 +158,12 @@ def test_the_words_that_differ_are_emphasised_unless_most_do(first, second, stro
 
 def test_a_text_is_escaped_piece_by_piece():
     pieces = (("<b>", False), ("*x*", True))
-    assert learned_text.rendered(pieces, lambda one: one.replace("<", "&lt;"), lambda one: f"[{one}]") == "&lt;b>[*x*]"
+    assert rendered(pieces, lambda one: one.replace("<", "&lt;"), lambda one: f"[{one}]") == "&lt;b>[*x*]"
 
 
 def test_lines_and_json_say_the_same_and_nothing_is_none():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2)
-    found = Learned((LEARNED,), score(-1.0, 2.0))
+    found = learned((LEARNED,), (-1.0, 2.0))
     lines, content = learned_text.lines(found, (pair,), "In none."), learned_text.as_json(found, (pair,))
     assert lines[0] == content["text"]
     assert lines[1] == f"How sure: {content['how_sure']}"

@@ -1,4 +1,6 @@
-"""Test that the best layer & pooling is chosen on the dev set alone and reported on the test set."""
+"""Test that the best layer & pooling is chosen on the dev set alone, of one model or of two."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +8,9 @@ import pytest
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.errors import BadChoice
 from explorer.measuring.scores import best_cell, bootstrap
+from explorer.measuring.scores.best_cell import pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
@@ -93,3 +97,41 @@ def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_pref
 )
 def test_a_difference_in_words(numbers, told):
     assert best_cell.told(Interval(*map(np.asarray, numbers)), "B") == told
+
+
+@pytest.fixture
+def moved(bundled_scores):
+    """The same encoder, its cosines so disturbed that another reading is its best."""
+    noise = np.linspace(0, 3, bundled_scores.cosines.shape[0])[:, None, None]
+    random = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape)
+    return replace(bundled_scores, cosines=(bundled_scores.cosines + noise * random).astype(np.float32))
+
+
+def test_each_side_has_its_own_best(bundled_scores, moved):
+    found = pick(sample.pairs(), (bundled_scores, moved), sample.pairs())
+    assert found.readings[0] != found.readings[1]
+    for scores, reading, told in zip((bundled_scores, moved), found.readings, found.scores, strict=True):
+        assert told == scores.score(reading) == np.nanmax(scores.table())
+
+
+def test_pairs_in_both_are_counted_either_way_round(bundled_scores):
+    dev = sample.pairs()
+    here = GradedPairs(
+        "here",
+        (dev.first[0], dev.second[1], "new", dev.first[2]),
+        (dev.second[0], dev.first[1], "pair", "x"),
+        (1, 2, 3, 4),
+        (),
+    )
+    found = pick(dev, (bundled_scores, bundled_scores), here)
+    assert found.shared == 2
+    assert "2 of the pairs scored here are among those" in found.told
+    apart = pick(sample.dev(), (bundled_scores, bundled_scores), sample.test())
+    assert apart.shared == 0
+    assert "None of the pairs scored here were used" in apart.told
+
+
+def test_a_side_without_a_score_is_named(bundled_scores):
+    constant = replace(bundled_scores, cosines=np.ones_like(bundled_scores.cosines))
+    with pytest.raises(BadChoice, match="No layer & pooling of B has a score on Sample pairs"):
+        pick(sample.pairs(), (bundled_scores, constant), sample.pairs())

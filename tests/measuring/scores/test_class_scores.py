@@ -5,7 +5,7 @@ import random
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from explorer.measuring.scores.class_scores import MEASURES, class_scores
+from explorer.measuring.scores.metrics import MEASURES, class_scores
 
 
 @pytest.mark.parametrize("classes", ["ab", "abcd"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.graded.probes import Pack
-from explorer.measuring.scores.meaning_judges import Share, share_above
+from explorer.measuring.scores.judge import Share, share_above
 from explorer.measuring.sentences.probes import pack_rows, pair_rows, probed, sentences_of, verdict
 
 PACKS = (

@@ -9,7 +9,7 @@ from explorer.__main__ import main
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, finish
-from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import PlanBudget, cells
 from explorer.training import running
 from explorer.training.record import runs
@@ -22,7 +22,7 @@ def executed(folder, train=running.train):
 
 def numbers(plan):
     """The table without times, which differ."""
-    found = json.loads(json.dumps(plan_output.as_json(plan_table.table(plan))))
+    found = json.loads(json.dumps(plan_table.as_json(plan_table.table(plan))))
     for row in found["rows"]:
         del row["seconds"], row["seconds_per_point"], row["memory"]
     return found
@@ -56,8 +56,11 @@ def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
         mean = sum(test.exported for test in tests) / 2
         assert row.score("test").mean == pytest.approx(mean)
         assert row.score("test").std == pytest.approx(abs(tests[0].exported - tests[1].exported) / 2**0.5)
-        assert row.gain.mean == pytest.approx(sum(test.difference for test in tests) / 2)
-        assert (row.gain.low, row.gain.high) == (min(test.low for test in tests), max(test.high for test in tests))
+        assert row.verdict.difference == pytest.approx(sum(test.difference for test in tests) / 2)
+        assert (row.verdict.low, row.verdict.high) == (
+            min(test.low for test in tests),
+            max(test.high for test in tests),
+        )
         assert row.memory > 0
         assert str(row.before) == f"{tests[0].same_reading_base:.2f}", "the same for both seeds"
 
@@ -147,7 +150,7 @@ def test_a_training_that_fails_is_left_behind_and_named(plan):
     first, second = plan_table.table(plan).rows
     assert first.score("test") is not None
     assert second.score("test") is None, "a mean over some of the seeds would mislead"
-    assert plan_output.written(plan_table.table(plan))[1][2][1] == "1 of 2", "after the row of the base"
+    assert plan_table.written(plan_table.table(plan))[1][2][1] == "1 of 2", "after the row of the base"
     assert executed(folder).failures == {}, "what failed is tried again"
     assert plan_table.table(plan).done == 4
 

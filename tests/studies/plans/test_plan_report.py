@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.measuring.scores.verdict import Outcome, Verdict
-from explorer.measuring.scores.verdict_text import BETTER, CHANCE, WORSE
+from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.studies.plans.plan import Plan, cells
 from explorer.studies.plans.plan_estimate import seconds_left
 from explorer.studies.plans.plan_report import scored, verdict
@@ -19,8 +18,8 @@ BASE = 70.0
 
 def done(gap, half, seconds=10.0, *, optimistic=False):
     """A finished training with this difference to the base, and half the width of its interval."""
-    test = Outcome(BASE, BASE, BASE + gap, gap, gap - half, gap + half)
-    return Status(FINISHED, verdict=Verdict(test, test, optimistic), seconds=seconds)
+    test = Verdict(BASE, BASE, BASE + gap, gap, gap - half, gap + half)
+    return Status(FINISHED, verdict=RunVerdict(test, test, optimistic), seconds=seconds)
 
 
 def found(tmp_path, *rows, plan=PLAN):
@@ -39,33 +38,33 @@ def test_a_row_that_no_interval_reaches_is_best(tmp_path):
     table = found(tmp_path, (done(1, 0.5),) * 2, (done(5, 1), done(6, 1)), (done(0, 1),) * 2)
     told = verdict(table)
     assert told.kind == BETTER
-    assert told.detail == (
-        "temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 over the base (95 % CI "
-        "+4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
+    assert told.text == (
+        "Better: temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 over the base "
+        "(95 % CI +4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
     )
-    assert [one.row.label for one in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
+    assert [row.label for row, _ in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
 
 
 def test_no_row_is_called_best_where_intervals_overlap(tmp_path):
     table = found(tmp_path, (done(5, 1),) * 2, (done(5.5, 1),) * 2, (done(0, 1),) * 2)
     told = verdict(table)
     assert told.kind == BETTER, "than the base"
-    assert "overlaps with that of temperature 0.1: which of them is best may be chance" in told.detail
-    assert "temperature 0.3" not in told.detail
+    assert "overlaps with that of temperature 0.1: which of them is best may be chance" in told.text
+    assert "temperature 0.3" not in told.text
 
 
 @pytest.mark.parametrize(("gap", "kind", "includes"), [(1, CHANCE, True), (-5, WORSE, False)])
 def test_a_best_row_is_better_than_the_base_only_if_the_interval_excludes_0(tmp_path, gap, kind, includes):
     told = verdict(found(tmp_path, (done(gap, 2),) * 2))
     assert told.kind == kind
-    assert ("includes 0" in told.detail) is includes
+    assert ("includes 0" in told.text) is includes
 
 
 def test_a_row_that_lacks_a_seed_is_not_compared(tmp_path):
     table = found(tmp_path, (done(1, 0.5),) * 2, (done(9, 1), Status(RUNNING)))
     assert (
         "temperature 0.1 is the first row with a score on Sample pairs, test half, so far (3 of 4 trainings)"
-        in verdict(table).detail
+        in verdict(table).text
     )
     assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None
 
@@ -73,12 +72,12 @@ def test_a_row_that_lacks_a_seed_is_not_compared(tmp_path):
 def test_rows_of_another_base_are_no_rivals(tmp_path):
     two = replace(PLAN, grid={}, models=("all-MiniLM-L6-v2", "/x/other"))
     told = verdict(found(tmp_path, (done(5, 1),) * 2, (done(4.9, 1),) * 2, plan=two))
-    assert "overlap" not in told.detail
+    assert "overlap" not in told.text
 
 
 def test_text_with_sentences_of_the_test_set_makes_the_verdict_optimistic(tmp_path):
-    assert verdict(found(tmp_path, (done(5, 1), done(5, 1, optimistic=True)))).optimistic
-    assert not verdict(found(tmp_path, (done(5, 1),) * 2)).optimistic
+    assert "optimistic" in verdict(found(tmp_path, (done(5, 1), done(5, 1, optimistic=True)))).text
+    assert "optimistic" not in verdict(found(tmp_path, (done(5, 1),) * 2)).text
 
 
 def test_what_is_left_takes_as_long_as_the_other_seeds_of_a_row_did(tmp_path):

@@ -10,7 +10,7 @@ from explorer.errors import DataError
 from explorer.evaluating.results import result_files
 from explorer.progress import finish
 from explorer.run_folder import model_name
-from explorer.studies.plans import execution, plan_folder, plan_output, plan_report, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells, with_sets
 from explorer.training.record import runs
 from tests import namesakes
@@ -37,7 +37,7 @@ def executed(plan):
 
 def scores(plan):
     """The scores of the tasks, of the bases and of the row."""
-    found = plan_output.as_json(plan_table.table(plan))
+    found = plan_table.as_json(plan_table.table(plan))
     return found["bases"], [row["tasks"] for row in found["rows"]], found["unmeasured"]
 
 
@@ -120,8 +120,8 @@ def test_a_budget_counts_the_runs_of_its_own_plan(own):
     assert spent_there == 2
     assert status.left_out == (), "the other plan's steps are not its own"
     assert len(runs.every()) == 2
-    every = execution.spent(folder.status().id, runs.every())
-    assert every.steps == 2
+    _, steps = execution.spent(folder.status().id, runs.every())
+    assert steps == 2
 
 
 def test_a_plan_that_has_the_name_of_a_deleted_one_begins_with_its_whole_budget(own):
@@ -152,12 +152,12 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     found = plan_table.table(replace(own, tasks=()))
     (run,) = runs.every()
     before = run.status().verdict.test.declared_base
-    content = plan_output.as_json(found)
+    content = plan_table.as_json(found)
     assert (content["dev_sets"], content["test_sets"]) == ((str(place.dev),), (str(place.test),))
     ((base,), (row,)) = content["base_rows"], content["rows"]
     assert (base["test_set"], row["test_set"]) == (str(place.test), str(place.test))
     assert base["test"] == before == pytest.approx(row["test"][0] - row["difference"][0])
-    header, lines = plan_output.written(found)
+    header, lines = plan_table.written(found)
     assert {f"test ({place.test.name})", f"dev ({place.dev.name})"} < set(header)
     assert lines[0][header.index(f"test ({place.test.name})")] == f"{before:.2f}"
     page = plan_report.report(found).decode()
@@ -170,8 +170,8 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
 def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):
     rows = (Variant("scored", method="cosent"), Variant("plain", method="simcse"))
     found = plan_table.table(Plan("two", (), (str(place.model),), (("sample",),), {"steps": 2}, variants=rows))
-    header, lines = plan_output.written(found)
-    assert {plan_table.DEV, plan_output.DEV_SET, plan_output.TEST_SET} < set(header)
+    header, lines = plan_table.written(found)
+    assert {plan_table.DEV, plan_table.DEV_SET, plan_table.TEST_SET} < set(header)
     named = dict(
         zip([line[0] for line in lines[-2:]], [line[header.index("dev set")] for line in lines[-2:]], strict=True)
     )

@@ -66,7 +66,8 @@ def test_there_is_a_point_for_every_size_and_the_first_is_the_whole_model(found)
     sizes = [point.size for point in found.points]
     assert len(set(sizes)) == len(sizes) == 2 * 2 * 3  # the mean of layer 6 is the model default
     assert found.whole.size.title == "model default, 384 dimensions, float32"
-    assert found.whole.difference == found.whole.low == found.whole.high == 0
+    verdict = found.whole.verdict
+    assert verdict.difference == verdict.low == verdict.high == 0
     assert {size.reading for size in sizes} == {"model default", "mean of layer 3"}
 
 
@@ -96,8 +97,8 @@ def test_a_point_scores_what_the_slow_way_says(bundled_encoder, text, found, sto
     slow = 100 * spearmanr(pairs.gold, cosines(first, second)).statistic
     one = point(found, f"mean of layer 3, 64 dimensions, {stored}")
     assert one.score == pytest.approx(slow, abs=0.02)  # rounding can move a code or a bit
-    assert one.difference == pytest.approx(one.score - found.whole.score, abs=1e-6)
-    assert one.low <= one.difference <= one.high
+    assert one.verdict.difference == pytest.approx(one.score - found.whole.score, abs=1e-6)
+    assert one.verdict.low <= one.verdict.difference <= one.verdict.high
     assert one.vector_bytes == {"float32": 256, "int8": 64, "bits": 8}[stored]
     assert one.model_bytes == 4 * (three.model.num_parameters() + 64 * 385)
 
@@ -145,7 +146,7 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
     assert len({found.named(one) for one in found.points}) == 3
     assert theirs.size.reading == "model default"
     assert theirs.score == pytest.approx(ours.score, abs=1e-6)
-    assert theirs.difference == pytest.approx(ours.difference, abs=1e-6)
+    assert theirs.verdict.difference == pytest.approx(ours.verdict.difference, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["modernbert", "qwen2"])

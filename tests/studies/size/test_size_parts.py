@@ -16,6 +16,7 @@ from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.tasks.label_judge import SEED, LabelJudge
 from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import finish
 from explorer.studies.size.points import COSTS, Point, Size, front
 from explorer.studies.size.projection import fitted
@@ -72,7 +73,7 @@ def test_bytes_of_a_vector():
 
 
 def point(score, speed, size=100) -> Point:
-    return Point("model", Size(1, "mean", size, INT8), score, 0.0, 0.0, 0.0, size, 5, speed, 1.0)
+    return Point("model", Size(1, "mean", size, INT8), Verdict(exported=score), size, 5, speed, 1.0)
 
 
 def test_the_front_is_what_no_other_point_beats():

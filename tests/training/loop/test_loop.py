@@ -16,9 +16,9 @@ from explorer.measuring.scores.judge import PairJudge
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import finish
 from explorer.training.loop.learner import Learner
+from explorer.training.loop.measured_facts import spread
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.loop.seed_scores import spread
 from explorer.training.record.recorder import probe
 from explorer.training.record.status import FINISHED
 from tests.device import DEVICE

@@ -8,7 +8,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.training import running
-from explorer.training.record import damaged_runs, runs
+from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.status import INTERRUPTED, RUNNING, WAITING, Status
 from tests.trainings import recipe, train
@@ -125,7 +125,7 @@ def test_a_run_that_is_being_made_is_no_leftover_and_an_old_one_is(place, tmp_pa
 
     def collect_meanwhile(folder, status):
         clock.moved = jump
-        damaged_runs.collect(tmp_path)
+        runs.collect(tmp_path)
         return write(folder, status)
 
     monkeypatch.setattr(statuses, "write", collect_meanwhile)

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.errors import NotWritable
 from explorer.training.recipe import Recipe
-from explorer.training.record import damaged_runs, runs
+from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, STOPPED, Status
@@ -40,16 +40,16 @@ def idle(name: str = "", state: str = STOPPED, folder: Path | None = None) -> Ru
 def test_the_state_of_a_finished_run_is_deleted_and_no_other():
     finished, stopped = idle("finished", FINISHED), idle("stopped", STOPPED)
     with finished.held():
-        damaged_runs.collect()
+        runs.collect()
         assert finished.state.exists(), "a process works on it"
-    damaged_runs.collect()
+    runs.collect()
     assert not finished.state.exists()
     assert stopped.state.exists()
 
 
 def test_the_state_of_a_finished_run_in_another_folder_is_deleted(tmp_path):
     finished = idle("finished", FINISHED, tmp_path / "other")
-    damaged_runs.collect(tmp_path / "other")
+    runs.collect(tmp_path / "other")
     assert not finished.state.exists()
 
 
@@ -58,23 +58,23 @@ def test_half_made_and_half_deleted_runs_are_deleted_when_they_are_old(folder, m
     others = (".mine", ".mine.part", "run.part", ".deleted")
     for name in (*names, *others):
         (folder / name / "inside").mkdir(parents=True)
-    damaged_runs.collect()
+    runs.collect()
     assert {path.name for path in folder.iterdir()} == {*names, *others}, "another process may be at work"
-    monkeypatch.setattr(damaged_runs, "UNTOUCHED", 0.0)
-    damaged_runs.collect()
+    monkeypatch.setattr(runs, "UNTOUCHED", 0.0)
+    runs.collect()
     assert {path.name for path in folder.iterdir()} == set(others)
 
 
 def kill_deletions(folder: Path, told: Path) -> None:
     """Kill a process at every call of a deletion; write what was left each time, before and after collecting."""
-    damaged_runs.UNTOUCHED = 0.0
+    runs.UNTOUCHED = 0.0
     os.environ["STRATA_RUNS"] = str(folder)
     found, code = [], -signal.SIGKILL
     while code == -signal.SIGKILL:
         run = idle("run", folder=folder)
         code, _ = forked(Killed(folder, len(found)), run.delete)
         listed = [(one.name, sorted(path.name for path in one.folder.iterdir())) for one in runs.every()]
-        damaged_runs.collect()
+        runs.collect()
         found.append((code, listed, sorted(path.name for path in folder.iterdir())))
         shutil.rmtree(run.folder, ignore_errors=True)
     told.write_text(json.dumps(found))

@@ -10,9 +10,10 @@ import pytest
 
 from explorer import run_folder
 from explorer.errors import RunBusy
-from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import (
     FAILED,
@@ -22,7 +23,6 @@ from explorer.training.record.status import (
     RUNNING,
     STOPPED,
     WAITING,
-    RunFacts,
     Status,
 )
 from tests.processes import process

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from explorer.training.recipe import Recipe
-from explorer.training.record import damaged_runs, runs
+from explorer.training.record import runs
 
 RECIPE = Recipe("sg-opt", "some/Tiny model", ("a.csv",))
 
@@ -34,29 +34,29 @@ def closed(path, monkeypatch) -> None:
 
 
 def test_runs_that_can_be_read_are_not_named():
-    assert damaged_runs.unreadable() == []
+    assert runs.unreadable() == []
 
 
 def test_a_folder_that_no_page_can_show_is_not_named(folder):
     damaged = folder / os.fsdecode(b"bad\xff")
     damaged.mkdir()
     (damaged / "status.json").write_text("{")
-    assert damaged_runs.unreadable() == []
+    assert runs.unreadable() == []
 
 
 def test_there_may_be_no_folder_of_runs_yet(tmp_path):
-    assert damaged_runs.unreadable(tmp_path / "none") == []
+    assert runs.unreadable(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize("name", ["recipe.yaml", "status.json"])
 def test_a_run_with_a_file_that_cannot_be_read_is_named(folder, monkeypatch, name):
     closed(folder / "two" / name, monkeypatch)
-    (line,) = damaged_runs.unreadable()
+    (line,) = runs.unreadable()
     assert line == f"'two' cannot be read: {folder}/two/{name}: Permission denied. Check its permissions."
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
 def test_a_run_whose_status_is_damaged_is_named(folder, content):
     (folder / "one" / "status.json").write_bytes(content)
-    (line,) = damaged_runs.unreadable()
+    (line,) = runs.unreadable()
     assert line == "'one' has a damaged status: it counts as interrupted. Restore its file, or resume it."

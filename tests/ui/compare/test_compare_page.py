@@ -16,24 +16,24 @@ from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_verdict import (
+from explorer.measuring.comparing.comparison import (
     BASE,
     BASE_AS_TRAINED,
     TUNED,
+    Comparison,
     as_used,
     default_reading,
 )
-from explorer.measuring.comparing.dev_picking import CHOSEN_ON
-from explorer.measuring.comparing.pair_traits import traits
+from explorer.measuring.comparing.pair_changes import traits
 from explorer.measuring.geometry.geometry_tables import MEASURES
+from explorer.measuring.scores.best_cell import CHOSEN_ON
 from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_sets
 from explorer.ui.access import availability
-from explorer.ui.compare import export, flipped_pairs, item_changes, model_b, probe_changes
+from explorer.ui.compare import changes_view, choice_form, export, verdict_view
 from explorer.ui.frame import second_encoder
 from explorer.ui.microscope import microscope
 from tests import trainings
@@ -57,7 +57,7 @@ def app(furnished, run):
 
 def test_without_b_the_runs_there_are_stand_a_click_away(app):
     app.run()
-    assert app.info[0].value == model_b.ASK
+    assert app.info[0].value == choice_form.ASK
     app.button(key="beside run:tuned").click()
     measured(app)
     assert app.selectbox(key="beside").value == "run:tuned"
@@ -93,7 +93,7 @@ def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_th
     with mock.patch("explorer.ui.access.vectors.sentence_vectors.of_reading", side_effect=DataError("It is gone.")):
         measured(app)
     assert not app.exception
-    assert probe_changes.NOT_ENCODED in words(app.caption)
+    assert verdict_view.NOT_ENCODED in words(app.caption)
     assert any(f"on {place.test.name}" in one for one in words([*app.success, *app.error, *app.info]))
 
 
@@ -101,8 +101,8 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     measured(app)
     before = cards(app)
-    assert app.segmented_control(key=model_b.KEY).value == model_b.EACH
-    app.segmented_control(key=model_b.KEY).set_value(model_b.SAME)
+    assert app.segmented_control(key=choice_form.KEY).value == choice_form.EACH
+    app.segmented_control(key=choice_form.KEY).set_value(choice_form.SAME)
     measured(app)
     assert not app.exception
     assert app.selectbox(key="reading").value == "mean of layer 2"
@@ -111,7 +111,7 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]
     assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
-    app.segmented_control(key=model_b.KEY).set_value(model_b.EACH)
+    app.segmented_control(key=choice_form.KEY).set_value(choice_form.EACH)
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
@@ -167,7 +167,7 @@ def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_pl
     measured(app)
     assert not app.exception
     assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
-    assert app.segmented_control(key=model_b.KEY).value == model_b.CHOSEN
+    assert app.segmented_control(key=choice_form.KEY).value == choice_form.CHOSEN
     assert len(app.get("plotly_chart")) == CHARTS
     before = cards(app)
     app.button(key="exchange A and B").click()
@@ -347,7 +347,7 @@ def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app)
         app.query_params[name] = "<b>"
     measured(app)
     assert not app.exception
-    assert flipped_pairs.NONE_PASSES in words(app.info)
+    assert changes_view.NONE_PASSES in words(app.info)
     assert {app.selectbox(key=f"flips_{name}").value for name in ("shared", "numbers", "names", "part")} == {"any"}
 
 
@@ -410,7 +410,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()
     assert any(f"{better} improved, {worse} got worse" in told for told in words(app.caption))
     told = [one for one in words(app.markdown) if one.startswith("**rank")]
-    assert len(told) == min(item_changes.SHOWN, better) + min(item_changes.SHOWN, worse)
+    assert len(told) == min(changes_view.SHOWN, better) + min(changes_view.SHOWN, worse)
     if told:
         first = int(np.argmax(1 / ranks[1] - 1 / ranks[0]))
         assert told[0].startswith(f"**rank {ranks[0][first]:.0f} → {ranks[1][first]:.0f}**") or not better

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks import judges
-from explorer.measuring.comparing.comparison_verdict import default_reading
+from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from explorer.ui.layers import best_layer

@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
 from explorer.ui import messages
 from explorer.ui.access import side_readers
-from explorer.ui.compare import flipped_pairs
+from explorer.ui.compare import changes_view
 from explorer.ui.microscope import microscope
 from explorer.ui.sentences import sentence_box, similarity_view
 from tests.tiny_models import save_tiny
@@ -189,7 +189,7 @@ def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, pla
     app.query_params["beside"] = str(place.folder / "gpt2")
     measured(app)
     assert not app.exception
-    assert flipped_pairs.SELECT_ROW in words(app.caption)
+    assert changes_view.SELECT_ROW in words(app.caption)
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     assert key.startswith("flipped ")
     first = app.dataframe[0].value["first"][0]

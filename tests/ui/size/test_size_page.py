@@ -6,6 +6,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from streamlit.testing.v1 import AppTest
 
+from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.studies.size import speed, tables
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.projection import FIRST
@@ -116,7 +117,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:
     size = Size(title_layers, "mean", vector_bytes, "int8")
-    return Point("m", size, score, score - 80, low, high, vector_bytes, 10, speed, 100 / speed)
+    return Point("m", size, Verdict(80.0, None, score, score - 80, low, high), vector_bytes, 10, speed, 100 / speed)
 
 
 def picture(*points) -> Picture:
@@ -128,13 +129,16 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
     told = tables.verdict(
         picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
     )
-    assert told[0].startswith("The smallest vectors without a significant loss: mean of layer 6, 100 dimensions, int8")
-    assert told[1].startswith("The fastest encoder without a significant loss: mean of layer 3")
-    assert "2.0 times as many sentences per second" in told[1]
+    assert told[0].text.startswith(
+        "The smallest vectors without a significant loss: mean of layer 6, 100 dimensions, int8"
+    )
+    assert told[1].text.startswith("The fastest encoder without a significant loss: mean of layer 3")
+    assert "2.0 times as many sentences per second" in told[1].text
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
     (told,) = tables.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
-    assert told.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
-    assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told
-    assert tables.verdict(picture()) == ("Only the whole model was measured.",)
+    assert told.kind == WORSE
+    assert told.text.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
+    assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told.text
+    assert [one.text for one in tables.verdict(picture())] == ["Only the whole model was measured."]

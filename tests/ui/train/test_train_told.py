@@ -8,14 +8,13 @@ import pytest
 from explorer import run_folder
 from explorer.data import uploads
 from explorer.measuring.comparing import learned_text
-from explorer.measuring.scores.class_scores import ClassScores
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
-from explorer.measuring.scores.verdict import Outcome, Verdict
+from explorer.measuring.scores.judge import PackChange, PairChange, Share
+from explorer.measuring.scores.metrics import ClassScores
+from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.progress import Progress
-from explorer.training.loop.measured_facts import Adapters, Cut
-from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.loop.measured_facts import Adapters, Cut, SeedScores
 from explorer.training.record import status as statuses
-from explorer.training.record.status import RunFacts
+from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_curves
 from explorer.ui.train import run_result, run_view
@@ -59,7 +58,7 @@ def test_a_run_of_a_cut_encoder_tells_what_remains(app, place):
 
 
 def outcome(difference, low, high):
-    return Outcome(73.0, 68.0, 73.0 + difference, difference, low, high)
+    return Verdict(73.0, 68.0, 73.0 + difference, difference, low, high)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def outcome(difference, low, high):
 def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, difference, low, high, kind):
     run = new(place)
     test = outcome(difference, low, high)
-    stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=Verdict(test, test))
+    stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=RunVerdict(test, test))
     well(show(app, run))
     (told,) = words(getattr(app, kind))
     assert told == learned_text.line(run.status().learned).text
@@ -83,7 +82,7 @@ def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, pl
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "<b>It</b> rains $here$.", "<b>It</b> never rains $here$.", 0.9, 0.2),)
     run, test = new(place), outcome(-2.0, -3.0, -1.0)
-    stands(run, state=statuses.FINISHED, verdict=Verdict(test, test, packs=packs, pairs=pairs))
+    stands(run, state=statuses.FINISHED, verdict=RunVerdict(test, test, packs=packs, pairs=pairs))
     well(show(app, run))
     (told,) = app.warning
     assert "**negation**" in told.value, "better and worse at once"
@@ -93,8 +92,8 @@ def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, pl
 
 def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place):
     run = new(place)
-    test = Outcome(81.5, 73.58, 77.88, -3.62, -5.0, -2.2)
-    stands(run, state=statuses.FINISHED, results=(result(),), verdict=Verdict(test, test))
+    test = Verdict(81.5, 73.58, 77.88, -3.62, -5.0, -2.2)
+    stands(run, state=statuses.FINISHED, results=(result(),), verdict=RunVerdict(test, test))
     well(show(app, run))
     assert words(app.error)
     assert not words(app.success)
@@ -103,14 +102,14 @@ def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place
 def test_several_seeds_are_told_as_mean_and_spread(app, place):
     run = new(place, seeds=(1, 2, 3))
     scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
-    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=Verdict(outcome(1, 0.5, 2)))
+    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=RunVerdict(outcome(1, 0.5, 2)))
     well(show(app, run))
     assert any(run_result.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
 
 
 def test_a_run_that_was_stopped_is_not_tested(app, place):
     run = new(place)
-    stands(run, state=statuses.STOPPED, verdict=Verdict(Outcome(73.0, 68.0), Outcome(72.0, 67.0)))
+    stands(run, state=statuses.STOPPED, verdict=RunVerdict(Verdict(73.0, 68.0), Verdict(72.0, 67.0)))
     well(show(app, run))
     assert cards(app)[f"Test: {run_result.TUNED}"] == run_result.NO_TEST_SCORE
     assert run_result.NOT_TESTED in words(app.info)
@@ -205,7 +204,7 @@ def test_the_scores_of_test_rows_are_their_means_over_seeds(app, place):
     run = new(place)
     scores = ClassScores(40, 80.0, 75.0, 60.0), ClassScores(40, 84.0, 79.0, 66.0)
     results = tuple(result(seed=seed, classes=one) for seed, one in enumerate(scores, start=1))
-    stands(run, state=statuses.FINISHED, results=results, verdict=Verdict())
+    stands(run, state=statuses.FINISHED, results=results, verdict=RunVerdict())
     well(show(app, run))
     found = {label: value for label, value in cards(app).items() if label.startswith("Test rows")}
     assert found == {

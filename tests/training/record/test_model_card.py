@@ -9,38 +9,39 @@ import yaml
 
 from explorer.data.sources import shown
 from explorer.encoding.read.head import Dense, Head
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
-from explorer.measuring.scores.verdict import Outcome, Verdict
+from explorer.measuring.scores.judge import PackChange, PairChange, Share
+from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.methods._papers import SIMCSE
-from explorer.training.loop.seed_scores import SeedScores
-from explorer.training.model_card.card import card
-from explorer.training.model_card.card_facts import CardFacts
+from explorer.training.loop.measured_facts import SeedScores
+from explorer.training.record.model_card import CardFacts, card
+from explorer.training.record.run_facts import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
 FACTS = CardFacts(
     run="bold-otter",
-    base="org/encoder@main",
+    facts=RunFacts(
+        method="simcse",
+        model="org/encoder@main",
+        data=("sample",),
+        dev="STS-B dev",
+        test="STS-B test",
+        rows=12345,
+        default=Head(("mean",)).facts(),
+        pairs={"dev": 1500, "test": 1379},
+        measures={"dev": "Spearman", "test": "Spearman"},
+    ),
     base_digest=DIGEST,
     base_revision="1110a243",
-    method="simcse",
     title="SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.",
     paper=SIMCSE,
     settings={"temperature": 0.1, "pooling": "cls", "projection": False, "steps": 0, "learning_rate": 3e-5},
     defaults={"temperature": 0.05, "pooling": "cls", "projection": True, "steps": 0, "learning_rate": 3e-5},
     as_published=True,
-    data=("sample",),
-    data_rows=12345,
     data_digest=DIGEST[::-1],
-    seen=None,
-    dev_set="STS-B dev",
-    test_set="STS-B test",
-    verdict=Verdict(
-        test=Outcome(58.0, 56.5, 70.25, 12.25, 9.5, 15.0),
-        dev=Outcome(60.125, 59.0, 72.5, 12.375, 9.0, 15.5),
+    verdict=RunVerdict(
+        test=Verdict(58.0, 56.5, 70.25, 12.25, 9.5, 15.0),
+        dev=Verdict(60.125, 59.0, 72.5, 12.375, 9.0, 15.5),
     ),
-    set_sizes={"dev": 1500, "test": 1379},
-    measures={"dev": "Spearman", "test": "Spearman"},
-    default=Head(("mean",)).facts(),
     trained=Head(("cls",)).facts(),
     seeds=(SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.25),),
     kept=1,
@@ -63,8 +64,14 @@ THREE = (
 STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $l$ ~ \\ %m é 🦦 - ? !n @o"
 
 
+def changed(**changes: Any) -> CardFacts:
+    """What a card shows, with some of it changed; what belongs to the facts of the run is changed there."""
+    of_run = {name: changes.pop(name) for name in [*changes] if name in RunFacts.__dataclass_fields__}
+    return dataclasses.replace(FACTS, facts=dataclasses.replace(FACTS.facts, **of_run), **changes)
+
+
 def told(**changes: Any) -> str:
-    return card(dataclasses.replace(FACTS, **changes))
+    return card(changed(**changes))
 
 
 def parsed(text: str) -> tuple[dict[str, Any], str]:
@@ -117,7 +124,7 @@ def test_the_hub_accepts_the_head():
     ],
 )
 def test_only_a_base_of_the_hub_is_linked(base, revision, expected):
-    head, body = parsed(told(base=base, base_revision=revision))
+    head, body = parsed(told(model=base, base_revision=revision))
     assert head.get("base_model") == expected
     assert ("huggingface.co" in body) == (expected is not None)
     assert base.rsplit("/", 1)[-1] in body
@@ -158,7 +165,7 @@ def test_a_verdict_on_sentences_that_were_trained_on_is_optimistic_in_its_first_
 
 
 def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
-    of_second = Verdict(Outcome(58.0, 56.5, 72.0, 14.0, 9.5, 15.0), Outcome(60.125, 59.0, 73.5, 13.4, 9.0, 15.5))
+    of_second = RunVerdict(Verdict(58.0, 56.5, 72.0, 14.0, 9.5, 15.0), Verdict(60.125, 59.0, 73.5, 13.4, 9.0, 15.5))
     head, body = parsed(told(seeds=THREE, kept=2, verdict=of_second))
     assert cells(body, "STS-B test")[-3:] == ["72.00", "+14.00 (+9.50 to +15.00)", "71.00 ± 1.00"]
     assert cells(body, "STS-B dev")[-1] == "72.50 ± 1.00"
@@ -181,7 +188,7 @@ def test_a_mean_over_seeds_that_were_not_all_measured_is_left_out():
 def test_without_test_scores_there_is_no_line_of_them(test_set):
     scores = (dataclasses.replace(FACTS.seeds[0], test=None),)
     untested = dataclasses.replace(FACTS.verdict, test=None)
-    head, body = parsed(told(test_set=test_set, verdict=untested, seeds=scores))
+    head, body = parsed(told(test=test_set, verdict=untested, seeds=scores))
     assert [one["dataset"]["name"] for one in head["model-index"][0]["results"]] == ["STS-B dev"]
     assert "(test" not in body
     assert cells(body, "STS-B dev")[:3] == ["60.12", "59.00", "72.50"]
@@ -190,12 +197,12 @@ def test_without_test_scores_there_is_no_line_of_them(test_set):
 
 def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
     nothing = (SeedScores(1),)
-    head, body = parsed(told(seeds=nothing, verdict=Verdict(), seconds=None))
+    head, body = parsed(told(seeds=nothing, verdict=RunVerdict(), seconds=None))
     assert "model-index" not in head
     assert "The model was not evaluated." in body
     assert not re.search(r"\| *(Steps|Best step|Time) ", body)
     assert not re.search(r"\b(0\.00|None|nan)\b", body)
-    _, body = parsed(told(seeds=(), verdict=Verdict()))
+    _, body = parsed(told(seeds=(), verdict=RunVerdict()))
     assert "Seeds" not in body
 
 
@@ -206,7 +213,7 @@ def test_what_the_method_noted_of_its_rows_is_told():
 
 
 def test_a_measured_zero_is_a_number():
-    zero = Verdict(Outcome(0.0, 0.0, -1.5, -1.5, -2.0, -1.0), Outcome(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    zero = RunVerdict(Verdict(0.0, 0.0, -1.5, -1.5, -2.0, -1.0), Verdict(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     head, body = parsed(told(seeds=(SeedScores(1, dev=0.0, test=-1.5),), verdict=zero))
     assert cells(body, "STS-B dev")[:3] == ["0.00", "0.00", "0.00"]
     assert [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]] == [-0.015, 0.0]
@@ -222,7 +229,7 @@ def test_every_setting_is_told_and_what_differs_stands_out():
 
 
 def test_settings_without_a_paper_stand_beside_the_default():
-    text = card(dataclasses.replace(FACTS, as_published=False))
+    text = told(as_published=False)
     assert "the default" in text
     assert "the paper's" not in text
 
@@ -244,10 +251,11 @@ def test_data_is_told_by_name_number_and_digest():
 
 
 def test_there_is_no_field_that_sentences_could_come_in_by():
-    fields = {field.name: str(field.type) for field in dataclasses.fields(CardFacts)}
+    fields = {field.name: str(field.type) for kind in (CardFacts, RunFacts) for field in dataclasses.fields(kind)}
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
-    known = ["settings", "defaults", "data", "set_sizes", "measures", "seeds", "versions", "more_tests"]
+    known = ["settings", "defaults", "seeds", "versions", "data", "more_tests", "pairs", "measures"]
     assert loose == known, "is one of them text to learn from?"
+    assert (fields.pop("rows"), fields.pop("pairs")) == ("int | None", "Mapping[str, int] | None"), "numbers of them"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
 
 
@@ -276,14 +284,14 @@ def test_of_a_path_only_its_end_is_told(source, name):
     assert shown(source) == name
 
 
-@pytest.mark.parametrize("field", ["run", "base", "dev_set", "test_set", "title", "prompt", "method"])
+@pytest.mark.parametrize("field", ["run", "model", "dev", "test", "title", "prompt", "method"])
 def test_strange_names_break_neither_the_head_nor_the_body(field):
     ordinary, strange = told(), told(**{field: STRANGE, "base_revision": None})
     head, body = parsed(strange)
     one_line = " ".join(STRANGE.split())
     if field == "run":
         assert head["model-index"][0]["name"] == one_line
-    if field == "test_set":
+    if field == "test":
         assert head["model-index"][0]["results"][0]["dataset"]["name"] == one_line
     assert body.count("\n## ") == ordinary.count("\n## ") == 6, "a heading was made or lost"
     edges = [len(re.findall(r"(?<!\\)\|", line)) for line in body.splitlines() if line.startswith("| ")]

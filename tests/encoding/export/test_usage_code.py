@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.encoding.export import usage_code
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.tune.tunable import Tunable
-from explorer.training.model_card import usage_code
 from tests.exports import as_trained, dense, tunable
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny

@@ -9,7 +9,7 @@ import torch
 from explorer.data.graded import probes
 from explorer.data.graded.probes import PARAPHRASE, ProbePairs
 from explorer.data.kinds import Triplets
-from explorer.measuring.scores.meaning_judges import ProbeJudge, TripletJudge
+from explorer.measuring.scores.judge import ProbeJudge, TripletJudge
 from explorer.measuring.sentences.probes import probed, sentences_of
 
 TRIPLETS = Triplets("three", ("a", "b", "c", "a"), ("b", "c", "a", "d"), ("c", "d", "c", "c"))

@@ -1,0 +1,340 @@
+"""Write the model card, README.md: how the model encodes sentences, its scores and its training.
+
+The card never holds training text, only the name, the number of rows and the digest.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from explorer import in_words
+from explorer.data import sources
+from explorer.encoding.export import usage_code
+from explorer.encoding.locate import bundled
+from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
+from explorer.knobs import Knob, Values
+from explorer.markdown import fenced, one_line, plain, table
+from explorer.measuring.comparing import learned_text
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, told_size
+from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
+from explorer.training.loop.measured_facts import SeedScores, spread
+from explorer.training.record.run_facts import CARD, RunFacts
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.head import Head
+    from explorer.methods import Paper
+
+# the task of a measure, as sentence-transformers names it; that of others is a search
+_TASKS = {
+    SPEARMAN: ("semantic-similarity", "Semantic Similarity"),
+    ACCURACY: ("triplet", "Triplet"),
+    DISTINGUISHED: ("semantic-similarity", "Semantic Similarity"),
+}
+
+_CODE = """
+
+import json
+from safetensors import safe_open
+
+with safe_open(f"{folder}/classifier.safetensors", "pt") as file:
+    weight, bias, classes = file.get_tensor("weight"), file.get_tensor("bias"), json.loads(file.metadata()["classes"])
+print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What a card shows beside the facts of the run: names, numbers and digests, never training text.
+
+    What is None was not measured, and is left out.
+    """
+
+    run: str
+    facts: RunFacts
+    base_digest: str
+    base_revision: str | None  # the commit of a model of the hub
+    title: str  # of the method
+    paper: Paper
+    settings: Values  # of method and schedule
+    defaults: Values  # the paper's values, or the method's own if none are published
+    as_published: bool  # whether the defaults are the paper's
+    data_digest: str
+    verdict: RunVerdict
+    trained: HeadFacts  # the layer & pooling that was trained
+    seeds: tuple[SeedScores, ...]
+    kept: int  # the seed whose weights these are
+    seconds: float | None
+    head: Head
+    prompt: str
+    lower_case: bool
+    max_length: int  # tokens of the exported model, not of the training
+    dimension: int
+    opener: str  # the transformers class that opens it
+    versions: Mapping[str, str]
+    command: str
+    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+
+    @property
+    def model(self) -> SeedScores:
+        """The training whose weights were kept."""
+        return next((one for one in self.seeds if one.seed == self.kept), SeedScores(self.kept))
+
+    @property
+    def on_hub(self) -> str | None:
+        """The base's name on the hub, if it is there."""
+        base = self.facts.model
+        if base == bundled.NAME:
+            return bundled.ON_HUB
+        return base.partition("@")[0] if self.base_revision else None
+
+
+def card(about: CardFacts) -> str:
+    """The text of README.md: YAML metadata for the hub, then Markdown for people."""
+    import yaml
+
+    head = yaml.safe_dump(_metadata(about), sort_keys=False, allow_unicode=True, width=10_000)
+    parts = (
+        f"# {plain(about.run)}",
+        *_learned(about),
+        _what(about),
+        _use(about),
+        _results(about),
+        *_classification(about),
+        _training(about),
+        _settings(about),
+        _sources(about),
+    )
+    return f"---\n{head}---\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _metadata(about: CardFacts) -> dict[str, Any]:
+    name = "sentence-transformers"
+    tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", about.facts.method]
+    test, dev = about.verdict.test, about.verdict.dev
+    results = [
+        _result("dev" if use == "dev" else "test", about.facts.set_of(use), found.exported, about.facts.measure_of(use))
+        for use, found in about.verdict.by_use.items()
+        if about.facts.set_of(use) and found.exported is not None
+    ]
+    hub = about.on_hub
+    return {
+        "library_name": name,
+        "pipeline_tag": "sentence-similarity",
+        "tags": tags,
+        **({"base_model": hub} if hub else {}),
+        **({"model-index": [{"name": one_line(about.run), "results": results}]} if results else {}),
+        **({"verdict": _metadata_verdict(about)} if test or dev else {}),
+    }
+
+
+def _metadata_verdict(about: CardFacts) -> dict[str, Any]:
+    """The verdict without sentences."""
+    return {name: value for name, value in about.verdict.as_json().items() if name != "pairs"}
+
+
+def _result(split: str, name: str, score: float, measure: str) -> dict[str, Any]:
+    """Task and metric have the names, and values from 0 to 1, that sentence-transformers writes."""
+    task = _TASKS.get(measure, ("information-retrieval", "Information Retrieval"))
+    metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
+    return {
+        "task": {"type": task[0], "name": task[1]},
+        "dataset": {"type": "unknown", "name": one_line(sources.shown(name)), "split": split},
+        "metrics": [{"type": metric.lower(), "value": round(score / 100, 6), "name": metric.replace("_", " ").title()}],
+    }
+
+
+def _what(about: CardFacts) -> str:
+    hub = about.on_hub
+    base = (
+        f"[{plain(sources.shown(about.facts.model))}](https://huggingface.co/{hub})"
+        if hub
+        else plain(sources.shown(about.facts.model))
+    )
+    revision = f", revision {plain(about.base_revision)}" if about.base_revision else ""
+    cut = f", cut to {plain(about.facts.cut.words)}" if about.facts.cut else ""
+    return (
+        f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(about.facts.method)}**: "
+        f"{plain(about.title)}\n\n"
+        f"The method is from [{plain(about.paper.line)}]({about.paper.link}). "
+        f"SHA-256 of the base: {about.base_digest}."
+    )
+
+
+def _use(about: CardFacts) -> str:
+    code = usage_code.transformers(about.head, about.opener, about.prompt, about.lower_case)
+    rows = {
+        "Layer & pooling": plain(about.head.describe()),
+        "Embedding dimension": f"{about.dimension}",
+        "Maximum length": f"{about.max_length} tokens (longer sentences are truncated)",
+        "Prompt before each sentence": plain(repr(about.prompt)) if about.prompt else None,
+        "Prompt before queries": plain(repr(about.prompts.query)) if about.prompts.query else None,
+        "Prompt before documents": plain(repr(about.prompts.document)) if about.prompts.document else None,
+        "Text": "lowercased" if about.lower_case else None,
+        "Similarity": "cosine",
+    }
+    alone = ["With transformers alone:", fenced("python", code)] if code else []
+    return "\n\n".join(
+        (
+            "## Use",
+            fenced("python", usage_code.sentence_transformers(about.head)),
+            *alone,
+            table(("", ""), _known_only(rows)),
+        )
+    )
+
+
+def _results(about: CardFacts) -> str:
+    """The verdict, then the scores on each set; sets and columns without a score are left out."""
+    header = ("", "base, model default", f"base, {about.trained.words}", "this model", "difference (95 % CI)",
+              f"mean ± standard deviation of {len(about.seeds)} seeds")  # fmt: skip
+    rows = []
+    for use, found in about.verdict.by_use.items():
+        name = about.facts.set_of(use)
+        if not name:
+            continue
+        scores = (found.declared_base, found.same_reading_base, found.exported)
+        seeds = [one.score(use) for one in about.seeds]
+        cells = (*map(_score, scores), _difference(found), _spread(seeds))
+        if any(cells):
+            size = told_size(about.facts.size_of(use), about.facts.measure_of(use))
+            rows.append((f"{plain(sources.shown(name))} ({use}, {size})", *cells))
+    columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
+    if not columns:
+        return "## Results\n\nThe model was not evaluated."
+    default = about.facts.default.words if about.facts.default else in_words.NONE
+    text = " ".join(_measured(about.facts.measures or {})) + f" The base's model default is: {plain(default)}."
+    if about.model.dev is not None:
+        by = "the dev set" if about.model.criterion is None else "the dev set and held-out triplets"
+        by = by if about.model.classes is None else "validation rows"
+        text += f" {'Step and seed were' if len(about.seeds) > 1 else 'The step was'} chosen on {by}."
+    lines = list(zip(*columns, strict=True))
+    return "\n\n".join(("## Results", text, table(lines[0], lines[1:])))
+
+
+def _measured(measures: Mapping[str, str]) -> Iterator[str]:
+    """What the scores are, a sentence for each measure."""
+    for measure in dict.fromkeys(measures.values()):
+        uses = " and ".join(use for use, one in measures.items() if one == measure)
+        where = f"On the {uses} set: " if len(set(measures.values())) > 1 else ""
+        if measure == SPEARMAN:
+            yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better)."
+        elif measure == ACCURACY:
+            yield f"{where}the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)."
+        elif measure == DISTINGUISHED:
+            yield (
+                f"{where}the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
+                "meaning (0 to 100; 50 is chance)."
+            )
+        else:
+            yield f"{where}{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)."
+
+
+def _learned(about: CardFacts) -> list[str]:
+    """What the model learned, and how sure that is; nothing if it was not measured."""
+    found = about.facts.learned(about.verdict)
+    line = learned_text.line(found)
+    if line is None:
+        return []
+    return [rendered(line.pieces, _piece, lambda text: f"**{text}**"), plain(learned_text.sure(found))]
+
+
+def _piece(text: str) -> str:
+    """A piece of a line; the spaces at its ends separate it from the next piece."""
+    return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
+
+
+def _difference(found: Verdict) -> str:
+    if found.difference is None or found.low is None or found.high is None:
+        return ""
+    return f"{found.difference:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
+def _classification(about: CardFacts) -> list[str]:
+    """Scores of test rows and code that classifies, if the model was fine-tuned on labelled texts; else nothing."""
+    scores = about.model.classes
+    if scores is None:
+        return []
+    rows = []
+    for name in MEASURES:
+        seeds = [None if one.classes is None else one.classes.measure(name) for one in about.seeds]
+        average = spread(seeds) if len(seeds) > 1 else None
+        over_seeds = [f"{average[0]:.2f} ± {average[1]:.2f}"] if average else []
+        rows.append((name, f"{scores.measure(name):.2f}", *over_seeds))
+    header = ("", "this model", f"mean ± standard deviation of {len(about.seeds)} seeds")[: len(rows[0])]
+    told = (
+        f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
+        "higher is better. Matthews' correlation is 0 for classes by chance."
+    )
+    code = usage_code.transformers(
+        replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, _longest(about)
+    )
+    example = [
+        "To classify (of two sentences each, give the tokenizer two lists):",
+        fenced("python", f"{code}{_CODE}"),
+    ]
+    return ["\n\n".join(("## Classification", told, table(header, rows), *(example if code else [])))]
+
+
+def _longest(about: CardFacts) -> int:
+    """The most tokens of a row, in training and test."""
+    return min(int(about.settings.get("max_length", about.max_length)), about.max_length)
+
+
+def _training(about: CardFacts) -> str:
+    model = about.model
+    seen = plain(about.facts.seen.words) if about.facts.seen else None
+    count = "" if about.facts.rows is None else f", {about.facts.rows:,} rows"
+    rows = {
+        "Trained on": plain(" + ".join(map(sources.shown, about.facts.data))) + count,
+        "SHA-256 of the training text": about.data_digest,
+        "Overlap with the test sets" if about.facts.more_tests else "Overlap with the test set": seen,
+        "Seeds": ", ".join(str(one.seed) for one in about.seeds) or None,
+        "Seed of these weights": str(about.kept) if len(about.seeds) > 1 else None,
+        "Steps": None if model.steps is None else f"{model.steps:,}",
+        "Best step": None if model.best_step is None else f"{model.best_step:,}",
+        **{title: plain(words) for title, words in about.facts.listed(CARD).items()},
+        "Remark": plain(model.remark) or None,
+        "Time": None if about.seconds is None else in_words.duration(about.seconds),
+    }
+    again = shlex.join(map(sources.shown, shlex.split(about.command)))
+    return "\n\n".join(
+        (
+            "## Training",
+            "The training text is not included.",
+            table(("", ""), _known_only(rows)),
+            "To repeat the training:",
+            fenced("sh", again),
+        )
+    )
+
+
+def _settings(about: CardFacts) -> str:
+    rows = []
+    for name, value in about.settings.items():
+        usual = about.defaults.get(name, value)
+        shown = plain(Knob.told(value))
+        cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.told(usual)))
+        rows.append((plain(name), *cells))
+    whose = "the paper's value" if about.as_published else "the default"
+    return f"## Settings\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
+
+
+def _sources(about: CardFacts) -> str:
+    versions = table(("", "version"), [(plain(name), plain(number)) for name, number in about.versions.items()])
+    return f"## Versions\n\n{versions}\n\n## Citation\n\n{fenced('bibtex', about.paper.bibtex)}"
+
+
+def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    return [(name, told) for name, told in rows.items() if told is not None]
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
+
+
+def _spread(scores: Sequence[float | None]) -> str:
+    """Mean and standard deviation, only if every seed has a score: a mean of some would be optimistic."""
+    found = spread(scores) if len(scores) > 1 else None
+    return "" if found is None else f"{found[0]:.2f} ± {found[1]:.2f}"

@@ -1,0 +1,78 @@
+"""Test that a fact of a run is declared once: one more field is found wherever people read facts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import explorer
+from explorer.training.loop.measured_facts import LORA, Adapters, Cut
+from explorer.training.record.run_facts import CARD, PAGE, REPORT, RunFacts
+
+ROOT = Path(explorer.__file__).parents[1]
+BEFORE = "    def found_by(self"
+FIELD = """    moon: str | None = field(
+        default=None, metadata=fact(lambda training: f"full, {len(training.results)} seeds", "Phase of the moon")
+    )
+
+"""
+# trains a run, compares it with its base, and opens its page; all of it in the copy of the package
+SCRIPT = """
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+import explorer
+from explorer.__main__ import main
+from tests import trainings
+from tests.live import ROOT
+from tests.visits import words
+
+folder = Path(sys.argv[1])
+assert Path(explorer.__file__).is_relative_to(folder)
+place = trainings.furnish(folder / "place")
+with trainings.in_no_time(), trainings.few_probes():
+    trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
+    main(["compare", str(place.model), "run:mine", "--sts", str(place.test), "--report", str(folder / "report.html")])
+app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+app.query_params["run"] = "mine"
+app.switch_page("pages/train.py").run()
+assert not app.exception
+(folder / "page.txt").write_text("\\n".join(words(app.caption)))
+"""
+
+
+def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
+    shutil.copytree(ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
+    home = tmp_path / "explorer/training/record/run_facts.py"
+    text = home.read_text(encoding="utf-8")
+    assert text.count(BEFORE) == 1
+    home.write_text(text.replace(BEFORE, FIELD + BEFORE), encoding="utf-8")
+    where = {f"STRATA_{name.upper()}": str(tmp_path / name) for name in ("cache", "data", "results")}
+    where |= {"STRATA_RUNS": str(tmp_path / "place/runs"), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        cwd=tmp_path,
+        env=os.environ | where,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "place/runs/mine"
+    assert json.loads((run / "status.json").read_text(encoding="utf-8"))["facts"]["moon"] == "full, 1 seeds"
+    assert "| Phase of the moon | full, 1 seeds |" in (run / "README.md").read_text(encoding="utf-8")
+    assert (run / "README.md").read_text() == (run / "model/README.md").read_text()
+    assert "Phase of the moon: full, 1 seeds" in (tmp_path / "page.txt").read_text(encoding="utf-8")
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "phase of the moon</td>" in report
+    assert "full, 1 seeds</td>" in report
+
+
+def test_a_fact_is_listed_as_its_field_says_and_only_if_it_is_known():
+    facts = RunFacts(adapters=Adapters(LORA, 8, "attention", 512, 16.0, 1000), cut=Cut(3, 6, 17, 22), rows=9)
+    cut, adapters = facts.cut.words, facts.adapters.words
+    assert list(facts.listed(PAGE).values()) == [f"trains {cut}", adapters]
+    assert facts.listed(CARD) == {"Trained weights": f"{adapters}; added to the weights of the base"}
+    assert facts.listed(REPORT) == {"Layers": cut, "Trained weights": adapters}
+    assert RunFacts().listed(REPORT) == {}
