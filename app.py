@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from explorer.ui.frame import lifespan, page_frame, same_origin
+from explorer.ui.frame import page_frame, server
 
 if page_frame.in_a_visit():
     page_frame.run()
 else:
-    app = st.App(__file__, lifespan=lifespan.until_the_server_ends, middleware=same_origin.MIDDLEWARE)
+    app = st.App(__file__, lifespan=server.until_the_server_ends, middleware=server.MIDDLEWARE)

@@ -10,11 +10,11 @@ from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.compare import changes_view, choice_form, export, geometry_view, grids_view, verdict_view
 from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
-from explorer.ui.frame import page_frame, second_encoder
+from explorer.ui.frame import page_frame
 from explorer.ui.widgets import score_options
 
 page_frame.enter()
-choice, other = sidebar_choice.chosen(), second_encoder.beside()
+choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 if availability.encoder(choice.source) is None:
     st.stop()
 if other is None:

@@ -4,21 +4,21 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, encoder_loading, sidebar_choice
+from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
 found = availability.encoder(choice.source)
-sentences = pair_view.asked_for()
+sentences = pair_view.sentences()
 if found is None or sentences is None:
     st.stop()
-reader = encoder_loading.encoder(found, choice.settings)
-if reader is None:
+encoder = availability.loaded(found, choice.settings)
+if encoder is None:
     st.stop()
 try:
-    if reader.head is not None and reader.head.attention is not None:
+    if encoder.head is not None and encoder.head.attention is not None:
         pooler_view.show(found, sentences, choice)
         heads_view.folded(found, sentences)
     else:

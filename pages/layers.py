@@ -15,7 +15,7 @@ if shown is None:
     st.stop()
 
 metric, aggregate = score_options.ways(shown.scores)
-pictures.tell_silent(shown.scores, aggregate)
+pictures.warn_of_silent_parts(shown.scores, aggregate)
 best_layer.headline(shown, choice, metric, aggregate)
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")

@@ -1,35 +1,37 @@
 """Map: two projections of the same sentences, for A and B."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import side_readers, sidebar_choice
-from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.map import large_map_view, map_data, map_view, projection_form, sentence_source
+from explorer.ui.access import sidebar_choice
+from explorer.ui.frame import page_frame
+from explorer.ui.map import large_map_view, map_form, map_view
 
 page_frame.enter()
-choice, other = sidebar_choice.chosen(), second_encoder.beside()
-reading = side_readers.readers(choice, other)
-if not reading:
+choice = sidebar_choice.chosen()
+sides = sidebar_choice.readers(choice, sidebar_choice.model_b())
+if not sides:
     st.stop()
 above = st.container()
 try:
-    settings = projection_form.settings()
+    settings = map_form.map_settings()
     with above:
-        sentences = sentence_source.asked_for(choice, settings.seed)
+        sentences = map_form.sentences(choice, settings.seed)
     if sentences is None:
         st.stop()
-    if isinstance(sentences, sentence_source.VectorSource):
-        large_map_view.show(sentences.path, reading[0], settings, len(reading) > 1)
+    if isinstance(sentences, Path):
+        large_map_view.show(str(sentences), sides[0], settings, has_model_b=len(sides) > 1)
         st.stop()
-    seen = map_data.mapped(sentences, reading, settings)
+    mapped = map_view.mapped(sentences, sides, settings)
 except StrataError as error:
     messages.trouble(error)
     st.stop()
-if seen is None:
+if mapped is None:
     st.stop()
 st.markdown(f"{len(sentences):,} sentences of {messages.plain(sentences.name)}. {messages.plain(sentences.note)}")
-map_view.show(seen, settings)
-st.caption(seen.maps.note)
-map_view.take_along(seen)
+map_view.show(mapped, settings)
+st.caption(mapped.maps.note)
+map_view.export(mapped)

@@ -5,7 +5,5 @@ from explorer.ui.frame import page_frame
 from explorer.ui.replay import replay_view
 
 page_frame.enter()
-availability.encoder(
-    sidebar_choice.chosen().source
-)  # a run is replayed without it, and yet what is wrong with it is told
+availability.encoder(sidebar_choice.chosen().source)  # shows what is wrong with it; a run is replayed without it
 replay_view.show()

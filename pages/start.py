@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.drawing.scores import by_layer
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.start import doors, encoder_summary, own_pairs_form
+from explorer.ui.start import doors, own_pairs_form
 from explorer.ui.widgets import picture_format
 
 page_frame.enter()
@@ -14,7 +14,7 @@ doors.show(choice)
 
 shown = side_scores.shown(choice)
 if shown is not None:
-    encoder_summary.encoder(shown)
+    doors.model_a(shown)
     metric = shown.scores.metrics[0]
     st.subheader("Score by layer")
     picture_format.draw(
@@ -25,7 +25,7 @@ if shown is not None:
     st.page_link("pages/layers.py", label="All scores", icon=":material/layers:")
 
 st.subheader("Models on this disk")
-encoder_summary.on_disk(choice)
+doors.on_disk(choice)
 
 st.subheader("Your own data")
 own_pairs_form.own_pairs()

@@ -36,12 +36,12 @@ def number(
 
 
 def changed(
-    where: DeltaGenerator, label: str, value: str, change: float, told: str, *, lower_is_better: bool, help: str
+    where: DeltaGenerator, label: str, value: str, change: float, note: str, *, lower_is_better: bool, help: str
 ) -> None:
     """A number in a box with its change: an arrow, green where it became better and red where it became worse."""
     colour: Literal["normal", "inverse", "off"] = "off" if not change else "inverse" if lower_is_better else "normal"
     arrow: Literal["auto", "off"] = "auto" if change else "off"
-    where.metric(label, value, told, delta_color=colour, delta_arrow=arrow, border=True, help=help)
+    where.metric(label, value, note, delta_color=colour, delta_arrow=arrow, border=True, help=help)
 
 
 def trouble(error: StrataError | str, details: str = "") -> None:
@@ -52,8 +52,8 @@ def trouble(error: StrataError | str, details: str = "") -> None:
             st.code(details, language=None)
 
 
-def told_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -> None:
-    """Say which sentence was read in part only."""
+def warn_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -> None:
+    """Say which sentence was encoded in part only."""
     for sentence, is_cut in zip(sentences, cut, strict=True):
         if is_cut:
             st.warning(CUT.format(most, plain(shortened(sentence))), icon=":material/content_cut:")

@@ -28,21 +28,21 @@ from explorer.training.loop import judging
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached, cached_text, vectors
-from explorer.ui.access.side_readers import Reader
+from explorer.ui.access import cached, cached_text
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view
-from explorer.ui.layer_attention import cached_attention
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 from explorer.ui.layers import best_layer
-from explorer.ui.map import map_data
-from explorer.ui.microscope import microscope, word_view
+from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
-from explorer.ui.replay import step_grid, step_map
+from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.results import saved_results
 from explorer.ui.runs import run_metrics, training_queue
-from explorer.ui.search import judged_queries, neighbour_changes, side_index
+from explorer.ui.search import judged_queries, neighbours
 from explorer.ui.size import export_form
 from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
+from explorer.ui.widgets import microscope, word_view
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -85,6 +85,10 @@ def side(x: Any) -> Side:
     return Side("A", found(x), x.reading, x.settings)
 
 
+def sides(x: Any) -> tuple[Side, ...]:
+    return tuple(Side("A", Found(x.name, None, model), reading, x.settings) for model, reading in x.sides)
+
+
 def named(data: Any, x: Any) -> Any:
     return replace(data, name=x.name)
 
@@ -109,7 +113,7 @@ def sources(desk: Desk, x: Any) -> Hashable:
 
 
 def sentence_vectors(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, vectors, lambda: vectors.of_reading(found(x), x.sentences, x.reading, x.settings))
+    return key_of(desk, cached, lambda: cached.vectors(found(x), x.sentences, x.reading, x.settings))
 
 
 def base_items(desk: Desk, x: Any) -> Hashable:
@@ -118,24 +122,22 @@ def base_items(desk: Desk, x: Any) -> Hashable:
     return judging._asked(encoder, judge, (Head((x.pooling,)),))
 
 
-def neighbours(desk: Desk, x: Any) -> Hashable:
-    sides = tuple(Side("A", Found(x.name, None, model), reading, x.settings) for model, reading in x.sides)
-    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), sides, MapSettings("PCA")))
+def mapped_neighbours(desk: Desk, x: Any) -> Hashable:
+    return key_of(desk, map_view, lambda: map_view.mapped(named(x.sentences, x), sides(x), MapSettings("PCA")))
 
 
 def maps(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), (side(x),), x.way), there=("near",))
+    return key_of(desk, map_view, lambda: map_view.mapped(named(x.sentences, x), (side(x),), x.way), there=("near",))
 
 
 def indexes(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(side_index.st, "markdown", lambda *_: None)
-    return key_of(desk, side_index, lambda: side_index.read(side(x), named(x.sentences, x), ""))
+    desk.patch.setattr(neighbours.st, "markdown", lambda *_: None)
+    return key_of(desk, neighbours, lambda: neighbours.search_side(side(x), named(x.sentences, x), ""))
 
 
 def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(neighbour_changes.st, "subheader", lambda *_: None)
-    one, other = (SimpleNamespace(key=f"{side(x).key} {text.digest}") for text in (x.sentences, x.others))
-    return key_of(desk, neighbour_changes, lambda: neighbour_changes.show(one, other, (), x.k))
+    desk.patch.setattr(neighbours.st, "subheader", lambda *_: None)
+    return key_of(desk, neighbours, lambda: neighbours.changes(sides(x), named(x.sentences, x), None, None, x.k))
 
 
 def judged_scores(desk: Desk, x: Any) -> Hashable:
@@ -152,18 +154,18 @@ def word_pairs(desk: Desk, x: Any) -> Hashable:
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached_attention, "encoder", lambda one, settings: (one.digest, settings))
-    desk.patch.setattr(cached_attention.pooler, "listening", lambda *given: given)
-    desk.patch.setattr(cached_attention.pair, "pair_layers", lambda *given: given)
+    desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
+    desk.patch.setattr(pooler_view.pooler_weights, "layer_weights", lambda *given: given)
+    desk.patch.setattr(pair_view.measured, "pair_layers", lambda *given: given)
     of, most = (x.model, x.settings), x.settings.max_length
-    own(cached_attention.listening(found(x), x.sentences, x.settings), (of, x.sentences, most))
-    return own(cached_attention.pair_layers(found(x), *x.sentences, x.settings), (of, *x.sentences, most))
+    own(pooler_view.layer_weights(found(x), x.sentences, x.settings), (of, x.sentences, most))
+    return own(pair_view.pair_layers(found(x), *x.sentences, x.settings), (of, *x.sentences, most))
 
 
 def attention(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached_attention, "attending", lambda one: one.digest)
+    desk.patch.setattr(cached, "attending", lambda one: one.digest)
     desk.patch.setattr(self_attention, "self_attention", lambda *given: given)
-    answer = cached_attention.self_attention(found(x), *x.sentences, x.way)
+    answer = heads_view.self_attention(found(x), *x.sentences, x.way)
     return own(answer, (x.model, *x.sentences, x.way))
 
 
@@ -186,7 +188,7 @@ def intervals(desk: Desk, x: Any) -> Hashable:
 def best_layers(desk: Desk, x: Any) -> Hashable:
     of = (x.models, x.pairs, x.settings, x.metric, x.aggregate)
     desk.patch.setattr(best_layer.best_cell, "choose", lambda *_: of)
-    return own(best_layer.best_layer(measured(x), None, None, x.metric, x.aggregate), of)
+    return own(best_layer.best_layer(measured(x), x.metric, x.aggregate, None, None), of)
 
 
 def layer_geometry(desk: Desk, x: Any) -> Hashable:
@@ -206,7 +208,7 @@ def map_of_a_run(desk: Desk, x: Any) -> Hashable:
         file, random = probe_file(run.folder, x.seed, step), np.random.default_rng([x.vectors, step])
         file.unlink(missing_ok=True)
         np.save(file, random.normal(size=(5, 3)))
-    answer, probes = step_map.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
+    answer, probes = replay_view.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
     assert answer is not None
     assert np.array_equal(answer[0].places, step_maps.travel(probes).places), "the map of other vectors"
     return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed
@@ -265,7 +267,7 @@ def metrics(desk: Desk, x: Any) -> Hashable:
 def sentences_cut(desk: Desk, x: Any) -> Hashable:
     of = (x.model, x.pairs.digest, x.settings)
     reader = SimpleNamespace(tokens=lambda some, most: SimpleNamespace(truncated=0), limit=lambda most: of)
-    desk.patch.setattr(own_pairs_form, "encoder", lambda *_: reader)
+    desk.patch.setattr(cached, "encoder", lambda *_: reader)
     return own(own_pairs_form.share_cut(found(x), named(x.pairs, x), x.settings), (of, 0.0))
 
 
@@ -276,6 +278,8 @@ def two(draw: Any) -> Any:
 
 NAMED, SECONDS = {"name": drawn.name}, {"seconds": one_of(1, 2, 3)}  # the latter a time of modification
 READ = {"model": drawn.digest, "reading": drawn.reading, "settings": drawn.settings}
+SIDES = {"sides": two(lambda random: (drawn.digest(random), drawn.reading(random))), "settings": drawn.settings}
+MAP_SETTINGS = MapSettings("PCA"), MapSettings("PCA", 3), MapSettings("PCA", seed=1)
 TWO = {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.settings,
        "metric": one_of("Spearman", "Pearson"), "aggregate": one_of("all", "mean")}  # fmt: skip
 SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentences, "length": one_of(None, 4, 64),
@@ -309,15 +313,12 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         bases=40,
     ),
     "Maps": (
-        Store({"sides": two(lambda random: (drawn.digest(random), drawn.reading(random))),
-               "sentences": drawn.sentences, "settings": drawn.settings}, NAMED, neighbours),
-        Store({**READ, "sentences": drawn.sentences,
-               "way": one_of(MapSettings("PCA"), MapSettings("PCA", 3), MapSettings("PCA", seed=1))}, NAMED, maps),
+        Store({**SIDES, "sentences": drawn.sentences}, NAMED, mapped_neighbours),
+        Store({**READ, "sentences": drawn.sentences, "way": one_of(*MAP_SETTINGS)}, NAMED, maps),
     ),
     "Searches": (
         Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),
-        Store({**READ, "sentences": drawn.sentences, "others": drawn.sentences, "k": one_of(1, 10)}, NAMED,
-              neighbour_overlap),
+        Store({**SIDES, "sentences": drawn.sentences, "k": one_of(1, 10)}, NAMED, neighbour_overlap),
         Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_scores),
     ),
     "Pairs of sentences": (

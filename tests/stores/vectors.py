@@ -66,7 +66,7 @@ def opened(desk: Desk, x: Any) -> Hashable:
 
 def large_map(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(digest=x.corpus, name=x.name)
-    return key_of(desk, large_map_view, lambda: large_map_view._made(corpus, x.way))
+    return key_of(desk, large_map_view, lambda: large_map_view._made(corpus, x.settings))
 
 
 STORES: Mapping[str, Store] = {
@@ -88,13 +88,8 @@ STORES: Mapping[str, Store] = {
     ),
     "Opened vectors": Store({"vectors": VECTORS, "texts": TEXTS}, SECONDS, opened, bases=4),
     "Maps of vectors": Store(
-        {
-            "corpus": drawn.digest,
-            "way": one_of(
-                MapSettings("PCA"), MapSettings("PCA", seed=1),
-                MapSettings("UMAP"), MapSettings("UMAP", min_dist=0.5),
-            ),
-        },
+        {"corpus": drawn.digest, "settings": one_of(MapSettings("PCA"), MapSettings("PCA", seed=1),
+                                                    MapSettings("UMAP"), MapSettings("UMAP", min_dist=0.5))},
         {"name": drawn.name},
         large_map,
     ),

@@ -76,7 +76,7 @@ def test_what_ships_is_three_megabytes_at_most_and_the_demonstration_comes_first
 
 
 def test_the_poolers_weights_are_not_uniform_and_differ_between_the_papers_sentences():
-    found = pooler_weights.listening(tuned(POOLER), (SHORT, LONG))
+    found = pooler_weights.layer_weights(tuned(POOLER), (SHORT, LONG))
     short, long = found.by_layer
     assert min(short.max(), long.max()) >= 0.3
     assert np.abs(short - long).max() >= 0.05

@@ -27,8 +27,8 @@ MOST_NUMBERS = 9  # most layers with a number in every cell
 MOST_LINES = 13  # most layers with a line and a label each
 
 
-def asking_by_answering(
-    weights: Floats, layers: Sequence[int], low: float, high: float, asks: str, answers: str
+def query_by_key(
+    weights: Floats, layers: Sequence[int], low: float, high: float, query_pooling: str, key_pooling: str
 ) -> go.Figure:
     """Weights (query layer, key layer) of a sentence, layer 0 at the bottom left; rows sum to 1."""
     draft = Draft()
@@ -58,13 +58,13 @@ def asking_by_answering(
             hoverinfo="skip",
             showlegend=False,
         )
-    draft.x_axes(title=f"key layer ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
-    draft.y_axes(title=f"query layer ({asks})", tickvals=_labelled(layers), **_STILL)
+    draft.x_axes(title=f"key layer ({key_pooling})", tickvals=_labelled(layers), tickangle=0, **_STILL)
+    draft.y_axes(title=f"query layer ({query_pooling})", tickvals=_labelled(layers), **_STILL)
     return draft.figure(90 + CELL * min(12, max(6, len(layers))), showlegend=False)
 
 
-def listened_and_scored(
-    listened: Floats,
+def weights_and_scores(
+    weights: Floats,
     layers: Sequence[int],
     sentences: Sequence[str],
     scores: Mapping[str, Floats],
@@ -75,7 +75,7 @@ def listened_and_scored(
     """
     rows, alike = 2 if scores else 1, 1 / len(layers)
     draft = Draft(rows=rows, shared=True, down=0.1)
-    for place, (sentence, shares) in enumerate(zip(sentences, listened, strict=True)):
+    for place, (sentence, shares) in enumerate(zip(sentences, weights, strict=True)):
         draft.add(
             "bar",
             x=list(layers),
@@ -108,16 +108,16 @@ def listened_and_scored(
     return draft.figure(230 + 220 * rows, showlegend=True)
 
 
-def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: int | None) -> go.Figure:
+def path(steps: Sequence[int], weights: Floats, layers: Sequence[int], best: int | None) -> go.Figure:
     """The weight of each layer (step, layer) at each evaluation; the best step is marked.
 
     A line for each layer, or a heatmap for many layers.
     """
     draft = Draft()
     if len(layers) <= MOST_LINES:
-        _add_lines(draft, steps, listened, layers)
+        _add_lines(draft, steps, weights, layers)
     else:
-        _add_colours(draft, steps, listened, layers)
+        _add_colours(draft, steps, weights, layers)
     if best is not None:
         draft.line(x=best, color=ACCENT, width=2)
         draft.note("best step", x=best, y=1, yref="paper", yanchor="bottom")
@@ -130,12 +130,12 @@ def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: in
     )
 
 
-def _add_lines(draft: Draft, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
+def _add_lines(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequence[int]) -> None:
     from plotly.colors import sample_colorscale
 
     # without the ends of the scale, which are invisible on black or on white
     colours = sample_colorscale(GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
-    for layer, colour, line in zip(layers, colours, np.asarray(listened).T, strict=True):
+    for layer, colour, line in zip(layers, colours, np.asarray(weights).T, strict=True):
         draft.add(
             "scatter",
             x=list(steps),
@@ -150,12 +150,12 @@ def _add_lines(draft: Draft, steps: Sequence[int], listened: Floats, layers: Seq
     draft.y_axes(title="mean weight", zeroline=False)
 
 
-def _add_colours(draft: Draft, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
+def _add_colours(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequence[int]) -> None:
     draft.add(
         "heatmap",
         x=list(steps),
         y=list(layers),
-        z=np.asarray(listened).T,
+        z=np.asarray(weights).T,
         colorscale=GRID_SCALE,
         colorbar={"thickness": 12},
         hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",

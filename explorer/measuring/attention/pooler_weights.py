@@ -29,7 +29,7 @@ UNIFORM = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Listening:
+class LayerWeights:
     """A pooler's weights for some sentences.
 
     `weights` is (sentence, query layer, key layer); both count from `first_layer`. The head concatenates `parts`:
@@ -39,8 +39,8 @@ class Listening:
 
     weights: Floats
     first_layer: int
-    asks: str
-    answers: str
+    query_pooling: str
+    key_pooling: str
     parts: tuple[str, ...]
     shares: Floats
     without: Floats
@@ -53,10 +53,10 @@ class Listening:
         return list(range(self.first_layer, self.first_layer + self.weights.shape[-1]))
 
     @property
-    def loudest(self) -> list[int]:
+    def highest_layers(self) -> list[int]:
         """The layer with the highest weight for each sentence, by number."""
-        heard = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
-        return [self.layers[int(place)] for place in heard.argmax(axis=-1)]
+        weights = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
+        return [self.layers[int(place)] for place in weights.argmax(axis=-1)]
 
     @property
     def nearly_uniform(self) -> tuple[bool, ...]:
@@ -75,7 +75,7 @@ class Listening:
         return np.asarray(self.weights.mean(axis=1))
 
 
-def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None = None) -> Listening:
+def layer_weights(encoder: Encoder, sentences: Sequence[str], max_length: int | None = None) -> LayerWeights:
     """Compute an encoder's pooler weights for some sentences."""
     import torch
 
@@ -83,19 +83,18 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
     if head is None or head.attention is None:
         raise UnsupportedModel(
             f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the setting 'pooler': "
-            "see "
-            "`python -m explorer methods`."
+            "see `python -m explorer methods`."
         )
     limit = encoder.limit(max_length)
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)
         shares, without = _from_parts(head, states)
         weights = head.attention.weights(states.hidden, states.mask)
-    return Listening(
+    return LayerWeights(
         weights=_array(weights),
         first_layer=head.attention.first_layer,
-        asks=head.attention.asks,
-        answers=head.attention.answers,
+        query_pooling=head.attention.asks,
+        key_pooling=head.attention.answers,
         parts=_parts_of(head),
         shares=_array(shares),
         without=_array(without),
@@ -179,39 +178,39 @@ def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
     return torch.stack(shares, dim=-1), torch.stack(without, dim=-1)
 
 
-def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+def weight_rows(sentences: Sequence[str], weights: LayerWeights) -> Rows:
     """A row for every sentence, query layer and key layer."""
     return [
         {
             "sentence": sentence,
             "asks": asks,
             "answers": answers,
-            "weight": rounded(heard.weights[place, row, column], 6),
+            "weight": rounded(weights.weights[place, row, column], 6),
         }
         for place, sentence in enumerate(sentences)
-        for row, asks in enumerate(heard.layers)
-        for column, answers in enumerate(heard.layers)
+        for row, asks in enumerate(weights.layers)
+        for column, answers in enumerate(weights.layers)
     ]
 
 
-def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+def part_rows(sentences: Sequence[str], weights: LayerWeights) -> Rows:
     """A row for every sentence and part of its vector."""
     return [
         {
             "part": part,
-            "share": rounded(heard.shares[place, column], 6),
-            "cosine without it": rounded(heard.without[place, column], 6),
+            "share": rounded(weights.shares[place, column], 6),
+            "cosine without it": rounded(weights.without[place, column], 6),
             "sentence": sentence,
         }
         for place, sentence in enumerate(sentences)
-        for column, part in enumerate(heard.parts)
+        for column, part in enumerate(weights.parts)
     ]
 
 
-def path_rows(steps: Sequence[int], layers: Sequence[int], listened: NDArray[np.floating[Any]]) -> Rows:
+def path_rows(steps: Sequence[int], layers: Sequence[int], weights: NDArray[np.floating[Any]]) -> Rows:
     """A row for every step and layer."""
     return [
         {"step": step, "layer": layer, "weight": rounded(weight, 6)}
-        for step, of_step in zip(steps, listened, strict=True)
+        for step, of_step in zip(steps, weights, strict=True)
         for layer, weight in zip(layers, of_step, strict=True)
     ]

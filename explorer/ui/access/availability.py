@@ -1,32 +1,39 @@
-"""Find the chosen model or set on this disk, or offer to fetch it."""
+"""Find models and evaluation sets on this disk and load them, or offer to fetch what is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from explorer.data.graded import sets, sts
+from explorer.data import sources, uploads
+from explorer.data.graded import probes, sets, sts, user_sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs
-from explorer.data.sources import EvaluationSet
+from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
 from explorer.encoding.locate import model_names
-from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
-from explorer.evaluating.tasks.judges import Evaluated
+from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
+from explorer.training.record import run_sets
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_results, jobs
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.evaluating.tasks.judges import Evaluated
 
 Loaded = TypeVar("Loaded")
 FETCH = "Fetch {} from the hub"
 NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
 NOT_ON_HUB = "{} is not on this disk, and the hub does not have it. Set {}"
+SCORED = (SCORED_PAIRS, PAIRS, TRIPLETS, LABELLED_TEXTS)  # kinds of rows that models can be scored on
+READ_FOR_TRAINING = (SCORED_PAIRS, PAIRS, TRIPLETS)  # and by training, as dev and test set
 
 
-def encoder(source: str) -> Found | None:
+def encoder(source: str) -> model_names.Found | None:
     """The encoder; None, with the error and a fetch button, if it is not on this disk."""
     try:
         return cached.found(source)
@@ -38,18 +45,74 @@ def encoder(source: str) -> Found | None:
     return None
 
 
-def evaluation_set(given: SetIdentity) -> EvaluationSet | None:
+def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
+    """The encoder in memory; None, with progress or the error shown, until it is loaded in the background."""
+    return _loaded(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
+
+
+def attending(found: model_names.Found) -> Encoder | None:
+    """A second instance of the model, in memory, that returns attention weights."""
+    return _loaded("eager", found, lambda: cached.attending(found))
+
+
+def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> Encoder | None:
+    def loading() -> Work[None]:
+        yield Progress("loading weights", 0, 0)
+        load()
+
+    key = f"loading {how} {found.folder} {found.digest}"
+    if job_results.finished(key, f"Loading {found.name}", loading, jobs.LOADING) is None:
+        return None
+    try:
+        with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile
+            return load()
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def set_names() -> list[str]:
+    """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
+    shipped = [name for name in sources.NAMED_SETS if name not in (probes.NAME, sources.QUORA)]
+    return [sources.written(sets.SAMPLE), *uploaded_sets(), *uploaded_files(), *test_rows(), *shipped, *sts.menu()]
+
+
+def uploaded_sets() -> list[str]:
+    """The uploaded sets of scored pairs, newest first."""
+    return [sources.written(one) for one in user_sets.kept_sets()]
+
+
+def test_rows() -> list[str]:
+    """The test rows of the latest runs that held some out."""
+    return [sources.written(one) for one in run_sets.latest()]
+
+
+def uploaded_files() -> list[str]:
+    """The labels of uploaded files that can be an evaluation set, wherever they were uploaded."""
+    return [sources.label(path) for path in paths_of(*SCORED)]
+
+
+def paths_of(*kinds: Kind) -> list[str]:
+    """The paths of uploaded files that hold rows of some kinds."""
+    return [path for path in uploads.paths() if kind_of(path) in kinds]
+
+
+def kind_of(path: str) -> Kind | None:
+    """The kind of rows of an uploaded file; None of any other source, and if it cannot be read."""
+    return cached_text.kind_of_file(path) if uploads.name_of(path) else None
+
+
+def evaluation_set(given: SetIdentity) -> sources.EvaluationSet | None:
     """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
-    return _loaded(given, cached_text.evaluation_set)
+    return _set(given, cached_text.evaluation_set)
 
 
 def evaluated_on(given: SetIdentity) -> Evaluated | None:
     """An evaluation set of any kind; None, with the error, if it is not on this disk."""
-    return _loaded(given, cached_text.evaluated_on)
+    return _set(given, cached_text.evaluated_on)
 
 
-def _loaded(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
-    """What `load` gives, or scored pairs; None, with a card and a fetch button, or the error, if it is not there."""
+def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
     try:
         return cached_text.graded_pairs(given) if given.is_scored else load(given)
     except SetNotFound as error:

@@ -1,4 +1,4 @@
-"""Streamlit caches for models and scores, keyed by content digests.
+"""Streamlit caches for models, vectors and scores, keyed by content digests.
 
 Keys use digests, never paths or objects: two folders with the same weights share their scores, and an edited file
 never gets an old result. Scores are kept on disk (measuring/scores/score_store.py); this cache avoids reading them
@@ -7,11 +7,13 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate import model_names
@@ -21,10 +23,14 @@ from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
-from explorer.ui.access import cached_text
+from explorer.measuring.sentences import sentence_vectors
+from explorer.progress import Progress, Work
+from explorer.ui.access import cached_text, job_results, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+
+Vectors = NDArray[np.float32]
 
 
 def found(source: str) -> Found:
@@ -63,6 +69,32 @@ def _attending(digest: str, _found: Found) -> Encoder:
     from explorer.encoding.load.loading import load
 
     return load(_found, precision="float32", attention="eager")
+
+
+def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
+    """Vectors (sentence, width), in the order of the sentences; None, with progress shown, while they are computed."""
+
+    def encode() -> Work[Vectors]:
+        yield Progress(f"loading {found.name}", 0, 0)
+        encoded = yield from sentence_vectors.of_reading(
+            encoder(found, settings), sentences, reading, settings.max_length
+        )
+        encoded.setflags(write=False)  # every tab of every visitor shares them
+        return encoded
+
+    title = f"Encoding {len(sentences):,} sentences with {found.name}"
+    made: Vectors | None = job_results.made(_vectors_key(found, sentences, reading, settings), title, encode)
+    return made
+
+
+def vectors_are_coming(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> bool:
+    """Whether vectors are being computed: False too if that failed or was stopped."""
+    job = jobs.find(_vectors_key(found, sentences, reading, settings))
+    return job is not None and job.live
+
+
+def _vectors_key(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> str:
+    return f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
 
 
 def kept_scores(

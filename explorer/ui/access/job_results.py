@@ -8,7 +8,6 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.ui.access import jobs
-from explorer.ui.access.jobs import Job, Make
 from explorer.ui.messages import plain, trouble
 
 MOMENT = 0.3  # seconds: a shorter job shows no progress
@@ -16,7 +15,7 @@ WAITING = "Waiting for: {}"
 _FIRST = "_first wait"
 
 
-def made(key: str, title: str, make: Make) -> Any:
+def made(key: str, title: str, make: jobs.Make) -> Any:
     """The cached result of a job; None, with progress and Stop shown, until it is ready."""
     slot = _slot(key)
     if not slot:
@@ -33,7 +32,7 @@ def known(key: str) -> Any:
     return next(iter(_slot(key)), None)
 
 
-def finished(key: str, title: str, make: Make, lane: str = jobs.MEASURING) -> Job | None:
+def finished(key: str, title: str, make: jobs.Make, lane: str = jobs.MEASURING) -> jobs.Job | None:
     """The job of a key when it is done; None, with progress and Stop or its error shown, until then."""
     job = jobs.follow(key, title, make, lane=lane)
     if job.ends_within(MOMENT) and job.state == jobs.DONE:
@@ -48,7 +47,7 @@ def _slot(key: str) -> list[Any]:
     return []
 
 
-def progress_of(job: Job) -> None:
+def progress_of(job: jobs.Job) -> None:
     """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
     if job.live:
         _follow(job.key)
@@ -63,7 +62,7 @@ def progress_of(job: Job) -> None:
         st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
 
 
-def _fetch_the_code_of_figures(job: Job) -> None:
+def _fetch_the_code_of_figures(job: jobs.Job) -> None:
     """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
     if st.session_state.setdefault(_FIRST, job.key) == job.key:
         empty = {"data": [{"type": "scatter"}], "layout": {axis: {"visible": False} for axis in ("xaxis", "yaxis")}}
@@ -76,14 +75,14 @@ def _follow(key: str) -> None:
     if job is None or not job.live:
         st.rerun()
     progress = job.progress  # read once: the job's thread replaces it
-    told = f"{plain(job.title)}: {plain(progress.text)}"
+    text = f"{plain(job.title)}: {plain(progress.text)}"
     if progress.total:
-        told += f", {progress.amount}"
+        text += f", {progress.amount}"
     left = job.seconds_left
-    told += (
+    text += (
         f" · {in_words.duration(job.seconds)} so far" if left is None else f" · about {in_words.duration(left)} left"
     )
-    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
+    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, text)
     front = jobs.in_front(job)
     with st.container(horizontal=True, vertical_alignment="center"):
         _stop(job, "Stop", job.key)
@@ -92,12 +91,12 @@ def _follow(key: str) -> None:
             st.caption(WAITING.format(plain(front.title)))
 
 
-def _stop(job: Job, label: str, key: str) -> None:
+def _stop(job: jobs.Job, label: str, key: str) -> None:
     if job.stopping:
         st.caption("Stopping …")
     else:
         st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
-def _again(job: Job, label: str) -> None:
+def _again(job: jobs.Job, label: str) -> None:
     st.button(label, icon=":material/refresh:", on_click=jobs.forget, args=(job.key,), key=f"again {job.key}")

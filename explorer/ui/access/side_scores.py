@@ -13,9 +13,7 @@ from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, job_results, jobs
-from explorer.ui.access.jobs import Job, Make
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access import availability, cached, job_results, jobs, sidebar_choice
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Shown:
         return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
 
 
-def shown(choice: Choice) -> Shown | None:
+def shown(choice: sidebar_choice.Choice) -> Shown | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
     found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.sts)
     if found is None or pairs is None:
@@ -55,17 +53,19 @@ def shown(choice: Choice) -> Shown | None:
     return None if scores is None else Shown(found, pairs, scores, reading)
 
 
-def are_kept(choice: Choice) -> bool:
+def are_kept(choice: sidebar_choice.Choice) -> bool:
     """Whether the scores of a choice were measured before."""
     return cached.kept_scores(choice.found(), choice.evaluated(), choice.settings) is not None
 
 
-def measure_ahead(choice: Choice) -> Job:
+def measure_ahead(choice: sidebar_choice.Choice) -> jobs.Job:
     """Begin to measure in the background what a choice will show."""
     return jobs.follow(*_job(choice.found(), choice.evaluated(), choice.settings, ()))
 
 
-def _scores(found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading, ...]) -> LayerScores | None:
+def _scores(
+    found: Found, pairs: Evaluated, choice: sidebar_choice.Choice, also: tuple[Reading, ...]
+) -> LayerScores | None:
     key, title, make = _job(found, pairs, choice.settings, also)
     scores = cached.kept_scores(found, pairs, choice.settings, also)
     if scores is not None:
@@ -78,7 +78,7 @@ def _scores(found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading,
     return of_job
 
 
-def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, Make]:
+def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, jobs.Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
     return (

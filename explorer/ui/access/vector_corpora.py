@@ -14,7 +14,6 @@ from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.vector_search import VectorSearch
-from explorer.places import Stamps, given_path
 from explorer.ui.access import job_results
 
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
@@ -23,18 +22,18 @@ ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used her
 def corpus(source: str, title: str) -> VectorCorpus | None:
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
     stamp = _stamp(source)
-    files = _opened(source, title, stamp)
-    key = f"vectors on disk {source} {files.columns} {stamp}"
-    found: VectorCorpus | None = job_results.made(key, f"Vectors of {files.name}", lambda: preparing.corpus(files))
+    opened = _opened(source, title, stamp)
+    key = f"vectors on disk {source} {opened.columns} {stamp}"
+    found: VectorCorpus | None = job_results.made(key, f"Vectors of {opened.name}", lambda: preparing.corpus(opened))
     return found
 
 
-def searchable(found: VectorCorpus, kind: str | None) -> VectorSearch | None:
+def searchable(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
     search: VectorSearch | None = job_results.made(
-        f"index of vectors {found.digest} {kind}",
-        f"Index of {found.name}",
-        lambda: saved_index.searchable(found, kind),
+        f"index of vectors {corpus.digest} {kind}",
+        f"Index of {corpus.name}",
+        lambda: saved_index.searchable(corpus, kind),
     )
     return search
 
@@ -46,9 +45,9 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
     return opening.opened(source)
 
 
-def _stamp(source: str) -> Stamps:
+def _stamp(source: str) -> places.Stamps:
     """A value that differs once one of the files is another one, or is written to."""
-    path = given_path(source)
+    path = places.given_path(source)
     if path.is_dir():
         files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
     else:

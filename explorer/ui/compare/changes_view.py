@@ -20,8 +20,7 @@ from explorer.measuring.scores.metrics import ACCURACY
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare.compared import Compared
-from explorer.ui.microscope import microscope
-from explorer.ui.widgets import downloads, segments
+from explorer.ui.widgets import downloads, microscope, segments
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"

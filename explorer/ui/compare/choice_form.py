@@ -19,7 +19,7 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view, grids_view, verdict_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.frame import sidebar
 
 ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
@@ -32,7 +32,7 @@ def ask() -> None:
     st.info(ASK, icon=":material/compare:")
     for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
         st.button(
-            f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=second_encoder.choose, args=(name,)
+            f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,)
         )
     st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
 
@@ -71,9 +71,9 @@ def view_control(compared: Compared) -> None:
 
 def _take(title: str) -> None:
     if st.session_state[KEY] == EACH:
-        second_encoder.choose_each_default()
+        sidebar.choose_for_both()
     elif st.session_state[KEY] == SAME:
-        second_encoder.choose_same(title)
+        sidebar.choose_for_both(title)
 
 
 def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> DevPick | None:
@@ -121,4 +121,4 @@ def show_picked(found: DevPick, sides: tuple[Shown, Shown], metric: str, aggrega
 def _take_picked(found: DevPick) -> None:
     one, other = found.readings
     sidebar.choose_reading(one)
-    second_encoder.choose_reading(other)
+    sidebar.choose_reading_of_b(other)

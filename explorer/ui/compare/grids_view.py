@@ -8,7 +8,7 @@ from explorer.drawing.scores import difference, grade_histograms, grid
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
-from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, segments
 
 DIFFERENCE = "B - A"
@@ -91,7 +91,7 @@ def _choose_clicked(key: str, side: str, scores: LayerScores) -> None:
     if reading is not None and side != "B":
         sidebar.choose_reading(reading)
     if reading is not None and side != "A":
-        second_encoder.choose_reading(reading)
+        sidebar.choose_reading_of_b(reading)
 
 
 def lines(compared: Compared) -> str:

@@ -24,11 +24,10 @@ from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.measuring.table_cells import Rows
 from explorer.training.record.model_comparison import known_probes
 from explorer.ui import messages
-from explorer.ui.access.side_readers import Reader
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import grids_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.microscope import word_view
-from explorer.ui.widgets import opened_words, picture_format, score_options, verdict_banner
+from explorer.ui.widgets import opened_words, picture_format, score_options, verdict_banner, word_view
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>

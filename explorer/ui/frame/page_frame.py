@@ -12,9 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import presentation, second_encoder, sidebar
-from explorer.ui.frame.page_list import PAGES, named
+from explorer.ui.frame import presentation, sidebar
+from explorer.ui.frame.page_list import PAGES, go_on, named
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import late_clicks, picture_format
 
@@ -84,7 +83,8 @@ def run() -> None:
     _run_again_when_reconnected()
     try:
         with st.sidebar:
-            _draw_sidebar(scores=named(page.url_path).scores)
+            with sidebar.draw(scores=named(page.url_path).scores):
+                training_line()
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
         st.session_state[_FRAMED] = True
@@ -105,21 +105,11 @@ def enter() -> None:
     if not st.session_state.pop(_FRAMED, False):  # set anew by every run of app.py
         _opened()
         st.rerun()
+    go_on()
     page = named(st.session_state[_ADDRESS])
     st.html(f"{_LOOK}{_RING}<style>{picture_format.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
     presentation.title(page, NAME if page is PAGES[0] else page.title)
-
-
-def _draw_sidebar(*, scores: bool) -> None:
-    second, job = sidebar.draw(scores=scores)
-    with second:
-        if scores:
-            second_encoder.control(sidebar_choice.chosen())
-        else:
-            second_encoder.none()
-    with job:
-        training_line()
 
 
 def _run_again_when_reconnected() -> None:
@@ -128,11 +118,7 @@ def _run_again_when_reconnected() -> None:
     The new server does not know the buttons of the page until it has run it, and would ignore the first click. The
     browser asks for a run only if something on the page is updated at intervals.
     """
-    st.fragment(_nothing, run_every="1h")()
-
-
-def _nothing() -> None:
-    pass
+    st.fragment(lambda: None, run_every="1h")()
 
 
 def _opened() -> StreamlitPage:
@@ -159,12 +145,10 @@ def _live_runs() -> None:
     if not live:
         st.rerun()  # the whole page: with it this fragment's clock goes
     run, status = live[0]
-    told = TRAINING.format(run_status.place(status))
-    if len(live) > 1:
-        told += f" (+{len(live) - 1})"
+    label = TRAINING.format(run_status.place(status)) + (f" (+{len(live) - 1})" if len(live) > 1 else "")
     st.page_link(
         TRAIN_PAGE,
-        label=messages.plain(told),
+        label=messages.plain(label),
         icon=":material/model_training:",
         query_params={"run": run.name},
         help=messages.plain(run.name),

@@ -1,9 +1,13 @@
-"""List the pages: file, title, the question each answers, its group in the menu, and which controls it uses."""
+"""List the pages: file, title, the question each answers, its group in the menu, and its controls; open one of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+import streamlit as st
+
+_OPENS = "_page to open"
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,16 @@ PAGES = (
 def named(address: str) -> PageEntry:
     """The page of an address; the first page's is empty."""
     return next((page for page in PAGES if page.name == address), PAGES[0])
+
+
+def open_page(file: str, address: dict[str, str] | None = None) -> None:
+    """Open a page in the next run, with what its address says; in a callback, which cannot leave a page itself."""
+    st.session_state[_OPENS] = file, address or {}
+
+
+def go_on() -> None:
+    """Open the page that the last click asked for."""
+    if opened := st.session_state.pop(_OPENS, None):
+        page, address = opened
+        # {}, too: with none named, Streamlit tries to clear all parameters, and refuses those that widgets are bound to
+        st.switch_page(page, query_params=address)

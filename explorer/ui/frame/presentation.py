@@ -8,15 +8,12 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import second_encoder
-from explorer.ui.frame.page_list import PAGES, PageEntry
+from explorer.ui.frame.page_list import PAGES, PageEntry, open_page
 from explorer.ui.widgets import picture_format
 
 KEY, BACK, NEXT = "p", "b", "n"
 START, END, MENU = "Present", "End", "Pages"
 HELP = f"Presentation mode: larger type, a menu of pages in place of the sidebar. Press {KEY} to start and to end it."
-_OPENS = "_page to open"
 _LINE = ".st-key-presentation-line"
 # the header is transparent and reaches over the button: where it has no button of its own, it lets clicks through
 _BESIDE_TITLE = f"""<style>
@@ -42,9 +39,6 @@ html {{ font-size: 21px !important; }}
 def title(page: PageEntry, text: str) -> None:
     """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
     presenting = picture_format.presenting()
-    if opened := st.session_state.pop(_OPENS, None):
-        # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
-        st.switch_page(opened, query_params={})
     st.html(_LOOK if presenting else _BESIDE_TITLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
         st.title(text, width="content" if presenting else "stretch")
@@ -93,7 +87,8 @@ def _step(label: str, side: str, key: str, to: PageEntry, page: PageEntry) -> No
         label,
         icon=f":material/chevron_{side}:",
         key=f"presentation {label}",
-        on_click=lambda: st.session_state.update({_OPENS: to.file}),
+        on_click=open_page,
+        args=(to.file,),
         shortcut=key,
         disabled=to is page,
         help=to.title,
@@ -102,13 +97,13 @@ def _step(label: str, side: str, key: str, to: PageEntry, page: PageEntry) -> No
 
 def _choices(page: PageEntry) -> str:
     """What the hidden sidebar says: models A and B, each with its layer & pooling, and the evaluation set."""
-    choice, other = sidebar_choice.chosen(), second_encoder.beside()
+    choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
     sides = [_side("A", choice, page)] + ([_side("B", other, page)] if other else [])
     return " · ".join([*sides, *([messages.plain(choice.sts.title)] if page.scores else [])])
 
 
-def _side(name: str, choice: Choice, page: PageEntry) -> str:
-    told = model_names.shown_name(choice.source)
+def _side(name: str, choice: sidebar_choice.Choice, page: PageEntry) -> str:
+    model = model_names.shown_name(choice.source)
     if page.scores and choice.reading not in (None, MODEL_DEFAULT):
-        told += f", {choice.reading}"
-    return f"**{name}** {messages.plain(told)}"
+        model += f", {choice.reading}"
+    return f"**{name}** {messages.plain(model)}"

@@ -9,15 +9,13 @@ from explorer.data import sources
 from explorer.data.graded import probes, sets
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.row_kinds import SCORED_PAIRS, Kind
-from explorer.data.sources import HELD_OUT
-from explorer.training.record import run_sets
-from explorer.training.record.runs import Run
+from explorer.training.record import run_sets, runs
 from explorer.ui.access import cached_text, method_cards
-from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.frame import sidebar
 from explorer.ui.runs import run_in_address, train_form_keys
 
 
-def compare_with_base(run: Run) -> None:
+def compare_with_base(run: runs.Run) -> None:
     """The base of a run as A, its model as B, each under its model default, on the run's test set.
 
     Test rows that the run held out are a set with a name. The base stays the model that is trained next.
@@ -25,25 +23,27 @@ def compare_with_base(run: Run) -> None:
     facts = run.status().facts
     if facts.model:
         sidebar.choose_encoder(facts.model)
-    second_encoder.choose(run_folder.model_name(run.name))
-    second_encoder.choose_each_default()
+    sidebar.choose_model_b(run_folder.model_name(run.name))
+    sidebar.choose_for_both()
     held_out = run_sets.of_run(run)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
-    named = [sources.identity(name) for name in tests if name not in (HELD_OUT, probes.NAME)]
-    own = [held_out] if held_out and (not tests or tests[0] in (HELD_OUT, probes.NAME) or _predicts(run)) else []
+    named = [sources.identity(name) for name in tests if name not in (sources.HELD_OUT, probes.NAME)]
+    own = (
+        [held_out] if held_out and (not tests or tests[0] in (sources.HELD_OUT, probes.NAME) or _predicts(run)) else []
+    )
     for chosen in (*own, *named)[:1]:  # probe packs are on the Compare page whatever the set is
         sidebar.choose_set(chosen)
 
 
-def _predicts(run: Run) -> bool:
+def _predicts(run: runs.Run) -> bool:
     """Whether a run on labelled texts was tested on rows of its own."""
     return any(one.classes for one in run.status().results)
 
 
 def train_on_own_pairs(given: SetIdentity) -> dict[str, str]:
-    """The form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
+    """Fill the form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
 
-    Gives what the address says of it, for a reload.
+    Returns what the address says of it, for a reload.
     """
     part = sources.written(sets.parts(given)[0])
     method = _fill(part, SCORED_PAIRS, len(SCORED_PAIRS.texts))
@@ -52,9 +52,9 @@ def train_on_own_pairs(given: SetIdentity) -> dict[str, str]:
 
 
 def train_on_file(path: str, kind: Kind) -> dict[str, str]:
-    """The form of the Train page: a file as text, its dev and test set, and the method that fits its rows.
+    """Fill the form of the Train page: a file as text, its dev and test set, and the method that fits its rows.
 
-    Gives what the address says of it, for a reload.
+    Returns what the address says of it, for a reload.
     """
     found, texts = cached_text.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts))
@@ -62,7 +62,7 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
 
 
 def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:
-    """Set the text and the method that fits its rows; gives what the address says of the method."""
+    """Set the text and the method that fits its rows; returns what the address says of the method."""
     from explorer.training.recipe import suggested
 
     run_in_address.leave()

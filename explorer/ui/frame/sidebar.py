@@ -1,9 +1,10 @@
-"""Draw the controls of the sidebar, bound to the address, and make one frozen Choice of them."""
+"""Draw the controls of the sidebar, bound to the address, and set them from other pages and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ from explorer.data.graded.set_identity import SetIdentity
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import bundled, hub, layout, model_names
-from explorer.encoding.read.readings import Reading, parse
+from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, evaluation_sets
-from explorer.ui.access.sidebar_choice import Choice, titles
-from explorer.ui.widgets import picture_format
+from explorer.ui.access import availability, cached, sidebar_choice
+from explorer.ui.widgets import grid_clicks, picture_format
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -38,14 +39,16 @@ OFFERED = 5  # models in a folder that is none itself
 LOAD = "Load {}"
 SHORTEST = 3  # tokens: [CLS], a word, [SEP]
 WIDEST = 26  # characters that a field of the sidebar has room for
-_CHOICE, _HIDDEN = "_choice", "_controls hidden"
+NOTHING = "nothing"  # of the models to choose as B
+SAME = "same as A"
+_HIDDEN = "_controls hidden"
 
 
-def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Draw the controls that pages share, and remember their values as `sidebar_choice.chosen`.
+def draw(*, scores: bool) -> DeltaGenerator:
+    """Draw the controls that pages share, and remember their values as `sidebar_choice.chosen` and `model_b`.
 
-    A page that scores nothing shows the model alone; the other values stay as they are. Gives the places for model B
-    and for the run under way, both above what is used less often.
+    A page that scores nothing shows the model alone; the other values stay as they are. Gives the place for the run
+    under way, above what is used less often.
     """
     first, second, job = st.container(), st.container(), st.container()
     if scores:
@@ -60,8 +63,10 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
         _another_model()
         settings = _measurement_settings() if scores else _settings_as_they_are()
         picture_format.control()
-    st.session_state[_CHOICE] = Choice(source, sources.identity(pairs), reading, settings)
-    return second, job
+    choice = sidebar_choice.Choice(source, sources.identity(pairs), reading, settings)
+    with second:
+        sidebar_choice.remember(choice, _model_b(choice) if scores else None)
+    return job
 
 
 def _into_address() -> None:
@@ -80,10 +85,10 @@ def _out_of_address() -> None:
     st.session_state[_HIDDEN] = True
     for key in KEPT:
         if key in st.query_params and key not in st.session_state:
-            said = st.query_params[key]
+            text = st.query_params[key]
             if key != "max_length":
-                st.session_state[key] = said
-            elif (number := whole_in(said)) is not None and SHORTEST <= number < 10**9:  # the only number among them
+                st.session_state[key] = text
+            elif (number := whole_in(text)) is not None and SHORTEST <= number < 10**9:  # the only number among them
                 st.session_state[key] = number
 
 
@@ -107,12 +112,12 @@ def _model() -> str:
         bind="query-params",
         help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
     )
-    tell_whole(source)
-    offer_inside(source, "A", choose_encoder)
+    _show_whole(source)
+    _offer_inside(source, "A", choose_encoder)
     return source
 
 
-def offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None:
+def _offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None:
     """Offer the models one level below a folder that is none itself as A or B, each by one click."""
     for folder in model_names.inside(source)[:OFFERED]:
         st.button(
@@ -138,13 +143,13 @@ def _another_model() -> None:
 def _evaluation_set() -> str:
     pairs: str = st.selectbox(
         "Evaluation set",
-        with_current(evaluation_sets.names(), "sts"),
+        with_current(availability.set_names(), "sts"),
         key="sts",
         bind="query-params",
         help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
         "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs.",
     )
-    tell_whole(pairs)
+    _show_whole(pairs)
     return pairs
 
 
@@ -170,21 +175,6 @@ def _measurement_settings() -> Settings:
     return Settings(precision, "auto", max_length)
 
 
-def choose_reading(reading: Reading) -> None:
-    """Set the layer & pooling of every page; only before the sidebar is drawn (in a callback)."""
-    st.session_state["reading"] = reading.title
-
-
-def choose_encoder(name: str) -> None:
-    """Make an encoder the one of every page; only in a callback."""
-    st.session_state["model"] = name
-
-
-def choose_set(given: SetIdentity) -> None:
-    """Make a set the one of every page; only in a callback."""
-    st.session_state["sts"] = sources.written(given)
-
-
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, the models of runs, then what the hub's cache holds."""
     return [bundled.NAME, *run_folder.models(), *hub.on_disk()]
@@ -201,10 +191,10 @@ def _reading_control(source: str) -> str | None:
     """Choose layer & pooling by keyboard; without a loadable encoder there is none to choose from."""
     try:
         folder = cached.found(source).folder
-        known = titles(folder)
+        known = sidebar_choice.titles(folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
-    title = layer_and_pooling(
+    title = _layer_and_pooling(
         "Layer & pooling",
         known,
         folder,
@@ -214,14 +204,66 @@ def _reading_control(source: str) -> str | None:
         "is pooled by the mean of its last layer, as sentence-transformers does. You can also click a cell of the grid "
         f"on the Layers page. {TYPED}",
     )
-    tell_default(title, folder)
+    _show_default(title, folder)
     return title
 
 
-def layer_and_pooling(label: str, options: list[str], folder: Path, key: str, help: str) -> str:
+def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
+    """Choose model B, which is compared with A, and its layer & pooling; a key exchanges the two."""
+    others = [name for name in encoders() if name != choice.source]
+    source: str = st.selectbox(
+        sidebar_choice.MODEL_B,
+        with_current([NOTHING, *others, choice.source], "beside"),
+        key="beside",
+        bind="query-params",
+        accept_new_options=True,
+        help="A second model, B, that is compared with model A on every page that shows two. Choose one, or type a hub "
+        "id or a folder. A run's model is called `run:` and the run's name. Choose model A again, with another layer & "
+        "pooling, to see what those change.",
+    )
+    if source == NOTHING:
+        return None
+    _show_whole(source)
+    _offer_inside(source, "B", choose_model_b)
+    reading = _reading_of_b(source, choice)
+    st.button(
+        "Exchange A and B",
+        key="exchange A and B",
+        icon=":material/swap_horiz:",
+        on_click=exchange,
+        args=(choice, source, reading),
+        shortcut="x",
+        help="Or press x.",
+    )
+    return replace(choice, source=source, reading=reading)
+
+
+def _reading_of_b(source: str, choice: sidebar_choice.Choice) -> str | None:
+    """B's layer & pooling: A's choice, where B has it, unless another is chosen."""
+    try:
+        folder = cached.found(source).folder
+        titles = sidebar_choice.titles(folder)
+    except StrataError:
+        return None  # the page says what is wrong with the encoder, at length
+    # where A has its model default, "same as A" gives B its own model default
+    both_have_it = choice.reading is not None and sidebar_choice.exists(choice.reading, folder)
+    title = _layer_and_pooling(
+        "Layer & pooling of B",
+        [*[SAME] * both_have_it, *titles],
+        folder,
+        "beside_reading",
+        "How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
+        f"default, the model default of B. {TYPED}",
+    )
+    reading = choice.reading if title == SAME else title
+    _show_default(reading, folder)
+    return reading
+
+
+def _layer_and_pooling(label: str, options: list[str], folder: Path, key: str, help: str) -> str:
     """Choose one of the options, or type a layer & pooling outside of the grid.
 
-    One that the model lacks stays, to be mended; the first option is used meanwhile.
+    One that the model lacks stays, to be corrected; the first option is used meanwhile.
     """
     written: str = st.selectbox(
         label, with_current(options, key), key=key, bind="query-params", accept_new_options=True, help=help
@@ -238,13 +280,13 @@ def layer_and_pooling(label: str, options: list[str], folder: Path, key: str, he
     return title
 
 
-def tell_whole(name: str) -> None:
+def _show_whole(name: str) -> None:
     """Write a name below its field if the field has no room for it."""
     if len(name) > WIDEST:
         st.caption(messages.plain(name))
 
 
-def tell_default(title: str | None, folder: Path) -> None:
+def _show_default(title: str | None, folder: Path) -> None:
     """Say which pooling the model default is, where that is what a title means in a model."""
     default = declared.default(folder)
     if declared.named(title, folder) == default:
@@ -255,3 +297,54 @@ def with_current(options: list[str], key: str) -> list[str]:
     """Options, and what is chosen already if it is not among them: a link may name anything."""
     current = st.session_state.get(key) or st.query_params.get(key)
     return options if current is None or current in options else [*options, current]
+
+
+# What follows is called in callbacks only: the sidebar is drawn before the page.
+
+
+def choose_encoder(name: str) -> None:
+    """Make an encoder model A of every page."""
+    st.session_state["model"] = name
+
+
+def choose_set(given: SetIdentity) -> None:
+    """Make a set the one of every page."""
+    st.session_state["sts"] = sources.written(given)
+
+
+def choose_reading(reading: Reading) -> None:
+    """Set the layer & pooling of A on every page."""
+    st.session_state["reading"] = reading.title
+
+
+def choose_clicked(figure: str, scores: LayerScores) -> None:
+    """Set the clicked cell of a grid as the layer & pooling of A on every page."""
+    reading = grid_clicks.clicked(figure, scores)
+    if reading is not None:
+        choose_reading(reading)
+
+
+def choose_model_b(source: str, reading: str | None = None) -> None:
+    """Make an encoder model B."""
+    st.session_state["beside"] = source
+    st.session_state["beside_reading"] = reading or SAME
+
+
+def choose_reading_of_b(reading: Reading) -> None:
+    """Set the layer & pooling of B."""
+    st.session_state["beside_reading"] = reading.title
+
+
+def choose_for_both(title: str = MODEL_DEFAULT) -> None:
+    """Give A and B one layer & pooling, or the model default of each."""
+    st.session_state["reading"] = title
+    st.session_state["beside_reading"] = SAME
+
+
+def exchange(choice: sidebar_choice.Choice, source: str, reading: str | None) -> None:
+    """Make B, with its layer & pooling, model A, and A model B."""
+    state = st.session_state
+    state["model"], state["beside"] = source, choice.source
+    if reading is not None:
+        state["reading"] = reading
+    state["beside_reading"] = choice.reading if choice.reading and choice.reading != reading else SAME

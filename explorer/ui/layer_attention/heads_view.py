@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import attention_heads as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured
-from explorer.measuring.attention.attention_heads import head_rows
 from explorer.ui import messages
-from explorer.ui.access import encoder_loading
-from explorer.ui.layer_attention import cached_attention
+from explorer.ui.access import availability, cached
 from explorer.ui.widgets import downloads, picture_format, segments
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ ALONE = "This model's tokenizer has no separator for two sentences, so each is e
 
 
 def folded(found: Found, sentences: tuple[str, str]) -> None:
-    """The same in an expander; computed when opened, because it loads the model again."""
+    """The weights in an expander; computed when it is opened, because that loads the model again."""
     fold = st.expander(TITLE, icon=":material/grid_on:", key="open heads", on_change="rerun")
     if fold.open:
         with fold:
@@ -41,7 +40,7 @@ def folded(found: Found, sentences: tuple[str, str]) -> None:
 
 def show(found: Found, sentences: tuple[str, str]) -> None:
     """An overview of all heads, and the chosen head token by token."""
-    if encoder_loading.attending(found) is None:
+    if availability.attending(found) is None:
         return
     try:
         _show(found, sentences)
@@ -50,12 +49,12 @@ def show(found: Found, sentences: tuple[str, str]) -> None:
 
 
 def _show(found: Found, sentences: tuple[str, str]) -> None:
-    ways = cached_attention.ways_to_attend(found)
+    ways = _ways(found.digest, found)
     _keep_only(ways, "read")
     with st.container(horizontal=True):
         way: str = segments.chosen("Encode the sentences", ways, default=ways[0], key="read")
         by: str = segments.chosen("Colour of a head", (WIDE, SPECIAL), default=WIDE, key="heads")
-    attention = cached_attention.self_attention(found, *sentences, way)
+    attention = self_attention(found, *sentences, way)
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW
     left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
@@ -70,7 +69,27 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         )
         st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
         stem = f"{found.name} layer {layer} head {head}"
-        downloads.rows(head_rows(attention, layer, head), stem, FILE)
+        downloads.rows(measured.head_rows(attention, layer, head), stem, FILE)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _ways(digest: str, _found: Found) -> tuple[str, ...]:
+    """The ways to encode two sentences for self-attention: as one input, or each alone."""
+    from explorer.encoding.read import self_attention
+
+    return self_attention.inputs(cached.attending(_found))
+
+
+def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:
+    """Attention weights between the tokens of two sentences, for every head of every layer, cached."""
+    return _self_attention(found.digest, digest_of((first, second)), way, found, (first, second))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _self_attention(digest: str, texts: str, way: str, _found: Found, _pair: tuple[str, str]) -> SelfAttention:
+    from explorer.encoding.read import self_attention
+
+    return self_attention.self_attention(cached.attending(_found), *_pair, way)
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
@@ -104,14 +123,14 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
 
 
 def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:
-    told = [SHOWN.format(layer, head)]
+    texts = [SHOWN.format(layer, head)]
     if left_out:
-        told.append(LEFT_OUT.format(left_out, weights.shape[-1]))
+        texts.append(LEFT_OUT.format(left_out, weights.shape[-1]))
     if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
-        told.append(CAUSAL)
+        texts.append(CAUSAL)
     if len(ways) == 2:
-        told.append(ALONE)
-    return " ".join(told)
+        texts.append(ALONE)
+    return " ".join(texts)
 
 
 def _one_of(label: str, key: str, count: int) -> int:

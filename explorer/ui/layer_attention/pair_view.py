@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from explorer import run_folder
+from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import pair_curves
-from explorer.encoding.locate.model_names import Found
+from explorer.encoding.locate import layout, model_names
+from explorer.encoding.read import parts
+from explorer.errors import StrataError
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import pair_layers as measured
 from explorer.measuring.sentences.token_tables import pair_rows
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import method_cards
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access import cached, method_cards, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.layer_attention import cached_attention, model_b
 from explorer.ui.widgets import downloads, picture_format
 
 DRAWN = ("cls", "mean")
@@ -30,6 +35,7 @@ PAPER = (
     "rate, 2e-5, leave them nearly uniform; 1e-3 does not. The included example shows such weights. As an encoder it "
     "is no better than its base."
 )
+EXCHANGE = "Model B, {}, has a pooler over its layers. Exchange A and B to see its layer weights."
 SETTINGS = "Settings of the example"
 MOST = 5  # models that are offered
 # those of Figure 3 of Oh, Kim, Lee, Huang and Lim 2022
@@ -38,11 +44,11 @@ LONG = "People on motorcycles wearing racing gear ride around a racetrack."
 LONGEST = 4000  # characters, far more than an encoder's maximum length
 
 
-def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
+def show(found: model_names.Found, sentences: tuple[str, str], choice: sidebar_choice.Choice) -> None:
     """Cosines by layer, and each layer's contribution to the last layer's cosine."""
     _no_pooler(found, choice)
-    pair = cached_attention.pair_layers(found, *sentences, choice.settings)
-    messages.told_of_cuts(sentences, pair.cut, pair.max_length)
+    pair = pair_layers(found, *sentences, choice.settings)
+    messages.warn_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader(TITLE)
     picture_format.draw(
         pair_curves.cosines_and_contributions(pair, DRAWN),
@@ -62,12 +68,24 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     downloads.rows(pair_rows(pair), f"{found.name} pair by layer", FILE)
 
 
-def _no_pooler(found: Found, choice: Choice) -> None:
+def pair_layers(found: model_names.Found, first: str, second: str, settings: Settings) -> measured.PairLayers:
+    """Cosine of two sentences in each layer of an encoder, cached."""
+    return _pair_layers(found.digest, digest_of((first, second)), settings, found, (first, second))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _pair_layers(
+    digest: str, texts: str, settings: Settings, _found: model_names.Found, _pair: tuple[str, str]
+) -> measured.PairLayers:
+    return measured.pair_layers(cached.encoder(_found, settings), *_pair, settings.max_length)
+
+
+def _no_pooler(found: model_names.Found, choice: sidebar_choice.Choice) -> None:
     """What the page shows of such a model, and the ways to one with a pooler: the example that ships comes first."""
     st.info(NO_POOLER.format(messages.plain(found.name)), icon=":material/info:")
-    model_b.offer_exchange(choice)
-    shipped = [run for run in runs.examples() if model_b.has_pooler(run.model)]
-    own = [run for run in runs.every() if model_b.has_pooler(run.model)]
+    _offer_exchange(choice)
+    shipped = [run for run in runs.examples() if has_pooler(run.model)]
+    own = [run for run in runs.every() if has_pooler(run.model)]
     with st.container(horizontal=True, vertical_alignment="center"):
         for run in [*shipped, *own][:MOST]:
             st.button(
@@ -98,7 +116,38 @@ def _no_pooler(found: Found, choice: Choice) -> None:
     st.caption(PAPER)
 
 
-def asked_for() -> tuple[str, str] | None:
+def _offer_exchange(choice: sidebar_choice.Choice) -> None:
+    """If B has a pooler and A has none: say so, and exchange the two by a click."""
+    other = sidebar_choice.model_b()
+    if other is None:
+        return
+    try:
+        found = cached.found(other.source)
+    except StrataError:
+        return  # the sidebar and other pages say what is wrong with it
+    if has_pooler(found.folder):
+        st.info(EXCHANGE.format(messages.plain(found.name)), icon=":material/swap_horiz:")
+        st.button(
+            "Exchange A and B",
+            key="exchange for the pooler",
+            type="primary",
+            on_click=sidebar.exchange,
+            args=(choice, other.source, other.reading),
+        )
+
+
+def has_pooler(folder: Path) -> bool:
+    """Whether a model has an attention pooler over its layers."""
+    try:
+        return any(
+            module.kind == "LayerReading" and "attention" in parts.stated(module.folder / "config.json")
+            for module in layout.modules(folder)
+        )
+    except StrataError:
+        return False
+
+
+def sentences() -> tuple[str, str] | None:
     """The two sentences, by default the paper's; None, with a message, if one is empty."""
     left, right = st.columns(2, gap="medium")
     one, other = (

@@ -1,25 +1,30 @@
-"""Show a pooler's layer weights for two sentences, next to the score of each layer, and over the run behind it."""
+"""Show a pooler's layer weights for two sentences, next to the scores of layers, to model B, and over its training."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
 
 import numpy as np
 import streamlit as st
 
-from explorer.drawing.sentences import layer_weights
+from explorer.data.kinds import digest_of
+from explorer.drawing.sentences import layer_weights as drawn
+from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading, Row
-from explorer.measuring.attention.pooler_weights import Floats, Listening, part_rows, path_rows, weight_rows
+from explorer.errors import StrataError
+from explorer.measuring.attention import pooler_weights
+from explorer.measuring.attention.pooler_weights import Floats, LayerWeights
+from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.dev_check import PROBE
-from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores import bootstrap, correlation, layer_scores
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.verdict import Verdict, sentence
+from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.training.record import recorder, runs
-from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import cached, side_scores
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.layer_attention import cached_attention, model_b
+from explorer.ui.access import availability, cached, side_scores, sidebar_choice
+from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads, picture_format
 
@@ -43,150 +48,235 @@ HISTORY = (
     "Seed {} of the run {}: the mean weight of each layer at each evaluation step. It is averaged over query layers "
     "and at most {} sentences of the dev set. Equal weights would be {:.3f}."
 )
+COMPARED = "Compared with model B"
+ASK = (
+    f"To compare two poolers, choose the second in the sidebar under **{sidebar_choice.MODEL_B}**. The Train page has "
+    "all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
+)
+B_HAS_NONE = "B, {}, has no pooler over its layers. It uses one layer & pooling: {}."
+WEIGHS = "A weighs layers {} to {}. {} The highest weights are {:.2f} and {:.2f}; equal weights would be {:.2f}."
+COSINES = "Cosine of the two sentences: {} under A, {} under B."
+NOT_SCORED = "B has no score on {} yet. Open the Layers or the Compare page with B to measure it."
 
 
-def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
+def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice) -> None:
     """The whole view, for an encoder with a pooler over its layers."""
-    heard = cached_attention.listening(found, sentences, choice.settings)
-    messages.told_of_cuts(sentences, heard.cut, heard.max_length)
-    beside = model_b.listening(sentences)
-    _headline(heard, "A")
-    if beside is not None:
-        _headline(beside[1], "B")
+    weights = layer_weights(found, sentences, choice.settings)
+    messages.warn_of_cuts(sentences, weights.cut, weights.max_length)
+    model_b = _weights_of_b(sentences)
+    _attention_shares(weights, "A")
+    if model_b is not None:
+        _attention_shares(model_b[1], "B")
     else:
-        model_b.in_words(found, heard, _listened_most(heard), sentences, choice)
-    _heatmaps(found, heard, beside, sentences)
+        _b_in_words(found, weights, sentences, choice)
+    models = [(found, weights), *([] if model_b is None else [model_b])]
+    _heatmaps(models, sentences)
     st.subheader(SCORES)
     shown = side_scores.shown(choice)
-    _bars(found, heard, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
-    if beside is not None:
-        other, its = beside
-        st.markdown(f"**{_named(other)}**")
-        scores = cached.kept_scores(other, shown.pairs, choice.settings) if shown else None
-        _bars(other, its, sentences, scores, shown.pairs.name if shown else "")
-    _parts(heard, sentences)
+    _bars(found, weights, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
+    if model_b is not None:
+        st.markdown(f"**{messages.plain(_name(model_b[0]))}**")
+        scores = cached.kept_scores(model_b[0], shown.pairs, choice.settings) if shown else None
+        _bars(*model_b, sentences, scores, shown.pairs.name if shown else "")
+    _parts(weights, sentences)
     st.subheader(OVER_TRAINING)
-    history(found, heard)
+    _history(found, weights)
 
 
-def _headline(heard: Listening, side: str) -> None:
+def layer_weights(found: Found, sentences: tuple[str, ...], settings: Settings) -> LayerWeights:
+    """The layer weights of an encoder's pooler for sentences, cached."""
+    return _layer_weights(found.digest, digest_of(sentences), settings, found, sentences)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _layer_weights(
+    digest: str, texts: str, settings: Settings, _found: Found, _sentences: tuple[str, ...]
+) -> LayerWeights:
+    return pooler_weights.layer_weights(cached.encoder(_found, settings), _sentences, settings.max_length)
+
+
+def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | None:
+    """Model B and its weights, if it has a pooler too."""
+    other = sidebar_choice.model_b()
+    if other is None:
+        st.caption(ASK)
+        return None
+    try:
+        found = availability.encoder(other.source)
+        if found is None or not has_pooler(found.folder) or availability.loaded(found, other.settings) is None:
+            return None
+        return found, layer_weights(found, sentences, other.settings)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def _attention_shares(weights: LayerWeights, side: str) -> None:
     """The share of attention in the vector of each sentence."""
-    shares = heard.attention_share
+    shares = weights.attention_share
     if shares is None:
         return
     cards = st.container(horizontal=True)
-    for which, share, uniform in zip(("first", "second"), shares, heard.nearly_uniform, strict=True):
+    for which, share, uniform in zip(("first", "second"), shares, weights.nearly_uniform, strict=True):
         messages.number(
             cards,
             SHARE.format(side, which),
-            f"{100 * share:.1f} %" if np.isfinite(share) else NO_SCORE,
+            f"{100 * share:.1f} %" if np.isfinite(share) else layer_scores.NO_SCORE,
             f"weights are {UNIFORM}" if uniform else "",
             border=True,
             help="The part of the sentence vector that comes from attention over layers; the rest comes from "
-            f"{messages.plain(' and '.join(heard.parts[:-1]))} and the bias. Near 0 %: attention changes almost "
+            f"{messages.plain(' and '.join(weights.parts[:-1]))} and the bias. Near 0 %: attention changes almost "
             "nothing. It can be below 0 % or above 100 %, where parts work against each other.",
         )
 
 
-def _heatmaps(
-    found: Found, heard: Listening, beside: tuple[Found, Listening] | None, sentences: tuple[str, str]
-) -> None:
+def _b_in_words(found: Found, weights: LayerWeights, sentences: tuple[str, str], choice: sidebar_choice.Choice) -> None:
+    """What A weighs, what a B without a pooler uses, the cosine under both, and both scores if they are known."""
+    other = sidebar_choice.model_b()
+    if other is None:
+        return
+    try:
+        found_b = cached.found(other.source)
+        if has_pooler(found_b.folder):
+            return  # it is being loaded, and the page says so
+        cosines = []
+        for model, its in ((found, choice), (found_b, other)):
+            encoded = cached.vectors(model, sentences, its.reading_of(model.folder), its.settings)
+            if encoded is None:
+                return  # they are being computed, and the page says so
+            cosines.append(f"{similarities(encoded)[0, 1]:.3f}")
+        highest = [float(np.nanmax(of_layers)) for of_layers in weights.by_layer]
+        layers, uniform = weights.layers, 1 / len(weights.layers)
+        lines = (
+            _scores_of_both(found, found_b, choice, other),  # the verdict first
+            B_HAS_NONE.format(found_b.name, declared.described(other.reading_of(found_b.folder), found_b.folder)),
+            WEIGHS.format(layers[0], layers[-1], _highest_layers(weights), *highest, uniform),
+            COSINES.format(*cosines),
+        )
+    except StrataError:
+        return  # the page says what is wrong with B
+    st.subheader(COMPARED)
+    st.markdown("\n".join(f"- {messages.plain(line)}" for line in lines))
+
+
+def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> str:
+    """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
+    shown = side_scores.shown(choice)
+    if shown is None:
+        return NOT_SCORED.format(choice.sts.title)
+    scores = cached.kept_scores(found_b, shown.pairs, other.settings)
+    if scores is None:
+        return NOT_SCORED.format(shown.pairs.name)
+    reading = other.reading_of(found_b.folder)
+    metric = scores.metrics[0]
+    comparison = Comparison(shown.scores, scores, shown.reading, reading)
+    gap = difference((*shown.measured, found_b.digest, other.settings), comparison)
+    one, two = shown.scores.score(shown.reading, metric), scores.score(reading, metric)
+    verdict = Verdict.of(one, two, gap)
+    return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", shown.pairs.name).text
+
+
+def difference(measured: Hashable, comparison: Comparison) -> bootstrap.Interval:
+    """B minus A under the chosen layer & pooling of each; `measured` identifies models, pairs and settings."""
+    return _difference(measured, comparison.one_reading.title, comparison.other_reading.title, comparison)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _difference(measured: Hashable, one: str, other: str, _comparison: Comparison) -> bootstrap.Interval:
+    return _comparison.chosen(_comparison.one.metrics[0])
+
+
+def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, str]) -> None:
     st.subheader(WEIGHTS)
+    weights = models[0][1]
     st.caption(
-        f"Rows are query layers ({heard.asks}), columns are key layers ({heard.answers}). A cell is the weight of a "
-        "query layer on a key layer; each row sums to 1. All figures share one colour scale."
+        f"Rows are query layers ({weights.query_pooling}), columns are key layers ({weights.key_pooling}). A cell is "
+        "the weight of a query layer on a key layer; each row sums to 1. All figures share one colour scale."
     )
-    models = [(found, heard), *([] if beside is None else [beside])]
     every = np.concatenate([one.weights[np.isfinite(one.weights)] for _, one in models])
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
     for model, one in models:
-        if beside is not None:
-            st.markdown(f"**{_named(model)}**: {messages.plain(' + '.join(one.parts))}")
+        if len(models) > 1:
+            st.markdown(f"**{messages.plain(_name(model))}**: {messages.plain(' + '.join(one.parts))}")
         columns = st.columns(2, gap="medium")
-        for place, (sentence, weights) in enumerate(zip(sentences, one.weights, strict=True)):
+        for place, (text, of_sentence) in enumerate(zip(sentences, one.weights, strict=True)):
             with columns[place]:
                 # one line each, so that the figures align; the boxes above show the whole sentences
-                st.markdown(f"“{messages.plain(messages.shortened(sentence, 36))}”")
+                st.markdown(f"“{messages.plain(messages.shortened(text, 36))}”")
                 picture_format.draw(
-                    layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
+                    drawn.query_by_key(of_sentence, one.layers, low, high, one.query_pooling, one.key_pooling),
                     key=f"asking {model.folder} {place}",
                     config=picture_format.config("listening"),
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
                 )
-        downloads.rows(weight_rows(sentences, one), f"{_short(model)} layer weights", FILE)
+        downloads.rows(pooler_weights.weight_rows(sentences, one), f"{_name(model)} layer weights", FILE)
 
 
-def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: LayerScores | None, pairs: str) -> None:
-    by_pooling = {} if scores is None else _scores(heard, scores)
+def _bars(
+    found: Found, weights: LayerWeights, sentences: tuple[str, str], scores: layer_scores.LayerScores | None, pairs: str
+) -> None:
+    by_pooling: dict[str, Floats] = {}  # the main metric by layer under the key pooling, first, and the query pooling
+    if scores is not None and weights.key_pooling in scores.poolings:
+        poolings = dict.fromkeys((weights.key_pooling, weights.query_pooling))
+        by_pooling = {
+            name: np.array([scores.score(Reading(Row((layer,)), name), scores.metrics[0]) for layer in weights.layers])
+            for name in poolings
+            if name in scores.poolings
+        }
     picture_format.draw(
-        layer_weights.listened_and_scored(heard.by_layer, heard.layers, sentences, by_pooling),
+        drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
         key=f"listened {found.folder}",
         config=picture_format.config("listening"),
         alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
     )
-    told = [
-        f"{_listened_most(heard)} Bars: the mean weight of a layer over query layers, drawn from "
-        f"{1 / len(heard.layers):.3f} (equal weights)."
-    ]
-    if scores is not None and by_pooling:
-        told.append(f"{SCORES_ON.format(pairs)} {_compared(heard, by_pooling[heard.answers])}")
-    st.caption(messages.plain(" ".join(told)))
+    caption = (
+        f"{_highest_layers(weights)} Bars: the mean weight of a layer over query layers, drawn from "
+        f"{1 / len(weights.layers):.3f} (equal weights)."
+    )
+    if by_pooling:
+        caption += f" {SCORES_ON.format(pairs)} {_compared(weights, by_pooling[weights.key_pooling])}"
+    st.caption(messages.plain(caption))
 
 
-def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
-    """The main metric by layer under the key pooling, first, and the query pooling, as far as they are measured."""
-    poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in scores.poolings]
-    if heard.answers not in poolings:
-        return {}
-    return {
-        pooling: np.array([scores.score(Reading(Row((layer,)), pooling), scores.metrics[0]) for layer in heard.layers])
-        for pooling in poolings
-    }
-
-
-def _listened_most(heard: Listening) -> str:
-    first, second = heard.loudest
-    if all(heard.nearly_uniform):
+def _highest_layers(weights: LayerWeights) -> str:
+    first, second = weights.highest_layers
+    if all(weights.nearly_uniform):
         return f"In both sentences the weights are {UNIFORM}."
-    if any(heard.nearly_uniform):
-        flat, other, layer = ("first", "second", second) if heard.nearly_uniform[0] else ("second", "first", first)
+    if any(weights.nearly_uniform):
+        flat, other, layer = ("first", "second", second) if weights.nearly_uniform[0] else ("second", "first", first)
         return f"In the {flat} sentence the weights are {UNIFORM}. {HIGHEST.format(layer)} the {other}."
     if first == second:
         return f"{HIGHEST.format(first)} both sentences."
     return f"{HIGHEST.format(first)} the first sentence, layer {second} in the second."
 
 
-def _compared(heard: Listening, scores: Floats) -> str:
+def _compared(weights: LayerWeights, scores: Floats) -> str:
     """Say whether the layer with the highest weight has the best score."""
     known = np.isfinite(scores)
     if not known.any():
         return "No layer has a score on this set."
-    best = heard.layers[int(np.nanargmax(scores))]
-    told = BEST_SCORE.format(heard.answers, best, np.nanmax(scores))
-    if all(heard.nearly_uniform):
-        return f"{told}; the weights prefer no layer."
-    agreeing = sum(
-        layer == best and not uniform for layer, uniform in zip(heard.loudest, heard.nearly_uniform, strict=True)
-    )
+    best = weights.layers[int(np.nanargmax(scores))]
+    text = BEST_SCORE.format(weights.key_pooling, best, np.nanmax(scores))
+    if all(weights.nearly_uniform):
+        return f"{text}; the weights prefer no layer."
+    highest = zip(weights.highest_layers, weights.nearly_uniform, strict=True)
     verdict = (
         "but it has the highest weight in neither sentence.",
         "and it has the highest weight in one of the two sentences.",
         "and it has the highest weight in both sentences.",
-    )[agreeing]
-    together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
-    told += f", {verdict}"
-    if np.isfinite(together):
-        told += f" {CORRELATION.format(known.sum(), together)}"
-    return told
+    )[sum(layer == best and not uniform for layer, uniform in highest)]
+    text += f", {verdict}"
+    together = float(correlation.spearman(scores[known], weights.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
+    return f"{text} {CORRELATION.format(known.sum(), together)}" if np.isfinite(together) else text
 
 
-def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
+def _parts(weights: LayerWeights, sentences: tuple[str, str]) -> None:
     st.subheader(PARTS)
-    if len(heard.parts) == 1:
+    if len(weights.parts) == 1:
         st.caption(ATTENTION_ALONE)
         return
-    rows = part_rows([messages.shortened(sentence, 36) for sentence in sentences], heard)
+    rows = pooler_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
     three = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
     st.caption(
@@ -197,53 +287,18 @@ def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
     )
 
 
-def _named(found: Found) -> str:
-    return messages.plain(_short(found))
-
-
-def _short(found: Found) -> str:
+def _name(found: Found) -> str:
     """The name of the model's run, else of the model."""
-    run = run_of(found)
+    run = runs.of_model(found.folder)
     return found.name if run is None else run.name
 
 
-@dataclass(frozen=True, eq=False)
-class WeightHistory:
-    """Mean weights (step, key layer) of a seed; `best` is the step of the saved model."""
-
-    seed: int
-    steps: tuple[int, ...]
-    weights: Floats
-    best: int | None
-
-
-def history(found: Found, heard: Listening) -> None:
-    """The curves of the weights, or the reason why there are none."""
-    run = run_of(found)
+def _history(found: Found, weights: LayerWeights) -> None:
+    """The mean weight of each layer at each evaluation of the model's run, or the reason why there are none."""
+    run = runs.of_model(found.folder)
     if run is None:
         st.caption("No history: this model's folder does not belong to a run. Models trained here keep it.")
         return
-    path = path_of(run)
-    if path is None:
-        st.caption(NO_HISTORY.format(messages.plain(run.name)))
-        return
-    picture_format.draw(
-        layer_weights.path(path.steps, path.weights, heard.layers, path.best),
-        key=f"path {run.name}",
-        config=picture_format.config("listening-path"),
-        alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
-    )
-    st.caption(messages.plain(HISTORY.format(path.seed, run.name, PROBE, 1 / len(heard.layers))))
-    downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", HISTORY_FILE)
-
-
-def run_of(found: Found) -> Run | None:
-    """The run that trained this model."""
-    return runs.of_model(found.folder)
-
-
-def path_of(run: Run) -> WeightHistory | None:
-    """The weights of the seed that the model was saved from; None if no evaluation kept any."""
     status = run.status()
     number, seed = status.seed_number, status.seed
     scored = [
@@ -251,16 +306,22 @@ def path_of(run: Run) -> WeightHistory | None:
         for place, one in enumerate(status.results)
         if one.selection_score is not None
     ]
-    if scored:
+    if scored:  # the model was saved from this seed
         _, place, seed = max(scored)  # the first of equals, like the trainer
         number = 1 - place
-    known = [
-        (one, weights)
-        for one in run_metrics.numbers(run.folder).evaluations(number)
-        if (weights := recorder.layer_weights(run, seed, one.step)) is not None
-    ]
+    evaluations = run_metrics.numbers(run.folder).evaluations(number)
+    kept = [(one, recorder.layer_weights(run, seed, one.step)) for one in evaluations]
+    known = {one.step: of_step.mean(axis=0) for one, of_step in kept if of_step is not None}
     if not known:
-        return None
-    best = next((one.step for one, _ in reversed(known) if one.best), None)
-    steps = tuple(one.step for one, _ in known)
-    return WeightHistory(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)
+        st.caption(NO_HISTORY.format(messages.plain(run.name)))
+        return
+    steps, path = tuple(known), np.stack(list(known.values())).astype(np.float64)
+    best = next((one.step for one in reversed(evaluations) if one.best and one.step in known), None)
+    picture_format.draw(
+        drawn.path(steps, path, weights.layers, best),
+        key=f"path {run.name}",
+        config=picture_format.config("listening-path"),
+        alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
+    )
+    st.caption(messages.plain(HISTORY.format(seed, run.name, PROBE, 1 / len(weights.layers))))
+    downloads.rows(pooler_weights.path_rows(steps, weights.layers, path), f"{run.name} path", HISTORY_FILE)

@@ -13,17 +13,11 @@ from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.evaluating.tasks.item_scores import ItemScores
+from explorer.evaluating.tasks import item_scores, layer_choice
 from explorer.evaluating.tasks.judges import judged
-from explorer.evaluating.tasks.layer_choice import LEAST, half
-from explorer.measuring.scores import best_cell
-from explorer.measuring.scores.best_cell import BestCell, default_title, told
-from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.layer_scores import LayerScores, why_missing
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, side_scores
-from explorer.ui.access.side_scores import Shown
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access import availability, cached_text, side_scores, sidebar_choice
 from explorer.ui.widgets import score_options
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
@@ -46,7 +40,7 @@ class ScoredSet:
     """A dev set or a test set with its scores."""
 
     pairs: NamedSet
-    scores: LayerScores
+    scores: layer_scores.LayerScores
     measured: tuple[object, ...]
 
 
@@ -62,17 +56,17 @@ class Half:
         return self.count
 
 
-def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
+def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
     splits = _dev_and_test(shown, choice)
     if splits is None:
         _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
-        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} {shown.scores.items_named[1]}.")
+        _how_scored(shown, f"{metric} × 100 of {len(shown.pairs):,} {shown.scores.items_named[1]}.")
         _inflated(choice.sts)
         return
     dev, test = splits
     measured = dev.measured, test.measured
-    chosen = best_layer(measured, dev.scores, test.scores, metric, aggregate)
+    chosen = best_layer(measured, metric, aggregate, dev.scores, test.scores)
     if chosen is None:
         st.warning(
             f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}. Choose **all** sub-corpora, or a set "
@@ -91,13 +85,13 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     with right.container(border=True):
         st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs), several))
         _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
-    differences = DIFFERENCES.format(messages.plain(test.pairs.name), LEVEL, RESAMPLES)
-    _told_how(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
+    differences = DIFFERENCES.format(messages.plain(test.pairs.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
+    _how_scored(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(shown: Shown, choice: Choice) -> tuple[ScoredSet, ScoredSet] | None:
+def _dev_and_test(shown: side_scores.Shown, choice: sidebar_choice.Choice) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
-    if isinstance(shown.scores, ItemScores):
+    if isinstance(shown.scores, item_scores.ItemScores):
         return _halves_of_items(shown)
     names = sets.dev_and_test(choice.sts)
     if names is None:
@@ -115,7 +109,9 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[ScoredSet, ScoredSet] |
     return dev, test
 
 
-def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves(
+    shown: side_scores.Shown, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
+) -> tuple[ScoredSet, ScoredSet] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
     if choice.sts.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.sts):
         return None
@@ -131,11 +127,11 @@ def _halves(shown: Shown, choice: Choice, names: tuple[SetIdentity, SetIdentity]
     return first, second
 
 
-def _halves_of_items(shown: Shown) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves_of_items(shown: side_scores.Shown) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
     texts = judged(shown.pairs).items
-    first = half(texts)
-    if min(first.sum(), (~first).sum()) < LEAST:
+    first = layer_choice.half(texts)
+    if min(first.sum(), (~first).sum()) < layer_choice.LEAST:
         return None
     names = f"one half of {shown.pairs.name}", "the other half"
     dev, test = (
@@ -149,7 +145,7 @@ def _halves_of_items(shown: Shown) -> tuple[ScoredSet, ScoredSet] | None:
     return dev, test
 
 
-def _verdict(chosen: BestCell, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
+def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
     """Whether the best of the dev set holds on the test set, its two scores, and the differences.
 
     The colour follows the difference to the model default, which is the layer & pooling `default`.
@@ -157,9 +153,9 @@ def _verdict(chosen: BestCell, dev: ScoredSet, test: ScoredSet, default: Reading
     over_default, rivals = chosen.over_default, []
     also = over_default is not None and chosen.runner_up == default
     if over_default is not None:
-        rivals.append(told(over_default, default_title(test.scores) + ALSO_SECOND * also))
+        rivals.append(best_cell.told(over_default, best_cell.default_title(test.scores) + ALSO_SECOND * also))
     if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
-        rivals.append(told(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
+        rivals.append(best_cell.told(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
     listed = "; ".join(messages.plain(one) for one in rivals)
     if not chosen.holds:
         st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
@@ -175,7 +171,7 @@ def _verdict(chosen: BestCell, dev: ScoredSet, test: ScoredSet, default: Reading
     st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
 
 
-def _dev_cards(chosen: BestCell, dev: LayerScores, metric: str, aggregate: str) -> None:
+def _dev_cards(chosen: best_cell.BestCell, dev: layer_scores.LayerScores, metric: str, aggregate: str) -> None:
     """The two best of the dev set, by which the first was chosen."""
     cards = st.container(horizontal=True)
     for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
@@ -184,14 +180,14 @@ def _dev_cards(chosen: BestCell, dev: LayerScores, metric: str, aggregate: str) 
             messages.number(cards, label, score, reading.title, help=score_options.what_is_good(metric))
 
 
-def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
+def _best_of_all(scores: layer_scores.LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
     count = np.isfinite(scores.table(metric, aggregate)).sum()
     return BEST_OF_ALL.format(count), scores.best(metric, aggregate)
 
 
 def _cards(
-    scores: LayerScores,
-    shown: Shown,
+    scores: layer_scores.LayerScores,
+    shown: side_scores.Shown,
     metric: str,
     aggregate: str,
     label: str,
@@ -213,14 +209,14 @@ def _cards(
         )
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
-        note = why_missing(scores, OWN, metric, aggregate) or scores.own_title
+        note = layer_scores.why_missing(scores, OWN, metric, aggregate) or scores.own_title
         messages.number(cards, DEFAULT, score, note, border=border, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
-    note = why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
+    note = layer_scores.why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
     messages.number(cards, CHOSEN, score, note, border=border, help=help)
 
 
-def _told_how(shown: Shown, what: str) -> None:
+def _how_scored(shown: side_scores.Shown, what: str) -> None:
     scores = shown.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
@@ -247,13 +243,9 @@ def _inflated(given: SetIdentity) -> None:
         st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")
 
 
-def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> BestCell | None:
-    """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
-    return _best_layer(measured, metric, aggregate, dev, test)
-
-
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _best_layer(
-    measured: Hashable, metric: str, aggregate: str, _dev: LayerScores, _test: LayerScores
-) -> BestCell | None:
+def best_layer(
+    measured: Hashable, metric: str, aggregate: str, _dev: layer_scores.LayerScores, _test: layer_scores.LayerScores
+) -> best_cell.BestCell | None:
+    """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
     return best_cell.choose(_dev, _test, metric, aggregate)

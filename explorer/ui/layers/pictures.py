@@ -15,20 +15,13 @@ from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, grid_clicks, picture_format
+from explorer.ui.widgets import downloads, picture_format
 
 GRID = "grid of readings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 
-def _choose_clicked(scores: LayerScores) -> None:
-    """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    reading = grid_clicks.clicked(GRID, scores)
-    if reading is not None:
-        sidebar.choose_reading(reading)
-
-
-def tell_silent(scores: LayerScores, aggregate: str) -> None:
+def warn_of_silent_parts(scores: LayerScores, aggregate: str) -> None:
     """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
@@ -46,7 +39,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
         picture_format.draw(
             grid.layer_by_pooling(scores, metric, aggregate, reading, short=picture_format.presenting()),
             key=GRID,
-            on_select=lambda: _choose_clicked(scores),
+            on_select=lambda: sidebar.choose_clicked(GRID, scores),
             selection_mode="points",
             config=picture_format.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",

@@ -9,17 +9,12 @@ import streamlit as st
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.maps import density_map
 from explorer.errors import StrataError
-from explorer.measuring.maps import large_map
-from explorer.measuring.maps.large_map import LargeMap
-from explorer.measuring.maps.projection import MapSettings
-from explorer.measuring.neighbours.index_setting import FLAT
-from explorer.measuring.neighbours.neighbour_overlap import COMPARED
-from explorer.measuring.neighbours.vector_tables import rows
+from explorer.measuring.maps import large_map, projection
+from explorer.measuring.neighbours import index_setting, neighbour_overlap, vector_tables
 from explorer.ui import messages
 from explorer.ui.access import job_results, vector_corpora
-from explorer.ui.access.side_readers import Reader
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.map.map_view import QUALITY
-from explorer.ui.messages import shortened
 from explorer.ui.widgets import downloads
 
 UNTIL_READY = "This is PCA, until UMAP is ready."
@@ -27,18 +22,20 @@ NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. Th
 PICKED = "_map_picked_row"
 
 
-def show(path: str, reader: Reader, settings: MapSettings, beside: bool) -> None:
+def show(path: str, reader: Reader, settings: projection.MapSettings, *, has_model_b: bool) -> None:
     """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
-    if beside:
+    if has_model_b:
         st.caption(vector_corpora.ONE_ENCODER)
     corpus = vector_corpora.corpus(path, reader.reading.title)
     if corpus is None:
         return
     st.markdown(messages.plain(corpus.note))
     kind = settings.kind if settings.kind in large_map.KINDS else "UMAP"
-    at_once = MapSettings("PCA", seed=settings.seed)
+    at_once = projection.MapSettings("PCA", seed=settings.seed)
     used = (
-        at_once if kind == "PCA" else MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
+        at_once
+        if kind == "PCA"
+        else projection.MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
     )
     if (kind, 2) != (settings.kind, settings.axes):
         st.caption(NOT_POSSIBLE.format(kind))
@@ -52,9 +49,9 @@ def show(path: str, reader: Reader, settings: MapSettings, beside: bool) -> None
     _draw(corpus, used, found)
 
 
-def _made(corpus: VectorCorpus, settings: MapSettings) -> LargeMap | None:
+def _made(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
-    found: LargeMap | None = job_results.made(
+    found: large_map.LargeMap | None = job_results.made(
         f"large map {corpus.digest} {settings}",
         f"{settings.kind} of {corpus.name}",
         lambda: large_map.large_map(corpus, settings),
@@ -63,7 +60,7 @@ def _made(corpus: VectorCorpus, settings: MapSettings) -> LargeMap | None:
 
 
 @st.fragment
-def _draw(corpus: VectorCorpus, settings: MapSettings, found: LargeMap) -> None:
+def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_map.LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
         "density_map", html=density_map.HTML, css=density_map.CSS, js=density_map.script()
@@ -85,13 +82,13 @@ def _draw(corpus: VectorCorpus, settings: MapSettings, found: LargeMap) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _content(digest: str, settings: MapSettings, _found: LargeMap, _corpus: VectorCorpus) -> Any:
+def _content(digest: str, settings: projection.MapSettings, _found: large_map.LargeMap, _corpus: VectorCorpus) -> Any:
     return density_map.content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
 
 
 def _neighbours(corpus: VectorCorpus, row: int) -> None:
     try:
-        search = vector_corpora.searchable(corpus, FLAT)
+        search = vector_corpora.searchable(corpus, index_setting.FLAT)
     except StrataError as error:
         messages.trouble(error)
         return
@@ -99,12 +96,12 @@ def _neighbours(corpus: VectorCorpus, row: int) -> None:
         return
     st.subheader("Nearest neighbours")
     text = corpus.text(row)
-    st.caption(f"Of “{messages.plain(shortened(text, 200))}”, by cosine of the full vectors.")
-    near = rows(search, search.neighbours(row, COMPARED))
+    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.")
+    near = vector_tables.rows(search, search.neighbours(row, neighbour_overlap.COMPARED))
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         near,
         hide_index=True,
         column_config={"sentence": st.column_config.TextColumn(width="large"), "cosine": number},
     )
-    downloads.rows(near, f"neighbours of {shortened(text, 40)}", "Neighbours (CSV)")
+    downloads.rows(near, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")

@@ -1,26 +1,30 @@
-"""Draw the maps side by side, with a shared selection and the changed neighbours of a sentence."""
+"""Compute the maps of A and B in the background and draw them side by side, with one selection and its neighbours."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.kinds import Attribute
+from explorer.data.kinds import Attribute, Sentences, digest_of
 from explorer.drawing.maps import sentence_maps as drawing
-from explorer.measuring.maps import map_tables
+from explorer.measuring.geometry import vector_geometry
+from explorer.measuring.maps import map_tables, projection, umap_layout
 from explorer.measuring.maps.cluster_names import Cluster, clusters
-from explorer.measuring.maps.projection import MapSettings
+from explorer.measuring.neighbours import nearest, neighbour_overlap
+from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import side_readers
-from explorer.ui.map import projection_form, selection
-from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
-from explorer.ui.messages import shortened
+from explorer.ui.access import job_results, jobs, sidebar_choice
+from explorer.ui.access.cached import Vectors
+from explorer.ui.map import map_form, selection
 from explorer.ui.widgets import downloads, picture_format
 
+MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
 MOST_MOVED = 10  # sentences
 SHOWN = 500  # rows of a table; the file contains all
 QUALITY = (
@@ -29,11 +33,81 @@ QUALITY = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Sentences on one or two maps."""
+
+    subject: str  # identifies the sentences and the encoders
+    described: Sentences  # with what changed from A to B among the columns
+    sides: tuple[sidebar_choice.Reader, ...]
+    vectors: tuple[Vectors, ...]
+    near: tuple[nearest.Neighbourhoods, ...]
+    maps: projection.Maps
+
+    @property
+    def drawn(self) -> tuple[projection.Map, ...]:
+        """A's map, and B's."""
+        return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
+
+
+def mapped(
+    described: Sentences, sides: tuple[sidebar_choice.Reader, ...], settings: projection.MapSettings
+) -> Mapped | None:
+    """The maps; None while they are being computed."""
+    if settings.kind == "UMAP":
+        jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
+    vectors: list[Vectors] = []
+    for side in sides:
+        of_side = side.vectors(described.texts)
+        if of_side is None:
+            return None
+        vectors.append(of_side)
+    one, other = vectors[0], vectors[1] if len(vectors) > 1 else None
+    count = f"{len(described):,} sentences"
+    subject = digest_of([described.digest, *(side.key for side in sides)])
+    near = job_results.made(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
+    if near is None:
+        return None
+    maps = job_results.made(
+        f"map {subject} {settings}", f"{settings.kind} of {count}", lambda: projection.maps(one, other, near, settings)
+    )
+    if maps is None:
+        return None
+    changed = _changes(one, other, near)
+    return Mapped(subject, _with(described, changed), sides, tuple(vectors), near, maps)
+
+
+def _near(vectors: Iterable[Vectors]) -> Work[tuple[nearest.Neighbourhoods, ...]]:
+    found = []
+    for name, of_side in zip("AB", vectors, strict=False):
+        found.append((yield from nearest.neighbourhoods(of_side, f"finding neighbours in {name}")))
+    return tuple(found)
+
+
+def _changes(one: Vectors, other: Vectors | None, near: tuple[nearest.Neighbourhoods, ...]) -> Iterable[Attribute]:
+    """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
+    if other is None:
+        return
+    moved = vector_geometry.moved(one, other)
+    if moved is not None:
+        yield Attribute(MOVED, tuple(moved.tolist()))
+    changed = 1 - neighbour_overlap.overlap_of(*(side.places[:, : neighbour_overlap.COMPARED] for side in near)).jaccard
+    if np.isfinite(changed).any():
+        yield Attribute(CHANGED, tuple(changed.tolist()))
+
+
+def _with(described: Sentences, known: Iterable[Attribute]) -> Sentences:
+    """Put the change columns first, but after groups: the first column colours the map by default."""
+    grouped = bool(described.columns) and not described.columns[0].counts
+    first = described.columns[: 1 if described.lines or grouped else 0]
+    return replace(described, columns=(*first, *known, *described.columns[len(first) :]))
+
+
 @st.fragment
-def show(mapped: Mapped, settings: MapSettings) -> None:
+def show(mapped: Mapped, settings: projection.MapSettings) -> None:
     """The maps, the selection and its neighbours; a selection reruns this fragment only."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
-    colour = projection_form.colour(tools, mapped.described.columns)
+    colour = map_form.colour(tools, mapped.described.columns)
     found = selection.containing(tools, mapped.described.texts)
     selected = selection.current(mapped.subject, (settings, colour.name), len(mapped.described), found)
     _tools(tools, mapped, len(selected))
@@ -44,14 +118,12 @@ def show(mapped: Mapped, settings: MapSettings) -> None:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
             st.caption(one.faithfulness.text, help=QUALITY)
-    for note in (
-        *map_tables.line_notes(mapped.described, mapped.vectors),
-        *map_tables.width_notes(mapped.vectors),
-    ):
+    notes = *map_tables.line_notes(mapped.described, mapped.vectors), *map_tables.width_notes(mapped.vectors)
+    for note in notes:
         st.caption(messages.plain(note))
     if len(mapped.sides) < 2:
         with columns[1]:
-            side_readers.ask_for_b()
+            sidebar_choice.ask_for_b()
     if selected:
         _selected(mapped, selected)
     _moved_most(mapped)
@@ -82,8 +154,8 @@ def _moved_most(mapped: Mapped) -> None:
     )
 
 
-def take_along(mapped: Mapped) -> None:
-    """Export both maps as a file, and the vectors behind them."""
+def export(mapped: Mapped) -> None:
+    """Download both maps as a file, and the vectors behind them."""
     st.subheader("Export")
     rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
@@ -165,7 +237,7 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
         )
     }
     numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
-    told = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
+    which = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
     event = st.dataframe(
         rows[:SHOWN],
         hide_index=True,
@@ -174,7 +246,7 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
         column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
         on_select="rerun",
         selection_mode="single-row",
-        key=f"selected {mapped.subject} {told}",
+        key=f"selected {mapped.subject} {which}",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         downloads.rows(rows, "selected sentences", "Selection (CSV)")
@@ -191,7 +263,7 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
     st.subheader("Nearest neighbours")
     text = mapped.described.texts[sentence]
     pick = "Select another sentence in the table above." if len(mapped.described) > 1 else ""
-    st.caption(f"Of “{messages.plain(shortened(text, 200))}”, by cosine of the full vectors. {pick}")
+    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors. {pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         rows,
@@ -203,4 +275,4 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
             **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),
         },
     )
-    downloads.rows(rows, f"neighbours of {shortened(text, 40)}", "Neighbours (CSV)")
+    downloads.rows(rows, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")

@@ -14,33 +14,32 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.knobs import whole_in
 from explorer.ui import messages
-from explorer.ui.messages import shortened
 
 ADDRESS = "selected"  # the parameter; at most MOST numbers, because addresses have a maximum length
 MOST = 100
 WORD = "find"  # the parameter of the word
-_SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
+_SELECTED, _LIT, _SUBJECT, _DRAWN_WITH = "_map_selected", "_map_lit", "_map_subject", "_map_drawn_with"
 _TIMES = "_map_times"
 SIDES = ("A", "B")
 LONGEST_WORD = 200  # characters
 NONE_FOUND = "No sentence contains “{}”."
 
 
-def current(subject: Hashable, looks: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
+def current(subject: Hashable, drawn_with: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
     """The indices of the selected sentences, of `count`; for new sentences, those that contain the search word.
 
     If the maps' projection or colour changed, both are redrawn with the selection.
     """
     if st.session_state.get(_SUBJECT) != subject:
         opened = _SUBJECT not in st.session_state  # only the first address may come from a shared link
-        told = _of_address(count) if opened else ()
-        st.session_state[_SELECTED] = told if found is None else tuple(found)
+        linked = _of_address(count) if opened else ()
+        st.session_state[_SELECTED] = linked if found is None else tuple(found)
         st.session_state[_SUBJECT] = subject
-        st.session_state.pop(_LOOKS, None)
+        st.session_state.pop(_DRAWN_WITH, None)
     selected: tuple[int, ...] = st.session_state[_SELECTED]
-    if st.session_state.get(_LOOKS) != looks:
-        st.session_state[_LOOKS] = looks
-        show(selected)
+    if st.session_state.get(_DRAWN_WITH) != drawn_with:
+        st.session_state[_DRAWN_WITH] = drawn_with
+        select(selected)
     _into_address(selected if found is None else ())
     return selected
 
@@ -52,21 +51,21 @@ def lit(side: str) -> tuple[int, ...] | None:
 
 def times(side: str) -> int:
     """How often a map's selection was set; as a revision number, it forces a redraw for an equal selection."""
-    told: dict[str, int] = st.session_state[_TIMES]
-    return told[side]
+    of_sides: dict[str, int] = st.session_state[_TIMES]
+    return of_sides[side]
 
 
-def show(places: Sequence[int]) -> None:
+def select(places: Sequence[int]) -> None:
     """Select these sentences in both maps."""
     st.session_state[_SELECTED] = tuple(places)
     for side in SIDES:
-        _tell(side, tuple(places))
+        _redraw(side, tuple(places))
 
 
 def clear() -> None:
     """Select none; only in a callback."""
     st.session_state[WORD] = ""
-    show(())
+    select(())
 
 
 def take(side: str, key: str) -> None:
@@ -78,10 +77,10 @@ def take(side: str, key: str) -> None:
     st.session_state[_SELECTED] = places
     for other in SIDES:
         if other != side:
-            _tell(other, places)
+            _redraw(other, places)
 
 
-def _tell(side: str, places: tuple[int, ...]) -> None:
+def _redraw(side: str, places: tuple[int, ...]) -> None:
     st.session_state[_LIT] = st.session_state.get(_LIT, {}) | {side: places}
     st.session_state[_TIMES] = st.session_state.get(_TIMES, {}) | {
         side: st.session_state.get(_TIMES, {}).get(side, 0) + 1
@@ -95,9 +94,9 @@ def _of_address(count: int) -> tuple[int, ...]:
 
 
 def _into_address(selected: tuple[int, ...]) -> None:
-    told = "-".join(map(str, selected)) if len(selected) <= MOST else ""
-    if told:
-        st.query_params[ADDRESS] = told
+    numbers = "-".join(map(str, selected)) if len(selected) <= MOST else ""
+    if numbers:
+        st.query_params[ADDRESS] = numbers
     else:
         st.query_params.pop(ADDRESS, None)
 
@@ -117,12 +116,12 @@ def containing(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] |
     )
     places = _holding(typed, texts)
     if places == ():
-        st.caption(NONE_FOUND.format(messages.plain(shortened(typed))))
+        st.caption(NONE_FOUND.format(messages.plain(messages.shortened(typed))))
     return places
 
 
 def _select(texts: Sequence[str]) -> None:
-    show(_holding(st.session_state[WORD], texts) or ())
+    select(_holding(st.session_state[WORD], texts) or ())
 
 
 def _holding(typed: str, texts: Sequence[str]) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Values
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, evaluation_sets, method_cards, sidebar_choice
+from explorer.ui.access import availability, cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
@@ -116,7 +116,7 @@ def _text() -> tuple[str, ...]:
 
 def _known_texts() -> list[str]:
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    return [*SHIPPED, *evaluation_sets.uploaded(), *whole, *sts.menu()]
+    return [*SHIPPED, *availability.uploaded_sets(), *whole, *sts.menu()]
 
 
 def _take(path: str) -> None:

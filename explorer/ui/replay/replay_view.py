@@ -1,25 +1,31 @@
-"""Replay a run: its sentence map, scores and layers at any evaluation step."""
+"""Replay a run: choose or play its evaluation steps, and show scores, geometry and the map of sentences at each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from explorer import in_words, run_folder
+from explorer.data.kinds import digest_of
 from explorer.drawing.runs import metric_curves, step_pictures
-from explorer.errors import StrataError
+from explorer.errors import RunError, StrataError
+from explorer.measuring.maps import faithfulness, projection, step_maps
 from explorer.metric_lines import Evaluation
-from explorer.training.record import runs
-from explorer.training.record.runs import Run
+from explorer.places import Stamps, stamps
+from explorer.progress import Work, finish
+from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.replay import step_grid, step_map
+from explorer.ui.access import job_results, sidebar_choice
+from explorer.ui.frame import sidebar
+from explorer.ui.replay import step_grid
 from explorer.ui.runs import run_curves, run_list, run_metrics
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import picture_format, segments
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
 
@@ -58,9 +64,36 @@ STEP = "replayed_step"  # the key of the slider
 EVERY = 1.0  # seconds
 PLAY, PAUSE = "Play", "Pause"
 _SINCE, _NEXT = "_replay shows this step since", "_replay moves on"
+SETTINGS = projection.MapSettings("UMAP")
+NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
+ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before and after:"
 
 
-def choose_run() -> Run | None:
+def show() -> None:
+    """The list of runs, then the one that is replayed."""
+    run_list.table("their replay", _replay, "replay its run")
+    run = _run()
+    if run is None:
+        return
+    st.page_link(
+        "pages/train.py",
+        label="Settings, log and model of this run",
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+    )
+    try:
+        number = _seed(run)
+    except StrataError as error:  # its recipe cannot be read
+        messages.trouble(error)
+        return
+    evaluations = run_metrics.numbers(run.folder).evaluations(number)
+    at = _step(evaluations, run)
+    _numbers(evaluations, at)
+    _figures(run, evaluations, number, at)
+    step_grid.show(run, evaluations, number, at)
+
+
+def _run() -> runs.Run | None:
     """Choose a run with at least two evaluations; a run that is A or B comes first."""
     found = {
         run.name: run
@@ -71,7 +104,7 @@ def choose_run() -> Run | None:
         st.info(NOTHING_TO_REPLAY, icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
-    sides_of = [sidebar_choice.chosen(), second_encoder.beside()]
+    sides_of = [sidebar_choice.chosen(), sidebar_choice.model_b()]
     named = [run_folder.run_and_checkpoint(side.source)[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
@@ -82,11 +115,11 @@ def choose_run() -> Run | None:
     return found[name]
 
 
-def _replay(run: Run) -> None:
+def _replay(run: runs.Run) -> None:
     st.session_state["replayed"] = run.name
 
 
-def choose_seed(run: Run) -> int:
+def _seed(run: runs.Run) -> int:
     """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
     evaluated = [
@@ -105,39 +138,39 @@ def choose_seed(run: Run) -> int:
     return number
 
 
-def choose_step(evaluations: list[Evaluation], run: Run) -> int:
+def _step(evaluations: list[Evaluation], run: runs.Run) -> int:
     """Choose an evaluation step; returns its index."""
     steps = [one.step for one in evaluations]
-    turn_to_next(steps)
+    _turn_to_next(steps)
     best = next((one.step for one in reversed(evaluations) if one.best), steps[-1])
     if st.session_state.get(STEP) not in steps:
         st.session_state[STEP] = best  # of another run, or none yet
     line = st.container(horizontal=True, vertical_alignment="bottom")
     with line:
-        play_button(steps)
+        _play_button(steps)
     step: int = line.select_slider("Step", steps, key=STEP, bind="query-params", help="Move with the arrow keys.")
     return steps.index(step)
 
 
-def numbers(evaluations: list[Evaluation], at: int) -> None:
+def _numbers(evaluations: list[Evaluation], at: int) -> None:
     """The metrics at the step, next to those at the first step."""
     cards = st.container(horizontal=True)
     for label, name, digits, lower_is_better, help in METRICS:
         now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
-        told = in_words.number(now, f".{digits}f")
+        value = in_words.number(now, f".{digits}f")
         if now is None or before is None:
-            messages.number(cards, label, told, border=True, help=help)
+            messages.number(cards, label, value, border=True, help=help)
             continue
         change = round(now - before, digits)
         since = f"{change:+.{digits}f} since step {evaluations[0].step}"
-        messages.changed(cards, label, told, change, since, lower_is_better=lower_is_better, help=help)
+        messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
 
 
-def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
+def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int) -> None:
     """The sentence map at the step, and the step on the run's curves."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        step_map.show(run, evaluations, run.recipe().seeds[number - 1], at)
+        _map(run, evaluations, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("Embedding geometry")
         picture_format.draw(
@@ -166,31 +199,7 @@ def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> No
     )
 
 
-def show() -> None:
-    """The list of runs, then the one that is replayed."""
-    run_list.table("their replay", _replay, "replay its run")
-    run: Any = choose_run()
-    if run is None:
-        return
-    st.page_link(
-        "pages/train.py",
-        label="Settings, log and model of this run",
-        icon=":material/model_training:",
-        query_params={"run": run.name},
-    )
-    try:
-        number = choose_seed(run)
-    except StrataError as error:  # its recipe cannot be read
-        messages.trouble(error)
-        return
-    evaluations = run_metrics.numbers(run.folder).evaluations(number)
-    at = choose_step(evaluations, run)
-    numbers(evaluations, at)
-    figures(run, evaluations, number, at)
-    step_grid.show(run, evaluations, number, at)
-
-
-def play_button(steps: Sequence[int]) -> None:
+def _play_button(steps: Sequence[int]) -> None:
     """Play or pause; from the last step it starts again."""
     plays = _SINCE in st.session_state
     st.button(
@@ -204,7 +213,7 @@ def play_button(steps: Sequence[int]) -> None:
         st.fragment(_wait, run_every=EVERY / 2)()
 
 
-def turn_to_next(steps: Sequence[int]) -> None:
+def _turn_to_next(steps: Sequence[int]) -> None:
     """Move the slider, if it is time; call it before the slider is drawn."""
     if not st.session_state.pop(_NEXT, False) or st.session_state.get(STEP) not in steps:
         return
@@ -231,3 +240,113 @@ def _wait() -> None:
     if time.monotonic() - st.session_state.get(_SINCE, time.monotonic()) >= EVERY:
         st.session_state[_NEXT] = True
         st.rerun()
+
+
+def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
+    """The map at the step."""
+    st.subheader("Sentence map")
+    steps = tuple(one.step for one in evaluations)
+    found = travel_of(run, seed, steps)
+    if found is None:
+        st.caption(NO_MAP)
+        return
+    travel, sentences = found
+    kind, how = "PCA", _pca_in_words(travel)
+    if _projection() == "UMAP":
+        if len(sentences) < projection.LEAST:
+            how = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {how}"
+        else:
+            places = _by_umap(run, seed, steps, travel)
+            if places is None:
+                return
+            kind, how, travel = "UMAP", _umap_in_words(travel), replace(travel, places=places)
+    picture_format.draw(
+        step_pictures.places(travel, sentences, at),
+        key="replayed map",
+        config=picture_format.config("replay"),
+        alt="Sentences of the dev set on a map, each with a line from its position before training.",
+    )
+    quality = map_quality(run, seed, steps, at, kind, travel.places[at])
+    st.caption(
+        f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {how} {quality.text} "
+        f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
+        f"{float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
+    )
+
+
+def _projection() -> str:
+    kind: str = segments.chosen(
+        "Projection",
+        ["PCA", "UMAP"],
+        default="PCA",
+        key="replayed_projection",
+        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
+        "distances mean little.",
+    )
+    return kind
+
+
+def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: step_maps.Travel) -> NDArray[np.float64] | None:
+    """Coordinates at all steps; None while they are being computed."""
+
+    def make() -> Work[NDArray[np.float64]]:
+        probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
+        if probes is None:
+            raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
+        return (yield from step_maps.travel_by_umap(probes, plane, SETTINGS))
+
+    key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
+    places: NDArray[np.float64] | None = job_results.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
+    return places
+
+
+def _pca_in_words(travel: step_maps.Travel) -> str:
+    return f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
+
+
+def _umap_in_words(travel: step_maps.Travel) -> str:
+    sentences = travel.places.shape[1]
+    return (
+        f"{ALIGNED} "
+        f"{min(SETTINGS.neighbours, sentences)} neighbours by cosine, min_dist {SETTINGS.min_dist:g}, "
+        f"{projection.rounds(sentences)} epochs, seed {SETTINGS.seed}."
+    )
+
+
+def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
+    """A value that changes with the sentences of a run's maps or with a vector of them, whatever run has its name."""
+    vectors = (run_folder.probe_file(run.folder, seed, step) for step in steps)
+    return stamps((run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES, *vectors))
+
+
+def travel_of(run: runs.Run, seed: int, steps: tuple[int, ...]) -> tuple[step_maps.Travel, list[str]] | None:
+    """The probe sentences and their paths over evaluation steps."""
+    return _travel(run.folder, seed, steps, stamp(run, seed, steps))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _travel(
+    folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable
+) -> tuple[step_maps.Travel, list[str]] | None:
+    sentences = recorder.probe_sentences(runs.Run(folder))
+    probes = recorder.probes(runs.Run(folder), seed, steps)
+    if probes is None or not sentences or probes.shape[1] != len(sentences):
+        return None
+    return step_maps.travel(probes), sentences
+
+
+def map_quality(
+    run: runs.Run, seed: int, steps: tuple[int, ...], at: int, kind: str, places: NDArray[np.float64]
+) -> faithfulness.Faithfulness:
+    """Trustworthiness and neighbours preserved of the map at one of the steps; `kind` is the projection of all."""
+    return _map_quality(run.folder, seed, steps[at], stamp(run, seed, steps), kind, places)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _map_quality(
+    folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
+) -> faithfulness.Faithfulness:
+    probes = recorder.probes(runs.Run(folder), seed, (step,))
+    if probes is None:
+        return faithfulness.Faithfulness(float("nan"), float("nan"), 0, 0)
+    return finish(step_maps.believed(probes[0], _places))

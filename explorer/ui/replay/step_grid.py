@@ -14,18 +14,14 @@ from explorer.drawing.scores import difference, grid
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_report import told_difference
-from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
-from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.comparing import comparison, comparison_report, step_scores
+from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.metric_lines import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, job_results, side_scores, sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.widgets import downloads, grid_clicks, picture_format, score_options
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import downloads, picture_format, score_options
 
 ONLY_PAIRS = (
     "All steps are scored on scored pairs only. Choose such a set in the sidebar; each step is scored on any set."
@@ -39,7 +35,7 @@ GRID, CHANGED = "replayed grid", "replayed changes"
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedSteps:
     """The steps of one seed with a saved model, and the index of the shown one."""
 
     key: str  # identifies the models
@@ -51,25 +47,25 @@ class Kept:
 def show(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
     """The grid at the step, if the run saved its models; on request, for all steps."""
     st.subheader("Every layer & pooling at this step")
-    kept = _kept(run, evaluations, number, at)
-    if kept is None:
+    saved = _saved(run, evaluations, number, at)
+    if saved is None:
         return
-    _pins(kept.names[kept.at])
-    every = len(kept.steps) > 1 and st.toggle(
+    _pins(saved.names[saved.at])
+    every = len(saved.steps) > 1 and st.toggle(
         "Score all steps",
         key="every_step",
         bind="query-params",
-        help=f"Scores the {len(kept.steps)} saved models once, in the background. The slider then updates the grid at "
+        help=f"Scores the {len(saved.steps)} saved models once, in the background. The slider then updates the grid at "
         "once, on one colour scale, next to the change since the first step.",
     )
-    choice = _as_a_is_read(kept.names[kept.at])
+    choice = _with_layer_of_a(saved.names[saved.at])
     if every:
-        _all_steps(kept, choice)
+        _all_steps(saved, choice)
     else:
-        _this_step(kept, choice)
+        _this_step(saved, choice)
 
 
-def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept | None:
+def _saved(run: Run, evaluations: list[Evaluation], number: int, at: int) -> SavedSteps | None:
     seeds = run.recipe().seeds
     there = set(run_folder.checkpoints(run.name))
     named = {
@@ -84,7 +80,7 @@ def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept
         st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
         return None
     names = tuple(named.values())
-    return Kept(models_key(run, names), tuple(named), names, list(named).index(evaluations[at].step))
+    return SavedSteps(models_key(run, names), tuple(named), names, list(named).index(evaluations[at].step))
 
 
 def models_key(run: Run, names: Sequence[str]) -> str:
@@ -95,11 +91,11 @@ def models_key(run: Run, names: Sequence[str]) -> str:
 
 def _pins(source: str) -> None:
     """Buttons that set the model of the step as A or B, on every page."""
-    other = second_encoder.beside()
+    other = sidebar_choice.model_b()
     with st.container(horizontal=True):
         for side, now, choose in (
             ("A", sidebar_choice.chosen().source, sidebar.choose_encoder),
-            ("B", other.source if other else None, second_encoder.choose),
+            ("B", other.source if other else None, sidebar.choose_model_b),
         ):
             st.button(
                 f"Set as {side}",
@@ -114,7 +110,7 @@ def _pins(source: str) -> None:
             )
 
 
-def _as_a_is_read(source: str) -> Choice:
+def _with_layer_of_a(source: str) -> sidebar_choice.Choice:
     """The model of a step under A's layer & pooling, if it has that layer."""
     choice, folder = replace(sidebar_choice.chosen(), source=source), cached.found(source).folder
     if choice.reading is None or sidebar_choice.exists(choice.reading, folder):
@@ -128,13 +124,13 @@ def _as_a_is_read(source: str) -> Choice:
     return instead
 
 
-def _this_step(kept: Kept, choice: Choice) -> None:
+def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     shown = side_scores.shown(choice)
     if shown is None:
         return
     metric, aggregate = score_options.ways(shown.scores)
     _grid(shown.scores, metric, aggregate, shown.reading, None)
-    others = len(kept.steps) - 1
+    others = len(saved.steps) - 1
     st.caption(
         f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} {shown.scores.items_named[1]}. "
         f"The colour scale is for this step only. Scoring took {shown.scores.seconds:.1f} s"
@@ -142,7 +138,7 @@ def _this_step(kept: Kept, choice: Choice) -> None:
     )
 
 
-def _all_steps(kept: Kept, choice: Choice) -> None:
+def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     pairs = availability.evaluated_on(choice.sts)
     if pairs is None:
         return
@@ -152,35 +148,37 @@ def _all_steps(kept: Kept, choice: Choice) -> None:
     folder = cached.found(choice.source).folder
     reading = choice.reading_of(folder)
     also = declared.outside(reading, folder)
-    measured = " ".join((f"{kept.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
-    title = f"{len(kept.steps)} steps on {pairs.name}"
-    scores: tuple[LayerScores, ...] | None = job_results.made(
-        f"steps {measured}", title, lambda: score_steps(kept.names, pairs, choice.settings, also=also)
+    measured = " ".join((f"{saved.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
+    title = f"{len(saved.steps)} steps on {pairs.name}"
+    scores: tuple[layer_scores.LayerScores, ...] | None = job_results.made(
+        f"steps {measured}", title, lambda: step_scores.score_steps(saved.names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
     metric, aggregate = score_options.ways(scores[0])
-    changed: tuple[Change, ...] | None = job_results.made(
-        f"changes {measured} {metric} {aggregate}", f"What changed: {title}", lambda: changes(scores, metric, aggregate)
+    changed: tuple[step_scores.Change, ...] | None = job_results.made(
+        f"changes {measured} {metric} {aggregate}",
+        f"What changed: {title}",
+        lambda: step_scores.changes(scores, metric, aggregate),
     )
     if changed is not None:
-        _beside_each_other(kept, pairs, scores, changed, (metric, aggregate), reading)
+        _side_by_side(saved, pairs, scores, changed, (metric, aggregate), reading)
 
 
-def _beside_each_other(
-    kept: Kept,
+def _side_by_side(
+    saved: SavedSteps,
     pairs: GradedPairs,
-    scores: tuple[LayerScores, ...],
-    changed: tuple[Change, ...],
+    scores: tuple[layer_scores.LayerScores, ...],
+    changed: tuple[step_scores.Change, ...],
     ways: tuple[str, str],
     reading: Reading,
 ) -> None:
     """The grid of this step, the change by cell, and the chosen cell's score over the steps."""
-    at, first = kept.at, kept.steps[0]
+    at, first = saved.at, saved.steps[0]
     metric, aggregate = ways
     columns = st.columns(3, gap="small")
     with columns[0]:
-        st.markdown(f"**At step {kept.steps[at]}**")
+        st.markdown(f"**At step {saved.steps[at]}**")
         height = _grid(
             scores[at], metric, aggregate, reading, grid.span_of(*scores, metric=metric, aggregate=aggregate)
         )
@@ -188,14 +186,14 @@ def _beside_each_other(
         st.markdown(f"**Change since step {first}**")
         picture_format.draw(
             difference.difference_grid(
-                Comparison(scores[0], scores[at], reading, reading),
+                comparison.Comparison(scores[0], scores[at], reading, reading),
                 changed[at].grid,
                 changed[at].own,
                 widest=max(change.widest for change in changed),
                 name=f"since step {first}",
             ),
             key=CHANGED,
-            on_select=lambda: _choose_clicked(CHANGED, scores[0]),
+            on_select=lambda: sidebar.choose_clicked(CHANGED, scores[0]),
             selection_mode="points",
             config=picture_format.config("replay-changes"),
             alt=f"Change of every layer & pooling since step {first}. The download has the numbers of every step.",
@@ -205,28 +203,32 @@ def _beside_each_other(
     with columns[2]:
         st.markdown(f"**{reading.title}**")
         picture_format.draw(
-            step_pictures.score_by_step(kept.steps, of_reading, since, at, metric, height),
+            step_pictures.score_by_step(saved.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=picture_format.config("replay-reading"),
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
-        f"{reading.title}: {score_options.told(of_reading[at])}, {told_difference(since[at])} since step {first}. "
+        f"{reading.title}: {score_options.told(of_reading[at])}, {comparison_report.told_difference(since[at])} since "
+        f"step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
-        f"In brackets, as a band, on hover: {LEVEL:.0%} confidence interval ({RESAMPLES:,} bootstrap resamples). "
+        f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "
+        "bootstrap resamples). "
         "Hollow cells could be chance. Click a cell to follow its layer & pooling."
     )
-    stem = f"{kept.names[0].partition('@')[0]} {pairs.name} steps"
-    downloads.rows(step_rows(kept.steps, scores), stem, "Scores of all steps (CSV)")
+    stem = f"{saved.names[0].partition('@')[0]} {pairs.name} steps"
+    downloads.rows(step_scores.step_rows(saved.steps, scores), stem, "Scores of all steps (CSV)")
 
 
-def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, span: grid.Span | None) -> int:
+def _grid(
+    scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, span: grid.Span | None
+) -> int:
     """Draw the grid and return its height."""
     figure = grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True)
     picture_format.draw(
         figure,
         key=GRID,
-        on_select=lambda: _choose_clicked(GRID, scores),
+        on_select=lambda: sidebar.choose_clicked(GRID, scores),
         selection_mode="points",
         config=picture_format.config("replay"),
         alt=f"{metric} of every layer & pooling of the model at this step.",
@@ -235,10 +237,3 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
         st.caption(scores.told_not_measured)
     height: int = figure.layout.height
     return height
-
-
-def _choose_clicked(key: str, scores: LayerScores) -> None:
-    """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    reading = grid_clicks.clicked(key, scores)
-    if reading is not None:
-        sidebar.choose_reading(reading)

@@ -13,7 +13,7 @@ from explorer.data.graded.set_identity import SetKind
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
 from explorer.errors import BadChoice, StrataError
-from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
+from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import BY_HAND
 
@@ -82,7 +82,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
-    own = evaluation_sets.paths_of(*evaluation_sets.READ_FOR_TRAINING)
+    own = availability.paths_of(*availability.READ_FOR_TRAINING)
     divided = [sets.SAMPLE, *(one for one in user_sets.kept_sets() if not cached_text.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
     return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]

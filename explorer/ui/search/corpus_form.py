@@ -19,9 +19,9 @@ from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, evaluation_sets, sidebar_choice
+from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.search import query_form
+from explorer.ui.search import query_view
 from explorer.ui.widgets import refused_clicks, upload_boxes
 
 PAIRS = "the evaluation set"
@@ -42,7 +42,7 @@ class SearchedCorpus:
     def usual_query(self) -> str:
         """What is searched before a query is given: of any text but the sample, a query or a sentence of its own."""
         if self.identity in OF_SAMPLE:
-            return query_form.DEFAULT
+            return query_view.DEFAULT
         return self.task.queries[0] if self.task else self.sentences.texts[0]
 
 
@@ -52,7 +52,7 @@ def source(line: DeltaGenerator) -> str:
         chosen: str = st.selectbox(
             "Search in",
             upload_boxes.offered(
-                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *evaluation_sets.uploaded(), *sts.menu()], SOURCE)
+                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *availability.uploaded_sets(), *sts.menu()], SOURCE)
             ),
             format_func=sources.label,
             key=SOURCE,
@@ -93,7 +93,7 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
         if source == PAIRS:
             given = availability.evaluated_on(identity)
             return None if given is None else _of_set(identity, given)
-        if source in RETRIEVAL_SETS or is_folder(source) or evaluation_sets.kind_of(source) == PAIRS_KIND:
+        if source in RETRIEVAL_SETS or is_folder(source) or availability.kind_of(source) == PAIRS_KIND:
             given = cached_text.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
                 return _of_set(identity, given)

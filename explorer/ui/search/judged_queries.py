@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
 from explorer.measuring.comparing.item_changes import QueryChanges
-from explorer.measuring.neighbours.query_results import QueryScore, asked
-from explorer.measuring.neighbours.ranking_judge import of_queries
+from explorer.measuring.neighbours import query_results, ranking_judge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import CI
 from explorer.ui import messages
 from explorer.ui.access import job_results
-from explorer.ui.access.side_readers import Reader
-from explorer.ui.search import query_form, result_list
+from explorer.ui.access.sidebar_choice import Reader
+from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads
 
 MENU = "judged query"
-MOST_RANKS = 5  # told of one query; the list has a badge for each document it shows
+MOST_RANKS = 5  # shown of one query; the list has a badge for each document it shows
 HELP = "nDCG@10 × 100 of this query: relevant documents count more the higher they are ranked. 100: all are on top."
 SHOWN = 8  # queries of either kind; the file contains all
 NO_SCORE = "A layer & pooling under which all documents have one vector has no ranking, so queries cannot be compared."
@@ -30,7 +29,7 @@ MEAN_HELP = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at
 
 def choose(task: RetrievalSet, query: str | None) -> None:
     """A menu of the judged queries; the chosen one becomes the query."""
-    queries = {asked(text): number for number, text in enumerate(task.queries, start=1)}
+    queries = {query_results.asked(text): number for number, text in enumerate(task.queries, start=1)}
     st.session_state[MENU] = query if query in queries else None
     st.selectbox(
         "Judged query",
@@ -46,12 +45,14 @@ def choose(task: RetrievalSet, query: str | None) -> None:
 
 def relevant(task: RetrievalSet, query: str, corpus: Sequence[str]) -> Judged:
     """The grades of the documents relevant to a query, by their position in the corpus; none if it is not judged."""
-    judged = next((of for text, of in zip(task.queries, task.judgements, strict=True) if asked(text) == query), {})
+    judged = next(
+        (of for text, of in zip(task.queries, task.judgements, strict=True) if query_results.asked(text) == query), {}
+    )
     grades = {task.documents[place]: grade for place, grade in judged.items()}
     return {place: grades[text] for place, text in enumerate(corpus) if text in grades}
 
 
-def tell(found: QueryScore) -> None:
+def show_score(found: query_results.QueryScore) -> None:
     """The score of a side, and the ranks of the relevant documents."""
     ranks = ", ".join(f"{rank:,}" for rank in found.ranks[:MOST_RANKS])
     more = len(found.ranks) - MOST_RANKS
@@ -62,10 +63,10 @@ def tell(found: QueryScore) -> None:
 def _take() -> None:
     chosen = st.session_state[MENU]
     if chosen is not None:
-        query_form.choose(chosen)
+        query_view.choose(chosen)
 
 
-def changes(reading: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str, ...]) -> None:
+def changes(sides: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str, ...]) -> None:
     """The means of both sides, the queries that changed most, and means by length and shared words.
 
     `searched` are the documents, each text once; of a large set only some are searched, and nothing is shown.
@@ -73,8 +74,8 @@ def changes(reading: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str
     if len(searched) < len(set(task.documents)):
         return
     st.subheader("Judged queries, A and B")
-    scores = [of_side for one in reading if (of_side := _scores(one, task, searched)) is not None]
-    if len(scores) < len(reading):
+    scores = [of_side for one in sides if (of_side := _scores(one, task, searched)) is not None]
+    if len(scores) < len(sides):
         return
     if not all(np.isfinite(of_side).all() for of_side in scores):
         st.info(NO_SCORE, icon=":material/search_off:")
@@ -85,8 +86,10 @@ def changes(reading: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str
     cards = st.container(horizontal=True)
     for name, of_side in zip("AB", scores, strict=True):
         messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=MEAN_HELP)
-    told = f"{CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
-    messages.number(cards, "B - A", f"{float(gap.difference):+.2f}", told, border=True, help="Above 0: B is better.")
+    interval = f"{CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
+    messages.number(
+        cards, "B - A", f"{float(gap.difference):+.2f}", interval, border=True, help="Above 0: B is better."
+    )
     st.caption(f"{len(task):,} queries: {better:,} improved, {worse:,} got worse, {same:,} have the same score.")
     columns = st.columns(2, gap="medium")
     for column, title, improved in ((columns[0], "Improved most", True), (columns[1], "Got worse most", False)):
@@ -98,7 +101,7 @@ def changes(reading: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str
             for rank, query in enumerate(queries, start=1):
                 both = f"{100 * found.before[query]:.1f} → {100 * found.after[query]:.1f}"
                 note = f":small[nDCG@10 {both} · {found.shared[query]:.0%} of its words in a relevant document]"
-                result_list.item(f"{title} {query}", rank, task.queries[query], note)
+                query_view.item(f"{title} {query}", rank, task.queries[query], note)
     st.dataframe(found.groups(), hide_index=True, key="groups of judged queries")
     downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
 
@@ -113,6 +116,6 @@ def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> ND
     scores: NDArray[np.float64] | None = job_results.made(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
-        lambda: of_queries(every, unit(queries), task.judgements),
+        lambda: ranking_judge.of_queries(every, unit(queries), task.judgements),
     )
     return scores

@@ -12,26 +12,21 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.errors import StrataError
-from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF
-from explorer.measuring.neighbours.query_results import vector_of
-from explorer.measuring.neighbours.vector_index import Hits
-from explorer.measuring.neighbours.vector_search import VectorSearch
-from explorer.measuring.neighbours.vector_tables import rows, told_cost, told_index
+from explorer.measuring.neighbours import index_setting, query_results, vector_index, vector_search, vector_tables
 from explorer.ui import messages
-from explorer.ui.access import availability, encoder_loading, sidebar_choice, vector_corpora
-from explorer.ui.messages import shortened
-from explorer.ui.search import query_form, result_list
+from explorer.ui.access import availability, sidebar_choice, vector_corpora
+from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads, segments
 
 AUTOMATIC = "automatic"
-INDEXES = {AUTOMATIC: None, "exact": FLAT, "IVF": IVF, "HNSW": HNSW}
+INDEXES = {AUTOMATIC: None, "exact": index_setting.FLAT, "IVF": index_setting.IVF, "HNSW": index_setting.HNSW}
 OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
 )
 
 
-def show(source: str, choice: sidebar_choice.Choice, beside: bool, box: DeltaGenerator, k: int) -> None:
+def show(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int) -> None:
     """The index to choose and the query in `box`, then the results; until all is ready progress or the error."""
     kind = INDEXES[
         segments.chosen(
@@ -45,14 +40,14 @@ def show(source: str, choice: sidebar_choice.Choice, beside: bool, box: DeltaGen
         )
     ]
     corpus = _corpus(source, choice)
-    query = query_form.query(box, corpus.text(0) if corpus else None)
+    query = query_view.query(box, corpus.text(0) if corpus else None)
     if corpus is not None and query is not None:
-        with query_form.results(query):
+        with query_view.results_area(query):
             try:
                 _show(corpus, choice, query, k, kind)
             except StrataError as error:
                 messages.trouble(error)
-    if beside:
+    if sidebar_choice.model_b():
         st.caption(vector_corpora.ONE_ENCODER)
 
 
@@ -75,31 +70,29 @@ def _show(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: in
         return
     place = corpus.place_of(query)
     if place is not None:
-        st.caption(query_form.LEFT_OUT)
+        st.caption(query_view.LEFT_OUT)
     answered = _answered(search, choice, query, place, k)
     if answered is None:
         return
     hits, seconds = answered
-    st.caption(told_index(search.facts))
-    st.caption(told_cost(search.facts, corpus.vectors.nbytes, seconds))
-    found_rows = rows(search, hits)
+    st.caption(vector_tables.told_index(search.facts))
+    st.caption(vector_tables.told_cost(search.facts, corpus.vectors.nbytes, seconds))
+    found_rows = vector_tables.rows(search, hits)
     for row in found_rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))
-        result_list.item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")
-    downloads.rows(found_rows, shortened(query, 40), "Results (CSV)")
+        query_view.item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")
+    downloads.rows(found_rows, messages.shortened(query, 40), "Results (CSV)")
 
 
 def _answered(
-    search: VectorSearch, choice: sidebar_choice.Choice, query: str, place: int | None, k: int
-) -> tuple[Hits, float] | None:
+    search: vector_search.VectorSearch, choice: sidebar_choice.Choice, query: str, place: int | None, k: int
+) -> tuple[vector_index.Hits, float] | None:
     """The results and the seconds of the search; None while the encoder of the query is being loaded."""
-    asked: NDArray[np.float32] | int | None = place
-    if asked is None:
-        asked = _encoded(search.corpus, choice, query)
-    if asked is None:
+    searched = _encoded(search.corpus, choice, query) if place is None else place
+    if searched is None:
         return None
     started = time.perf_counter()
-    hits = search.found(asked, k)
+    hits = search.found(searched, k)
     return hits, time.perf_counter() - started
 
 
@@ -108,19 +101,19 @@ def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) ->
     found = availability.encoder(choice.source)
     if found is None or _is_other(corpus, found.digest):
         return None
-    encoder = encoder_loading.encoder(found, choice.settings)
+    encoder = availability.loaded(found, choice.settings)
     if encoder is None:
         return None
     reading = declared.named(corpus.title, found.folder) if corpus.origin else choice.reading_of(found.folder)
     longest = choice.settings.max_length or (corpus.origin.max_length if corpus.origin else None)
     st.markdown(f"**A** {messages.plain(found.name)}, {messages.plain(declared.described(reading, found.folder))}")
-    return vector_of(encoder, query, reading, longest)
+    return query_results.vector_of(encoder, query, reading, longest)
 
 
 def _is_other(corpus: VectorCorpus, digest: str) -> bool:
-    """Whether another model made the vectors; then the visitor is told so."""
+    """Whether another model made the vectors; then a warning says so."""
     if corpus.origin is None or corpus.origin.model_digest == digest:
         return False
-    told = OTHER_MODEL.format(messages.plain(corpus.name), messages.plain(corpus.origin.model))
-    st.warning(told, icon=":material/sync_problem:")
+    warning = OTHER_MODEL.format(messages.plain(corpus.name), messages.plain(corpus.origin.model))
+    st.warning(warning, icon=":material/sync_problem:")
     return True

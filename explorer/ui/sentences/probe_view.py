@@ -1,21 +1,38 @@
-"""Show how often A and B distinguish a paraphrase from a negation, exchanged roles or another number."""
+"""Show how often A and B distinguish a paraphrase from a change of meaning, and which words differ in the packs."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.graded import probes
+from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.scores.bootstrap import RESAMPLES
+from explorer.measuring.sentences import pack_words, word_tables
 from explorer.measuring.sentences.probes import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
+from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access.side_readers import Reader
-from explorer.ui.microscope import microscope
-from explorer.ui.sentences import pack_words_view
-from explorer.ui.widgets import downloads, picture_format, segments
+from explorer.ui.access import cached, job_results, jobs
+from explorer.ui.access.sidebar_choice import Reader
+from explorer.ui.widgets import downloads, microscope, picture_format, segments
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
+ALL = "all four"
+SECONDS = 0.45  # of a pair under one model: the bundled encoder on two cores
+STARTED = "_pack words started"
+ABOUT_WORDS = (
+    "Mean over the pairs of a pack: what the words that only one of the two sentences has add to the cosine, together "
+    "with every word of the other sentence, each pair of words once. The rest of the cosine is of the words that both "
+    "sentences share. Low is good here: the pairs differ in meaning. Confidence interval: "
+    f"{RESAMPLES:,} bootstrap resamples of the pairs."
+)
+WEIGH_HELP = (
+    "Integrated gradients of every pair. The time is that of the bundled encoder on two cores; others take longer."
+)
 
 
 def show(sides: tuple[Reader, ...]) -> None:
@@ -39,7 +56,7 @@ def show(sides: tuple[Reader, ...]) -> None:
         "of it (different meaning). The opposite means that the model compares words, not meaning."
     )
     _packs(one, other)
-    pack_words_view.show(sides, packs)
+    _words(sides, packs)
     _pairs(sides, one, other)
 
 
@@ -121,10 +138,82 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
         placeholder=messages.MISSING,
     )
     downloads.rows(every, f"probes {' '.join(side.found.name for side in sides)}", "Probes (CSV)")
-    st.subheader("Pair microscope")
+    st.subheader(microscope.TITLE)
     chosen = event["selection"]["rows"]
     if not chosen:
         st.caption("Select a row of the table to see its pair token by token.")
         return
     row = rows[chosen[0]]
     microscope.of_sides(sides, str(row["first"]), str(row["second"]))
+
+
+def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
+    """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
+    st.subheader(word_tables.TITLE)
+    by_name = {pack.name: pack for pack in packs if pack.name in pack_words.PACKS}
+    chosen: str = segments.chosen("Words that differ in", [ALL, *pack_words.PACKS], default=ALL, key="word_pack")
+    wanted = [by_name[name] for name in (pack_words.PACKS if chosen == ALL else (chosen,))]
+    missing = [(pack, side) for pack in wanted for side in sides if job_results.known(_key(pack, side)) is None]
+    started: set[str] = st.session_state.setdefault(STARTED, set())
+    keys = [_key(pack, side) for pack, side in missing]
+    # another tab may have started it
+    if missing and not any(key in started or jobs.find(key) for key in keys):
+        seconds = in_words.duration(SECONDS * sum(len(pack) for pack, _ in missing))
+        st.button(
+            f"Weigh the words that differ (about {seconds})",
+            on_click=started.update,
+            args=(keys,),
+            key="weigh pack words",
+            icon=":material/play_arrow:",
+            help=WEIGH_HELP,
+        )
+    else:
+        _compute(missing)
+    found = [of_pack for pack in wanted if (of_pack := _known(pack, sides)) is not None]
+    if found:
+        _words_table(found, sides)
+
+
+def _compute(missing: list[tuple[probes.Pack, Reader]]) -> None:
+    """One after another, each with its progress, so that Stop stops all of them."""
+    for pack, side in missing:
+        if job_results.made(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side)) is None:
+            return
+
+
+def _sum(pack: probes.Pack, side: Reader) -> Work[pack_words.PairSums]:
+    yield Progress(f"loading {side.found.name}", 0, 0)
+    encoder = cached.attending(side.found)
+    return (yield from pack_words.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
+
+
+def _key(pack: probes.Pack, side: Reader) -> str:
+    texts = digest_of((*pack.first, *pack.second))
+    return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
+
+
+def _known(pack: probes.Pack, sides: tuple[Reader, ...]) -> pack_words.PackWords | None:
+    known = {side.name: job_results.known(_key(pack, side)) for side in sides}
+    return None if None in known.values() else pack_words.pack_words(pack.name, known)
+
+
+def _words_table(found: list[pack_words.PackWords], sides: tuple[Reader, ...]) -> None:
+    st.markdown("\n".join(f"- {one}" for one in found))
+    st.dataframe(
+        [_words_row(one) for one in found],
+        hide_index=True,
+        column_config={"pack": st.column_config.TextColumn(pinned=True)},
+    )
+    st.caption(ABOUT_WORDS)
+    stem = f"words of packs {' '.join(side.found.name for side in sides)}"
+    downloads.rows(pack_words.pack_word_rows(found), stem, "Words that differ (CSV)")
+
+
+def _words_row(found: pack_words.PackWords) -> dict[str, object]:
+    """Numbers as text with their signs, as in the sentences."""
+    means = found.sides | ({"change": found.change} if found.change else {})
+    intervals = {
+        f"95 % CI {name}": f"{in_words.signed(mean.low)} to {in_words.signed(mean.high)}"
+        for name, mean in reversed(means.items())
+    }
+    return {"pack": found.name, **{name: in_words.signed(mean.value) for name, mean in means.items()}, **intervals}

@@ -16,7 +16,7 @@ from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.storage import BITS, INT8
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results, jobs
-from explorer.ui.frame import second_encoder
+from explorer.ui.frame import sidebar
 from explorer.ui.size import picture_view
 from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.widgets import downloads, late_clicks
@@ -97,7 +97,7 @@ def _tell(folder: Path, point: Point) -> None:
     st.button(
         "Compare with the whole model",
         icon=":material/compare_arrows:",
-        on_click=second_encoder.choose,
+        on_click=sidebar.choose_model_b,
         args=(str(folder),),
         key="compare the smaller encoder",
     )

@@ -25,7 +25,7 @@ from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, Wanted
 from explorer.studies.size.projection import FIRST, PCA
 from explorer.studies.size.storage import STORAGES
-from explorer.ui.access import cached, evaluation_sets, job_results, jobs
+from explorer.ui.access import availability, cached, job_results, jobs
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import late_clicks, segments, upload_boxes
@@ -56,7 +56,7 @@ class SizeChoice:
 
 def asked(choice: Choice) -> SizeChoice:
     """The form; an error if the dimensions are no numbers."""
-    own = [*evaluation_sets.uploaded(), *evaluation_sets.test_rows()]
+    own = [*availability.uploaded_sets(), *availability.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",

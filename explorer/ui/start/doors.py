@@ -1,9 +1,9 @@
-"""Offer the three ways into Strata, each with its steps and which of them are done."""
+"""Offer the three ways into Strata, each with its steps and which of them are done, and the models on this disk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -17,31 +17,20 @@ from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import shortcuts, sidebar
+from explorer.ui.access import cached, cached_text, side_scores, sidebar_choice
+from explorer.ui.frame import page_list, shortcuts, sidebar
 from explorer.ui.runs import run_in_address, train_form_keys
 from explorer.ui.widgets import opened_words, refused_clicks
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
-_LEADS_TO = "_page that a door leads to"
 LAYERS, COMPARE, TRAIN = "pages/layers.py", "pages/compare.py", "pages/train.py"
+NEWEST = 3  # runs whose models are not folded
+OLDER = "Models of older runs ({})"
 
 
-@dataclass(frozen=True)
-class RailStep:
-    """One step of a way, and whether it is done."""
-
-    told: str
-    done: bool
-
-
-def show(choice: Choice) -> None:
-    """The three, side by side; a page that a button of theirs led to is opened first."""
-    if _LEADS_TO in st.session_state:
-        # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
-        st.switch_page(st.session_state.pop(_LEADS_TO), query_params={})
+def show(choice: sidebar_choice.Choice) -> None:
+    """The three, side by side."""
     uploaded = choice.sts if choice.sts.kind == SetKind.UPLOADED else next(iter(user_sets.kept_sets()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
@@ -56,10 +45,10 @@ def _see_what_changed() -> None:
     tuned = _example() or next(iter(run_folder.models()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model compared with its base: better or worse, on which sentences, and which words did it.")
-    _rail(
-        RailStep("Base model", True),
-        RailStep("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
-        RailStep("Verdict: on the Compare page", False),
+    _steps(
+        ("Base model", True),
+        ("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
+        ("Verdict: on the Compare page", False),
     )
     if tuned is None:
         _button("Fine-tune with the defaults", TRAIN, "door train defaults", run_in_address.leave, primary=True)
@@ -69,15 +58,13 @@ def _see_what_changed() -> None:
             _button(word_tables.TITLE, COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
-def _find_the_best_layer(choice: Choice, uploaded: SetIdentity | None) -> None:
+def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
     st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
-    _rail(
-        RailStep(f"Model: {model_names.shown_name(choice.source)}", True),
-        RailStep(
-            "Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None
-        ),
-        RailStep("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
+    _steps(
+        (f"Model: {model_names.shown_name(choice.source)}", True),
+        ("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None),
+        ("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
         st.markdown("[:material/upload: Upload your pairs below](#your-own-data)")
@@ -86,14 +73,14 @@ def _find_the_best_layer(choice: Choice, uploaded: SetIdentity | None) -> None:
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
 
 
-def _fine_tune(choice: Choice, uploaded: SetIdentity | None) -> None:
+def _fine_tune(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> None:
     trained = _run_on(uploaded) if uploaded else None
     st.subheader(":material/model_training: Fine-tune on your data")
     st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
-    _rail(
-        RailStep(f"Model: {model_names.shown_name(choice.source)}", True),
-        RailStep("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
-        RailStep("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
+    _steps(
+        (f"Model: {model_names.shown_name(choice.source)}", True),
+        ("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
+        ("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", _ask_for_file)
@@ -102,26 +89,32 @@ def _fine_tune(choice: Choice, uploaded: SetIdentity | None) -> None:
         if reason:
             st.caption(messages.plain(reason))
         else:
-            _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
+            _button(
+                "Train on your pairs",
+                TRAIN,
+                "door train own",
+                partial(shortcuts.train_on_own_pairs, uploaded),
+                primary=True,
+            )
 
 
-def _rail(*steps: RailStep) -> None:
-    """The steps in order; a mark and a word say which are done."""
+def _steps(*steps: tuple[str, bool]) -> None:
+    """The steps in order, each with whether it is done; a mark and a word say so."""
     st.markdown(
         "  \n".join(
-            f"{DONE if step.done else OPEN} {number} {messages.plain(step.told)}{' (done)' if step.done else ''}"
-            for number, step in enumerate(steps, start=1)
+            f"{DONE if done else OPEN} {number} {messages.plain(step)}{' (done)' if done else ''}"
+            for number, (step, done) in enumerate(steps, start=1)
         )
     )
 
 
-def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary: bool = False) -> None:
+def _button(label: str, page: str, key: str, act: Callable[[], object], *, primary: bool = False) -> None:
     """A button that sets what the page needs, then opens it."""
 
     def leave() -> None:
         act()
         # not by what the button returns: the first visit of a process starts the page over, and that would be lost
-        st.session_state[_LEADS_TO] = page
+        page_list.open_page(page)
 
     st.button(label, key=key, on_click=leave, type="primary" if primary else "secondary")
 
@@ -142,11 +135,7 @@ def _ask_for_file() -> None:
     train_form_keys.ask_for_file()
 
 
-def _train_on(uploaded: SetIdentity) -> None:
-    shortcuts.train_on_own_pairs(uploaded)
-
-
-def _is_scored(choice: Choice, uploaded: SetIdentity) -> bool:
+def _is_scored(choice: sidebar_choice.Choice, uploaded: SetIdentity) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
         pairs = cached_text.graded_pairs(uploaded)
@@ -168,3 +157,53 @@ def _run_on(uploaded: SetIdentity) -> str | None:
 def _example() -> str | None:
     """`run:NAME` of the demonstration's run, which ships with Strata; None where it is not on this disk."""
     return next((run_folder.model_name(run.name) for run in runs.examples()), None)
+
+
+def model_a(shown: side_scores.Shown) -> None:
+    """Model A, in a line."""
+    scores, metric = shown.scores, shown.scores.metrics[0]
+    best = scores.best(metric)
+    line = (
+        f"**{messages.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
+    )
+    if scores.own_title:
+        line += f" Model default: {messages.plain(scores.own_title)}."
+    if best is not None:
+        line += (
+            f" On **{messages.plain(shown.pairs.name)}**, {best.title} has the highest {metric}: "
+            f"{scores.score(best, metric):.2f}."
+        )
+    st.markdown(line)
+
+
+def on_disk(choice: sidebar_choice.Choice) -> None:
+    """Every model that loads without a network, each with a button; those of older runs are folded."""
+    names, other = sidebar.encoders(), sidebar_choice.model_b()
+    older = run_folder.models()[NEWEST:]
+    for name in names:
+        if name not in older:
+            _line(name, choice, other)
+    if older:
+        fold = st.expander(OLDER.format(len(older)), icon=":material/history:", key="older runs", on_change="rerun")
+        if fold.open:
+            with fold:
+                for name in older:
+                    _line(name, choice, other)
+    if len(names) == 1:
+        st.caption(
+            "It is installed with Strata. Models in the cache of the Hugging Face hub appear here. To load another "
+            f"one, type a hub id or a folder under **{sidebar.FOLDED}** in the sidebar."
+        )
+
+
+def _line(name: str, choice: sidebar_choice.Choice, other: sidebar_choice.Choice | None) -> None:
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.text(name)
+    if name == choice.source:
+        line.badge("chosen", icon=":material/check:")
+        return
+    line.button("Choose", key=f"choose {name}", on_click=sidebar.choose_encoder, args=(name,))
+    if other is not None and name == other.source:
+        line.page_link("pages/compare.py", label="Compare", icon=":material/compare:")
+    else:
+        line.button("Compare with it", key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,))

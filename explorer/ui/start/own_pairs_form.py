@@ -9,22 +9,20 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.tables import columns, recognition, text_rows
-from explorer.data.tables.column_roles import Mapping
-from explorer.data.tables.row_reports import Report
+from explorer.data.tables import column_roles, columns, recognition, row_reports, text_rows
 from explorer.data.tables.table import Table
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
-from explorer.ui.access.cached import encoder
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.start import own_pairs_steps, recognised_file
+from explorer.ui.start import recognised_file
 from explorer.ui.widgets import refused_clicks, upload_boxes
 
 NONE = "(none)"
 SCORES = "Scores"
+ESTIMATED_ON = 4000  # sentences: the share of those that are cut
 SAME_TWICE = (
     "{:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the columns, or delete these "
     "rows where their score is not the highest."
@@ -33,7 +31,7 @@ SAME_TWICE = (
 
 def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
-    own_pairs_steps.go_on()
+    refused_clicks.refused()
     upload = upload_boxes.to_read(
         "A file of texts",
         "Scored pairs, pairs such as queries and passages, triplets, texts with labels, or sentences. It is kept on "
@@ -47,7 +45,7 @@ def own_pairs() -> None:
             "range of scores, with a decimal point or comma. "
             "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
         )
-    elif not recognised_file.told_of_other(upload.name):
+    elif not recognised_file.is_no_table(upload.name):
         try:
             table = upload_boxes.table(upload)
             kind = recognised_file.kind_chosen(table, recognition.kind_of(table))
@@ -70,10 +68,10 @@ def _from_table(table: Table) -> None:
         messages.trouble(error)
     else:
         _report(pairs, report)
-        own_pairs_steps.offer(pairs)
+        recognised_file.offer_pairs(pairs)
 
 
-def _columns(table: Table) -> Mapping:
+def _columns(table: Table) -> column_roles.Mapping:
     """The guess, to be corrected: a select box for each role."""
     guess = columns.guess(table, SCORED_PAIRS)
     chosen: dict[str, str | None] = {}
@@ -93,15 +91,15 @@ def _columns(table: Table) -> Mapping:
     return guess.corrected(chosen)
 
 
-def _preview(table: Table, mapping: Mapping) -> None:
+def _preview(table: Table, mapping: column_roles.Mapping) -> None:
     """The first rows, the score first: behind two long sentences it would not be seen."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[: own_pairs_steps.PREVIEW]]
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[: recognised_file.PREVIEW]]
     mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
     order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
     st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
 
 
-def _report(pairs: GradedPairs, report: Report) -> None:
+def _report(pairs: GradedPairs, report: row_reports.Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True, gap="large")
     messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
@@ -150,10 +148,6 @@ def _forget(given: SetIdentity) -> None:
     refused_clicks.attempt(forget)
 
 
-# sentences by which the share of those that are cut is judged
-JUDGED_BY = 4000
-
-
 def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:
     """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
     return _share_cut(found.digest, pairs.digest, settings, found, pairs)
@@ -163,8 +157,8 @@ def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int
 def _share_cut(
     digest: str, pairs_digest: str, settings: Settings, _found: Found, _pairs: GradedPairs
 ) -> tuple[int, float]:
-    reader = encoder(_found, settings)
-    step = max(1, len(_pairs.sentences) // JUDGED_BY)  # from all over the file: it may be sorted by length
+    reader = cached.encoder(_found, settings)
+    step = max(1, len(_pairs.sentences) // ESTIMATED_ON)  # from all over the file: it may be sorted by length
     some = _pairs.sentences[::step]
     cut = reader.tokens(some, settings.max_length).truncated
     return reader.limit(settings.max_length), cut / len(some)

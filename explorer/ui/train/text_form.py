@@ -15,7 +15,7 @@ from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, evaluation_sets
+from explorer.ui.access import availability, cached_text
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import ASKED_FOR_FILE, FILLED, SOURCES, choose
 from explorer.ui.train import suggested_method
@@ -154,7 +154,7 @@ def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     labelled = published_sets.available()
-    known = [*SHIPPED, *evaluation_sets.uploaded(), *_train_parts(), *whole, *sts.menu(), *labelled]
+    known = [*SHIPPED, *availability.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return upload_boxes.offered([*known, *chosen])
 

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.measuring.scores.score_tables import as_csv, for_people
 from explorer.measuring.sentences.vector_files import as_npy, as_parquet, as_projector
 from explorer.ui import messages
-from explorer.ui.access.vectors import Vectors
+from explorer.ui.access.cached import Vectors
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_config_utils import ColumnConfigMappingInput

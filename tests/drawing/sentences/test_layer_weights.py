@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, SIDES
-from explorer.drawing.sentences.layer_weights import asking_by_answering, listened_and_scored, path
+from explorer.drawing.sentences.layer_weights import path, query_by_key, weights_and_scores
 
 WEIGHTS = np.array([[0.2, 0.8], [0.4, 0.6]])
 
 
 def test_a_cell_says_who_asks_and_who_answers():
-    figure = asking_by_answering(WEIGHTS, [1, 2], 0.0, 1.0, "cls", "mean")
+    figure = query_by_key(WEIGHTS, [1, 2], 0.0, 1.0, "cls", "mean")
     heat, numbers = figure.data
     assert np.array_equal(np.array(heat.z, dtype=float), WEIGHTS)
     assert (list(heat.x), list(heat.y), heat.zmin, heat.zmax) == ([1, 2], [1, 2], 0.0, 1.0)
@@ -21,18 +21,18 @@ def test_a_cell_says_who_asks_and_who_answers():
 
 
 def test_many_layers_leave_no_room_for_numbers():
-    (heat,) = asking_by_answering(np.full((13, 13), 1 / 13), range(13), 0.0, 1.0, "cls", "mean").data
+    (heat,) = query_by_key(np.full((13, 13), 1 / 13), range(13), 0.0, 1.0, "cls", "mean").data
     assert heat.type == "heatmap"
 
 
 def test_a_weight_that_is_no_number_is_an_empty_cell():
-    heat, numbers = asking_by_answering(np.array([[np.inf, 1.0], [0.5, 0.5]]), [0, 1], 0.0, 1.0, "cls", "mean").data
+    heat, numbers = query_by_key(np.array([[np.inf, 1.0], [0.5, 0.5]]), [0, 1], 0.0, 1.0, "cls", "mean").data
     assert np.isnan(heat.z[0][0])
     assert numbers.text[0] == ""
 
 
 def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own():
-    figure = listened_and_scored(np.array([[0.7, 0.3], [0.4, 0.6]]), [0, 1], ("one", "other"), {})
+    figure = weights_and_scores(np.array([[0.7, 0.3], [0.4, 0.6]]), [0, 1], ("one", "other"), {})
     for bar, shares in zip(figure.data, ([0.7, 0.3], [0.4, 0.6]), strict=True):
         assert bar.base == 0.5
         assert bar.base + np.array(bar.y) == pytest.approx(shares)
@@ -42,7 +42,7 @@ def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own
 
 def test_scores_stand_below_over_the_same_layers():
     scores = {"mean": np.array([60.0, 70.0]), "cls": np.array([np.nan, 50.0])}
-    figure = listened_and_scored(np.array([[0.7, 0.3]]), [1, 2], ("one",), scores)
+    figure = weights_and_scores(np.array([[0.7, 0.3]]), [1, 2], ("one",), scores)
     lines = [trace for trace in figure.data if trace.type == "scatter"]
     assert [line.name for line in lines] == ["mean, score", "cls, score"]
     assert {line.yaxis for line in lines} == {"y2"}
@@ -52,10 +52,10 @@ def test_scores_stand_below_over_the_same_layers():
 
 
 def test_a_sentence_in_the_legend_is_text_and_short():
-    figure = listened_and_scored(np.array([[0.5, 0.5]]), [0, 1], ("<b>bold</b> & " + "long " * 50,), {})
+    figure = weights_and_scores(np.array([[0.5, 0.5]]), [0, 1], ("<b>bold</b> & " + "long " * 50,), {})
     assert figure.data[0].name.startswith("&lt;b&gt;bold&lt;/b&gt; &amp; long")
     assert len(figure.data[0].name) < 60
-    assert "\n" not in listened_and_scored(np.array([[1.0]]), [0], ("two\nlines",), {}).data[0].name
+    assert "\n" not in weights_and_scores(np.array([[1.0]]), [0], ("two\nlines",), {}).data[0].name
 
 
 def test_a_path_is_a_line_a_layer_with_the_best_step_marked():

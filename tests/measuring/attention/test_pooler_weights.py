@@ -13,9 +13,9 @@ from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST, pool_cls
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.attention.pooler_weights import (
-    Listening,
+    LayerWeights,
     ProbeWeights,
-    listening,
+    layer_weights,
     part_rows,
     path_rows,
     weight_rows,
@@ -44,55 +44,55 @@ def listener(tiny_encoder):
 
 
 def test_every_layer_that_asks_spreads_one_over_those_that_answer(listener):
-    heard = listening(listener(), SENTENCES[:2])
-    assert heard.weights.shape == (2, LAYERS + 1, LAYERS + 1)
-    assert heard.weights.sum(-1) == pytest.approx(np.ones((2, LAYERS + 1)))
-    assert heard.by_layer.sum(-1) == pytest.approx(np.ones(2))
+    found = layer_weights(listener(), SENTENCES[:2])
+    assert found.weights.shape == (2, LAYERS + 1, LAYERS + 1)
+    assert found.weights.sum(-1) == pytest.approx(np.ones((2, LAYERS + 1)))
+    assert found.by_layer.sum(-1) == pytest.approx(np.ones(2))
     for sentence in range(2):
         for layer in range(LAYERS + 1):
-            slow = sum(heard.weights[sentence, asks, layer] for asks in range(LAYERS + 1)) / (LAYERS + 1)
-            assert heard.by_layer[sentence, layer] == pytest.approx(slow)
+            slow = sum(found.weights[sentence, asks, layer] for asks in range(LAYERS + 1)) / (LAYERS + 1)
+            assert found.by_layer[sentence, layer] == pytest.approx(slow)
 
 
 def test_a_sentence_is_heard_alike_alone_and_beside_a_longer_one(listener):
     encoder = listener()
-    both = listening(encoder, (SENTENCES[3], SENTENCES[4]))
+    both = layer_weights(encoder, (SENTENCES[3], SENTENCES[4]))
     assert len(encoder.tokens([SENTENCES[3]]).ids[0]) < len(encoder.tokens([SENTENCES[4]]).ids[0])
     for place in (3, 4):
-        (alone,) = listening(encoder, (SENTENCES[place],)).weights
+        (alone,) = layer_weights(encoder, (SENTENCES[place],)).weights
         assert both.weights[place - 3] == pytest.approx(alone, abs=1e-6)
 
 
 def test_layers_count_from_the_first_one_that_is_asked(listener):
-    heard = listening(listener(first_layer=1), SENTENCES[:2])
-    assert heard.layers == [1, 2]
-    assert heard.weights.shape == (2, 2, 2)
-    assert heard.loudest == [1 + int(place) for place in heard.by_layer.argmax(1)]
+    found = layer_weights(listener(first_layer=1), SENTENCES[:2])
+    assert found.layers == [1, 2]
+    assert found.weights.shape == (2, 2, 2)
+    assert found.highest_layers == [1 + int(place) for place in found.by_layer.argmax(1)]
 
 
 def weighing(*by_layer, parts=("attention over layers",)):
     """Weights of sentences whose query layers agree."""
     weights = np.array([[row] * len(row) for row in by_layer])
     shares = np.arange(len(by_layer) * len(parts), dtype=float).reshape(len(by_layer), len(parts))
-    return Listening(weights, 0, "cls", "mean", parts, shares, shares, (False,) * len(by_layer), POSITIONS)
+    return LayerWeights(weights, 0, "cls", "mean", parts, shares, shares, (False,) * len(by_layer), POSITIONS)
 
 
 def test_weights_are_nearly_uniform_if_they_spread_over_less_than_a_quarter_of_an_equal_weight():
-    heard = weighing([0.27, 0.25, 0.25, 0.23], [0.29, 0.25, 0.25, 0.21], [0.281, 0.25, 0.25, 0.219])
-    assert heard.nearly_uniform == (True, False, True), "a quarter of 1/4 is 0.0625"
+    found = weighing([0.27, 0.25, 0.25, 0.23], [0.29, 0.25, 0.25, 0.21], [0.281, 0.25, 0.25, 0.219])
+    assert found.nearly_uniform == (True, False, True), "a quarter of 1/4 is 0.0625"
     assert weighing([0.5, 0.5], [np.nan, 1.0]).nearly_uniform == (True, False), "what is missing is not uniform"
 
 
 def test_the_share_of_attention_is_that_of_the_last_part(listener):
-    heard = listening(listener(), SENTENCES[:2])
-    assert heard.attention_share == pytest.approx(heard.shares[:, heard.parts.index("attention over layers")])
+    found = layer_weights(listener(), SENTENCES[:2])
+    assert found.attention_share == pytest.approx(found.shares[:, found.parts.index("attention over layers")])
     assert weighing([0.5, 0.5]).attention_share is None, "there is nothing else"
 
 
 def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(listener):
     encoder = listener()
-    heard = listening(encoder, SENTENCES[:2])
-    assert heard.parts == ("cls of the last layer", "attention over layers")
+    found = layer_weights(encoder, SENTENCES[:2])
+    assert found.parts == ("cls of the last layer", "attention over layers")
     states, (dense,) = encoder.states(SENTENCES[:2]), encoder.head.dense
     parts = pool_cls(states.hidden[-1], states.mask), encoder.head.layers(states.hidden, states.mask)
     whole = encoder.head(states.hidden, states.mask)
@@ -106,53 +106,53 @@ def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(l
             without = Head(("cls",), (Dense(weight, dense.bias, "Tanh"),), layers=encoder.head.layers)
             other = without(states.hidden, states.mask)[sentence]
             cosine = torch.cosine_similarity(whole[sentence], other, dim=0)
-            assert heard.without[sentence, place] == pytest.approx(float(cosine), abs=1e-5)
+            assert found.without[sentence, place] == pytest.approx(float(cosine), abs=1e-5)
         summed = sum(contributions) + dense.bias
         shares = [float(one @ summed / (summed @ summed)) for one in (*contributions, dense.bias)]
-        assert heard.shares[sentence] == pytest.approx(shares[:2], abs=1e-5)
+        assert found.shares[sentence] == pytest.approx(shares[:2], abs=1e-5)
         assert sum(shares) == pytest.approx(1, abs=1e-5)
 
 
 def test_attention_alone_is_all_of_the_vector_but_the_bias(listener):
-    heard = listening(listener(poolings=()), SENTENCES[:1])
-    assert heard.parts == ("attention over layers",)
-    assert heard.shares.shape == (1, 1)
+    found = layer_weights(listener(poolings=()), SENTENCES[:1])
+    assert found.parts == ("attention over layers",)
+    assert found.shares.shape == (1, 1)
 
 
 def test_a_part_is_named_by_its_layers(listener):
-    heard = listening(listener(poolings=("mean", FIRST_LAST, "max of layer 1")), SENTENCES[:1])
-    assert heard.parts == (
+    found = layer_weights(listener(poolings=("mean", FIRST_LAST, "max of layer 1")), SENTENCES[:1])
+    assert found.parts == (
         "mean of the last layer", "mean of layers 1 and last", "max of layer 1", "attention over layers"
     )  # fmt: skip
-    assert heard.shares.shape == heard.without.shape == (1, 4)
+    assert found.shares.shape == found.without.shape == (1, 4)
 
 
 def test_a_sentence_that_is_cut_is_told_from_one_that_is_not(listener):
-    heard = listening(listener(), ("a " * 3 * POSITIONS, "no"))
-    assert (heard.cut, heard.max_length) == ((True, False), POSITIONS)
+    found = layer_weights(listener(), ("a " * 3 * POSITIONS, "no"))
+    assert (found.cut, found.max_length) == ((True, False), POSITIONS)
     with pytest.raises(BadChoice, match="not possible"):
-        listening(listener(), ("no",), 9999)
+        layer_weights(listener(), ("no",), 9999)
 
 
 def test_weights_of_words_are_no_weights_of_layers(tiny_encoder):
     other = copy.copy(tiny_encoder)
     other.head = Head((), layers=WordWeights())
     with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
-        listening(other, SENTENCES[:1])
+        layer_weights(other, SENTENCES[:1])
 
 
 def test_an_encoder_without_a_pooler_says_so(tiny_encoder):
     with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
-        listening(tiny_encoder, SENTENCES[:1])
+        layer_weights(tiny_encoder, SENTENCES[:1])
 
 
 def test_weights_that_are_no_numbers_are_empty_cells(listener):
-    heard = listening(listener(), SENTENCES[:1])
-    heard.weights[0, 0, 1] = np.nan
-    rows = weight_rows(("a man",), heard)
-    assert [row["weight"] for row in rows][:2] == [round(float(heard.weights[0, 0, 0]), 6), None]
+    found = layer_weights(listener(), SENTENCES[:1])
+    found.weights[0, 0, 1] = np.nan
+    rows = weight_rows(("a man",), found)
+    assert [row["weight"] for row in rows][:2] == [round(float(found.weights[0, 0, 0]), 6), None]
     assert [(row["asks"], row["answers"]) for row in rows] == [(i, j) for i in range(3) for j in range(3)]
-    assert [row["part"] for row in part_rows(("a man",), heard)] == list(heard.parts)
+    assert [row["part"] for row in part_rows(("a man",), found)] == list(found.parts)
 
 
 def test_a_path_has_a_row_for_every_step_and_layer():

@@ -34,8 +34,8 @@ from explorer.progress import finish
 from explorer.training.record import run_sets
 from explorer.ui.access import availability
 from explorer.ui.compare import changes_view, choice_form, export, verdict_view
-from explorer.ui.frame import second_encoder
-from explorer.ui.microscope import microscope
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import microscope
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, cards, fetches, measured, words
@@ -67,7 +67,7 @@ def test_without_b_the_runs_there_are_stand_a_click_away(app):
 
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_encoding_a_probe_again(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
-    with mock.patch("explorer.ui.access.vectors.of_reading") as encoded:
+    with mock.patch("explorer.ui.access.cached.vectors") as encoded:
         measured(app)
     assert not app.exception
     encoded.assert_not_called()
@@ -90,7 +90,7 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
 def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), str(place.model)
     app.query_params["beside_reading"] = "cls of layer 1"
-    with mock.patch("explorer.ui.access.vectors.sentence_vectors.of_reading", side_effect=DataError("It is gone.")):
+    with mock.patch("explorer.ui.access.cached.sentence_vectors.of_reading", side_effect=DataError("It is gone.")):
         measured(app)
     assert not app.exception
     assert verdict_view.NOT_ENCODED in words(app.caption)
@@ -106,7 +106,7 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     measured(app)
     assert not app.exception
     assert app.selectbox(key="reading").value == "mean of layer 2"
-    assert app.selectbox(key="beside_reading").value == second_encoder.SAME
+    assert app.selectbox(key="beside_reading").value == sidebar.SAME
     after = cards(app)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]

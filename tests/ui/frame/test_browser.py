@@ -11,7 +11,7 @@ import pytest
 from explorer.data import sample
 from explorer.ui.frame import sidebar
 from explorer.ui.layers import best_layer
-from explorer.ui.start import own_pairs_steps
+from explorer.ui.start import recognised_file
 from tests import live
 from tests.live import keyed, parameters, settle
 from tests.visits import lead
@@ -270,7 +270,7 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.goto(address)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     keyed(page, "use pairs").click()
-    page.get_by_text(lead(own_pairs_steps.CHOSEN)).wait_for()
+    page.get_by_text(lead(recognised_file.CHOSEN)).wait_for()
     page.get_by_role("link", name="All scores").click()
     page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).wait_for()
     page.get_by_text("All 30 pairs of").first.wait_for()

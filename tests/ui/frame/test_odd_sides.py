@@ -18,9 +18,9 @@ from explorer.measuring.geometry import geometry_tables
 from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import jobs
 from explorer.ui.compare import grids_view
-from explorer.ui.map import sentence_source
+from explorer.ui.map import map_form
 from explorer.ui.replay import step_grid
-from explorer.ui.sentences import sentence_box, similarity_view
+from explorer.ui.sentences import own_sentences
 from tests import trainings
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
@@ -78,7 +78,7 @@ def typed(app, page, sentences):
     if page == "map":
         app.query_params["mapped"] = "typed sentences"
     opened(app, page)
-    app.text_area(key="map typed" if page == "map" else sentence_box.BOX).set_value("\n".join(sentences))
+    app.text_area(key="map typed" if page == "map" else own_sentences.BOX).set_value("\n".join(sentences))
     return settled(app)
 
 
@@ -169,7 +169,7 @@ def test_two_sentences_are_enough(app, page):
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
     sentences = ["no"] * 200
     typed(app, "map", sentences)
-    table = replace(read_bytes("typed.txt", "\n".join(sentences).encode()), name=sentence_source.TEXT_BOX)
+    table = replace(read_bytes("typed.txt", "\n".join(sentences).encode()), name=map_form.TEXT_BOX)
     with pytest.raises(StrataError) as refused:
         map_sentences.of_table(table)
     assert words(app.error) == [str(refused.value)]
@@ -179,7 +179,7 @@ def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
 def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
     typed(app, "sentences", ODD)
     for pair in ((0, 1), (2, 3), (4, 5), (5, 6)):
-        boxes = [box for box in app.selectbox if (box.key or "").startswith(similarity_view.PAIR)]
+        boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
         for box, number in zip(boxes, pair, strict=True):
             box.set_value(number)
         settled(app)

@@ -14,7 +14,7 @@ from explorer.studies.plans.plan import Plan
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
-from explorer.ui.frame import lifespan
+from explorer.ui.frame import server
 from explorer.ui.runs import plan_queue, training_queue
 from tests import trainings
 from tests.processes import process
@@ -64,7 +64,7 @@ def test_waiting_runs_are_queued_again_in_their_order(place, gate, clock_that_is
     for run in queued:
         orphaned(run.folder)
     assert {run.status().state for run in queued} == {statuses.INTERRUPTED}
-    lifespan.restore_queue()
+    server.restore_queue()
     assert [key for key in jobs._jobs if key != "front"] == [str(run.folder) for run in queued]
     assert {run.status().state for run in queued} == {statuses.WAITING}
 
@@ -75,7 +75,7 @@ def test_a_run_that_was_training_stays_interrupted(place):
     assert not (run.folder / QUEUED).exists()
     jobs.stop_all()
     server_ends()
-    lifespan.restore_queue()
+    server.restore_queue()
     assert run.status().state == statuses.INTERRUPTED
     assert training_queue.job_of(run) is None
 
@@ -84,7 +84,7 @@ def test_a_waiting_run_that_was_stopped_is_not_queued_again(place, gate):
     run = training_queue.start(trainings.recipe(place))
     training_queue.stop(run, runs.KEEP)
     server_ends()
-    lifespan.restore_queue()
+    server.restore_queue()
     assert run.status().state == statuses.STOPPED
     assert not jobs._jobs
 
@@ -92,18 +92,18 @@ def test_a_waiting_run_that_was_stopped_is_not_queued_again(place, gate):
 def test_a_second_server_leaves_what_another_one_has_queued(place, gate):
     run = training_queue.start(trainings.recipe(place))
     before = run.status()
-    server = jobs._jobs.copy()
+    first = jobs._jobs.copy()
     server_ends()  # this process stands for the second server; the first one lives
-    lifespan.restore_queue()
+    server.restore_queue()
     assert not jobs._jobs
     assert run.status() == before
-    jobs._jobs.update(server)
+    jobs._jobs.update(first)
 
 
 def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan, clock_that_is_set_back):
     for name, of_app in (("by-hand", False), ("first", True), ("second", True)):
         orphaned(plan_folder.new(replace(plan, name=name), of_app=of_app).folder)
-    lifespan.restore_queue()
+    server.restore_queue()
     names = [job.title for job in jobs._jobs.values() if job.lane == jobs.PLANS]
     assert names == ["plan first", "plan second"]
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
@@ -121,7 +121,7 @@ def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch, status):
     monkeypatch.setattr(training_queue, "queue_again", None)
     monkeypatch.setattr(plan_queue, "go_on", None)
     before = sorted(own_runs.rglob("*"))
-    lifespan.restore_queue()
+    server.restore_queue()
     assert sorted(own_runs.rglob("*")) == before
 
 
@@ -180,7 +180,7 @@ def test_a_process_of_its_own_can_be_killed(plan):
     process(_queue, plan).join()
     folder = plan_folder.find(plan.name)
     assert folder.status().state == plan_folder.INTERRUPTED
-    lifespan.restore_queue()
+    server.restore_queue()
     wait_until(lambda: not plan_queue.standing(folder).live)
     assert folder.status().state == plan_folder.FINISHED
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from streamlit import config
 
-from explorer.ui.frame.same_origin import SameOrigin
+from explorer.ui.frame.server import SameOrigin
 
 SETTINGS = {"server.allowedHosts": ["127.0.0.1"], "server.enableCORS": True, "server.corsAllowedOrigins": []}
 

@@ -5,7 +5,8 @@ import pytest
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import self_attention
 from explorer.measuring.scores.measure import Settings
-from explorer.ui.layer_attention import cached_attention
+from explorer.ui.access import cached
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 
 FOUND, SETTINGS = Found("tiny", None, "a digest of this test"), Settings("float32", "cpu")
 # Streamlit joins the texts of a key, each after its type and name, so that a text can move across a border
@@ -23,18 +24,18 @@ PAIRS = [
 def measured(monkeypatch):
     """In place of each measurement, the sentences that it is of."""
     for name in ("encoder", "attending"):
-        monkeypatch.setattr(cached_attention, name, lambda *_: None)
-    monkeypatch.setattr(cached_attention.pooler, "listening", lambda _, sentences, most: tuple(sentences))
-    monkeypatch.setattr(cached_attention.pair, "pair_layers", lambda _, first, second, most: (first, second))
+        monkeypatch.setattr(cached, name, lambda *_: None)
+    monkeypatch.setattr(pooler_view.pooler_weights, "layer_weights", lambda _, sentences, most: tuple(sentences))
+    monkeypatch.setattr(pair_view.measured, "pair_layers", lambda _, first, second, most: (first, second))
     monkeypatch.setattr(self_attention, "self_attention", lambda _, first, second, way: (first, second))
 
 
 @pytest.mark.parametrize(
     "measure",
     [
-        lambda pair: cached_attention.listening(FOUND, pair, SETTINGS),
-        lambda pair: cached_attention.pair_layers(FOUND, *pair, SETTINGS),
-        lambda pair: cached_attention.self_attention(FOUND, *pair, "one input"),
+        lambda pair: pooler_view.layer_weights(FOUND, pair, SETTINGS),
+        lambda pair: pair_view.pair_layers(FOUND, *pair, SETTINGS),
+        lambda pair: heads_view.self_attention(FOUND, *pair, "one input"),
     ],
 )
 def test_no_sentences_have_the_measurement_of_others(measure):

@@ -22,7 +22,7 @@ from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import availability, jobs
-from explorer.ui.layer_attention import heads_view, model_b, pair_view, pooler_view
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -183,17 +183,17 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
     app.query_params["beside"] = bundled.NAME
     app.query_params["precision"] = "float32"
     settled(app)
-    assert model_b.TITLE in headings(app)
+    assert pooler_view.COMPARED in headings(app)
     told = words(app.markdown)
     sides = [find(name) for name in (f"run:{POOLER}", bundled.NAME)]
     cosines = []
     for side in sides:
         one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
         cosines.append(f"{one @ other / np.linalg.norm(one) / np.linalg.norm(other):.3f}")
-    assert model_b.COSINES.format(*cosines) in told
-    heard = pooler_weights.listening(load(sides[0], "float32", "cpu"), PAPERS)
-    assert " and ".join(f"{weights.max():.2f}" for weights in heard.by_layer) in told
-    assert f"layer {heard.loudest[0]} " in told.lower()
+    assert pooler_view.COSINES.format(*cosines) in told
+    weights = pooler_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
+    assert " and ".join(f"{of_layers.max():.2f}" for of_layers in weights.by_layer) in told
+    assert f"layer {weights.highest_layers[0]} " in told.lower()
     scores = [score_store.kept(shelf_key(side, sample.pairs(), Settings())) for side in sides]
     gap = Comparison(*scores, OWN, OWN).chosen()
     assert all(f"{one.own_score():.2f}" in told for one in scores)
@@ -204,7 +204,7 @@ def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
     app.query_params["model"] = bundled.NAME
     app.query_params["beside"] = f"run:{POOLER}"
     settled(app)
-    assert lead(model_b.EXCHANGE) in words(app.info)
+    assert lead(pair_view.EXCHANGE) in words(app.info)
     app.button(key="exchange for the pooler").click()
     settled(app)
     assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", bundled.NAME)

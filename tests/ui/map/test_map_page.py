@@ -8,8 +8,8 @@ import pytest
 
 from explorer.data import map_sentences
 from explorer.measuring.maps import projection
-from explorer.ui.access import side_readers
-from explorer.ui.map import map_data, selection, sentence_source
+from explorer.ui.access import sidebar_choice
+from explorer.ui.map import map_form, map_view, selection
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import lead, measured, words
@@ -52,7 +52,7 @@ def sentences_of(figure):
 def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
     (figure,) = drawn(app)
     assert not app.exception
-    assert side_readers.ASK_FOR_B in words(app.info)
+    assert sidebar_choice.ASK_FOR_B in words(app.info)
     first, second, _ = trainings.texts_of(place.dev)
     assert sentences_of(figure) == list(range(len({*first, *second})))
     assert any(told.startswith(projection.EXPLAINED.partition(" {}.")[0].format(2)) for told in words(app.caption))
@@ -64,7 +64,7 @@ def test_an_address_makes_two_maps_of_the_same_sentences(app, place, kind):
     one, other = drawn(app)
     assert not app.exception
     assert sentences_of(one) == sentences_of(other)
-    assert app.selectbox(key="map_colour").options[:2] == [map_data.MOVED, map_data.CHANGED]
+    assert app.selectbox(key="map_colour").options[:2] == [map_view.MOVED, map_view.CHANGED]
     assert sum("Trustworthiness" in caption.value for caption in app.caption) == 2
 
 
@@ -85,11 +85,11 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
     assert {"Selection (CSV)", "Neighbours (CSV)"} <= {one.label for one in app.get("download_button")}
     app.button(key="clear selection").click()
     drawn(app)
-    assert [list(table.value.columns)[:2] for table in app.dataframe] == [["sentence", map_data.MOVED]]
+    assert [list(table.value.columns)[:2] for table in app.dataframe] == [["sentence", map_view.MOVED]]
 
 
 def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
-    app.query_params["mapped"] = sentence_source.EXTREMES
+    app.query_params["mapped"] = map_form.EXTREMES
     (figure,) = drawn(app)
     assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
     assert app.selectbox(key="map_colour").value == "pairs"
@@ -100,7 +100,7 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
     file = tmp_path / "own.csv"
     rows = [f"<b>sentence</b> {at},{'news' if at % 2 else '*other*'},{at / 7}" for at in range(12)]
     file.write_text("\n".join(["text,topic,weight", *rows]) + "\n", encoding="utf-8")
-    app.query_params["mapped"], app.query_params["map_file"] = sentence_source.FILE, str(file)
+    app.query_params["mapped"], app.query_params["map_file"] = map_form.FILE, str(file)
     drawn(app)
     assert app.selectbox(key="map_colour").options == ["topic", "weight", "words"]
     assert app.selectbox(key="map_column").value == "text"
@@ -111,14 +111,14 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
 
 @pytest.mark.parametrize("file", ["/no/such.csv", "nonsense", "\0", "x" * 5000, "/etc"])
 def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
-    app.query_params["mapped"], app.query_params["map_file"] = sentence_source.FILE, file
+    app.query_params["mapped"], app.query_params["map_file"] = map_form.FILE, file
     drawn(app)
     assert not app.exception
     assert app.error
 
 
 def test_whatever_is_typed_is_mapped_or_an_error_in_words_and_nothing_is_asked_for(app):
-    app.query_params["mapped"] = sentence_source.TYPED
+    app.query_params["mapped"] = map_form.TYPED
     drawn(app)
     for typed in ("one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"):
         app.text_area(key="map typed").set_value(typed)
@@ -127,7 +127,7 @@ def test_whatever_is_typed_is_mapped_or_an_error_in_words_and_nothing_is_asked_f
         assert app.error or app.get("plotly_chart"), typed
     app.text_area(key="map typed").set_value(" \n ")
     app.run()
-    assert sentence_source.TYPE_TWO in words(app.info)
+    assert map_form.TYPE_TWO in words(app.info)
 
 
 @pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>"])
@@ -165,7 +165,7 @@ def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
     drawn(app)
     assert app.dataframe[0].value["sentence"].tolist() == holding
     assert "selected" not in app.query_params, "the word says it"
-    app.segmented_control(key="mapped").set_value(sentence_source.EXTREMES)
+    app.segmented_control(key="mapped").set_value(map_form.EXTREMES)
     drawn(app)
     assert set(app.dataframe[0].value["sentence"]) == set(holding), "of other sentences those that hold it"
     app.button(key="clear selection").click()

@@ -13,7 +13,7 @@ from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui.access import jobs
-from explorer.ui.replay import replay_view, step_grid, step_map
+from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.runs import run_metrics
 from tests import trainings
 from tests.visits import cards, measured, words
@@ -144,7 +144,7 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
         assert set(jobs._jobs) <= before, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
-        told += [caption.value for caption in app.caption if step_map.ALIGNED in caption.value]
+        told += [caption.value for caption in app.caption if replay_view.ALIGNED in caption.value]
     assert all(frame == frames[0] for frame in frames)
     assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
     assert "20 epochs, seed 0" in told[0]
@@ -174,7 +174,7 @@ def test_where_vectors_cannot_be_put_on_a_map_the_rest_is_shown(app, place, spoi
     app.query_params["replayed"] = name
     app.run()
     assert not app.exception
-    assert step_map.NO_MAP in words(app.caption)
+    assert replay_view.NO_MAP in words(app.caption)
     assert len(app.get("plotly_chart")) == 2
 
 

@@ -11,7 +11,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.progress import finish
-from explorer.ui.search import judged_queries, query_form
+from explorer.ui.search import judged_queries, query_view
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask, searched
 from tests.visits import cards, words
@@ -64,14 +64,14 @@ def slow_ndcg(ranks: list[int]) -> float:
 
 
 def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(app, place):
-    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query_form.DEFAULT
+    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query_view.DEFAULT
     searched(app)
     assert told(app) == [], "this query is not judged"
     assert app.selectbox(key=judged_queries.MENU).value is None
     for query, judged in QUERIES.items():
         app.selectbox(key=judged_queries.MENU).set_value(query)
         searched(app)
-        assert app.text_input(key=query_form.QUERY).value == query
+        assert app.text_input(key=query_view.QUERY).value == query
         scores = told(app)
         assert len(scores) == 2
         for score, ranks in scores:
@@ -93,7 +93,7 @@ def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(app
 
 def test_the_first_query_of_the_set_is_searched_before_one_is_given(app):
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == next(iter(QUERIES))
+    assert app.text_input(key=query_view.QUERY).value == next(iter(QUERIES))
     assert len(told(app)) == 1
 
 

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from explorer.ui.search import query_form
+from explorer.ui.search import query_view
 from tests import live
 from tests.live import parameters, settle
 
@@ -19,7 +19,7 @@ def page(tabs, address, tmp_path_factory):
     corpus = tmp_path_factory.mktemp("corpus") / "nasty.txt"
     corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
     page = live.tab(tabs, width=400, height=1200)
-    page.goto(f"{address}/search?corpus={corpus}&query={quote(query_form.DEFAULT)}")
+    page.goto(f"{address}/search?corpus={corpus}&query={quote(query_view.DEFAULT)}")
     return page
 
 
@@ -29,16 +29,16 @@ def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_th
     expect.set_options(timeout=60_000)
     query = page.get_by_role("textbox", name="Query")
     page.get_by_text(NASTY).wait_for()
-    expect(query).to_have_value(query_form.DEFAULT)
+    expect(query).to_have_value(query_view.DEFAULT)
     settle(page)
     row = page.locator("[data-testid=stHorizontalBlock]", has=page.get_by_text(NASTY)).last
     row.get_by_role("button").first.click()
-    page.get_by_text(query_form.LEFT_OUT).wait_for()
+    page.get_by_text(query_view.LEFT_OUT).wait_for()
     settle(page)
     expect(query).to_have_value(NASTY)
     assert parameters(page)["query"] == NASTY
     page.reload()
-    page.get_by_text(query_form.LEFT_OUT).wait_for()
+    page.get_by_text(query_view.LEFT_OUT).wait_for()
     settle(page)
     expect(query).to_have_value(NASTY)
     assert page.locator("img[src=x], .katex").count() == 0
@@ -48,11 +48,11 @@ def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_th
 def test_enter_and_the_button_search_and_what_is_typed_greys_the_results_of_another_query(page):
     from playwright.sync_api import expect
 
-    box, hint = page.get_by_role("textbox", name="Query"), page.get_by_text(query_form.TYPED)
+    box, hint = page.get_by_role("textbox", name="Query"), page.get_by_text(query_view.TYPED)
     button, results = page.get_by_role("button", name="Search", exact=True), page.locator(".st-key-results")
 
     def is_of(query):
-        expect(page.get_by_text(query_form.NAMED.format(query), exact=True)).to_be_visible()
+        expect(page.get_by_text(query_view.NAMED.format(query), exact=True)).to_be_visible()
         expect(box).to_have_value(query)
         expect(results).to_have_css("opacity", "1")
         expect(hint).to_be_hidden()

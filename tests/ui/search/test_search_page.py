@@ -9,8 +9,8 @@ import pytest
 from explorer.__main__ import main
 from explorer.data.corpora import SAMPLE
 from explorer.data.sample import SEARCH
-from explorer.ui.access import side_readers
-from explorer.ui.search import neighbour_changes, query_form, side_index
+from explorer.ui.access import sidebar_choice
+from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, cards, words
 
@@ -47,8 +47,8 @@ def searched(app, seconds=60):
 
 def ask(app, text):
     """Type a text into the box and click Search."""
-    app.text_input(key=query_form.QUERY).set_value(text)
-    app.button(key=query_form.SEARCH).click()
+    app.text_input(key=query_view.QUERY).set_value(text)
+    app.button(key=query_view.SEARCH).click()
     return searched(app)
 
 
@@ -69,7 +69,7 @@ def test_without_b_the_page_shows_what_a_finds(app):
     searched(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
-    assert side_readers.ASK_FOR_B in words(app.info)
+    assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert not app.subheader
 
 
@@ -101,7 +101,7 @@ def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
             assert any(f"{row['mark']} · {row[f'rank in {other}']} in {other}" in note for note in notes)
     assert any(f"**{told['kept']} kept**" in one.value for one in app.markdown)
     assert any(f"Jaccard {told['jaccard']:.2f}" in one.value for one in app.markdown)
-    assert cards(app)[neighbour_changes.MEAN.format(5)] == f"{told['whole']['mean_jaccard']:.2f}"
+    assert cards(app)[neighbours.MEAN.format(5)] == f"{told['whole']['mean_jaccard']:.2f}"
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -110,32 +110,32 @@ def test_a_result_can_be_the_next_query(app):
     first = shown(app, "A")[0]
     next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == first
+    assert app.text_input(key=query_view.QUERY).value == first
     assert first not in shown(app, "A"), "it does not find itself"
-    assert query_form.LEFT_OUT in words(app.caption)
+    assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_the_same_model_on_both_sides_has_kept_everything(app, place):
     app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
     searched(app)
-    assert cards(app)[neighbour_changes.MEAN.format(10)] == "1.00"
-    assert cards(app)[neighbour_changes.NONE_KEPT].startswith("0 ")
+    assert cards(app)[neighbours.MEAN.format(10)] == "1.00"
+    assert cards(app)[neighbours.NONE_KEPT].startswith("0 ")
     assert shown(app, "A") == shown(app, "B")
 
 
 def test_the_results_name_their_query_as_plain_text_and_the_address_has_it(app):
     searched(app)
     ask(app, f"  {NASTY[1]}  ")
-    assert app.text_input(key=query_form.QUERY).value == NASTY[1]
+    assert app.text_input(key=query_view.QUERY).value == NASTY[1]
     assert in_the_address(app) == NASTY[1]
-    assert f"**{query_form.NAMED.format(NASTY[1])}**" in words(app.markdown)
+    assert f"**{query_view.NAMED.format(NASTY[1])}**" in words(app.markdown)
     ask(app, "long " * 999)
     assert max(len(text) for text in words(app.markdown) if text.startswith("**Results")) < 250
     app.switch_page("pages/compare.py").run()
     del app.query_params["query"]  # as a browser does
     app.switch_page("pages/search.py")
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == ("long " * 999).strip()
+    assert app.text_input(key=query_view.QUERY).value == ("long " * 999).strip()
     assert in_the_address(app) == ("long " * 999).strip()
 
 
@@ -147,18 +147,18 @@ def test_only_a_query_that_nobody_gave_follows_the_corpus(app, place, given):
     if given is not None:
         app.query_params["query"] = given
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == ("A boat sails." if given is None else given)
+    assert app.text_input(key=query_view.QUERY).value == ("A boat sails." if given is None else given)
     app.selectbox(key="corpus").set_value(SAMPLE).run()
-    assert app.text_input(key=query_form.QUERY).value == (query_form.DEFAULT if given is None else given)
+    assert app.text_input(key=query_view.QUERY).value == (query_view.DEFAULT if given is None else given)
     assert in_the_address(app) == given
     ask(app, "a boat")
     app.selectbox(key="corpus").set_value(SEARCH).run()
-    assert app.text_input(key=query_form.QUERY).value == in_the_address(app) == "a boat"
+    assert app.text_input(key=query_view.QUERY).value == in_the_address(app) == "a boat"
 
 
 def test_no_query_leaves_the_string_of_the_style_sheet():
     for text in (*NASTY, '"] {} </style><script>', "'\\\"\n\t\x7fA1 \\22 é\u200d👩\u200d🚀", "a" * 5000, ""):
-        written = query_form.in_css(text)
+        written = query_view.in_css(text)
         assert not re.search(r"[^A-Za-z0-9\\ ]", written)
         # CSS Syntax Level 3, 4.3.7: a backslash, up to six hexadecimal digits, and one space that ends them
         assert re.sub(r"\\([0-9a-f]{1,6}) ", lambda found: chr(int(found[1], 16)), written) == text
@@ -167,7 +167,7 @@ def test_no_query_leaves_the_string_of_the_style_sheet():
 def test_an_empty_query_is_asked_for(app):
     app.run()
     ask(app, " \n ")
-    assert query_form.EMPTY in words(app.info)
+    assert query_view.EMPTY in words(app.info)
     assert not shown(app, "A")
 
 
@@ -176,14 +176,14 @@ def test_any_text_can_be_the_query(app, place, query):
     app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query
     searched(app)
     assert len(shown(app, "A")) == len(shown(app, "B")) == 10
-    assert (side_index.CUT.format(64) in words(app.warning)) == (len(query) > 1000)
+    assert (neighbours.CUT.format(64) in words(app.warning)) == (len(query) > 1000)
 
 
 def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
     path = place.folder / "nasty.txt"
     path.write_text("\n".join(NASTY), encoding="utf-8")
     app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
-    app.query_params["query"] = query_form.DEFAULT
+    app.query_params["query"] = query_view.DEFAULT
     searched(app)
     found = shown(app, "A")
     assert {sentence[:20] for sentence in found} == {sentence[:20] for sentence in NASTY}
@@ -196,10 +196,10 @@ def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
     path = place.folder / f"{lines} lines.txt"
     path.write_text("\n".join(["a man plays"] * 200 if lines == 200 else ["a man plays", "the dog"][:lines]))
     app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
-    app.query_params["query"] = query_form.DEFAULT
+    app.query_params["query"] = query_view.DEFAULT
     searched(app)
     assert len(shown(app, "A")) == len(shown(app, "B")) == found
-    assert (neighbour_changes.ONE_SENTENCE in words(app.info)) == (found == 1)
+    assert (neighbours.ONE_SENTENCE in words(app.info)) == (found == 1)
 
 
 @pytest.mark.parametrize("corpus", ["nonsense", "/no/such.txt", "x" * 3000, "<b>x</b>", "\0.txt", "STS99 dev", "  "])

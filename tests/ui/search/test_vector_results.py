@@ -7,7 +7,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.ui.access import jobs
-from explorer.ui.search import query_form, vector_results
+from explorer.ui.search import query_view, vector_results
 from tests.studies.embedding.desk import LINES, furnish
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask, searched
@@ -63,18 +63,18 @@ def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, de
 
 def test_a_result_can_be_the_next_query_and_needs_no_encoder(app, desk):
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == LINES[0], "the first of the corpus"
+    assert app.text_input(key=query_view.QUERY).value == LINES[0], "the first of the corpus"
     first = shown(app)[0]
-    assert f"**{query_form.NAMED.format(LINES[0])}**" in words(app.markdown)
+    assert f"**{query_view.NAMED.format(LINES[0])}**" in words(app.markdown)
     next(one for one in app.button if (one.key or "").startswith("search for vector ")).click()
     searched(app)
-    assert app.text_input(key=query_form.QUERY).value == first
-    assert query_form.LEFT_OUT in words(app.caption)
+    assert app.text_input(key=query_view.QUERY).value == first
+    assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app, desk):
     save_tiny("bert", desk.folder / "other", initializer_range=0.5)
-    app.query_params["model"], app.query_params["query"] = str(desk.folder / "other"), query_form.DEFAULT
+    app.query_params["model"], app.query_params["query"] = str(desk.folder / "other"), query_view.DEFAULT
     searched(app)
     assert any(lead(vector_results.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
     assert not shown(app)
@@ -84,7 +84,7 @@ def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app
 
 @pytest.mark.parametrize(("name", "reason"), [("mine", "32 dimensions"), ("absent", "There is no")])
 def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(app, desk, name, reason):
-    app.query_params["corpus"], app.query_params["query"] = str(desk.folder / f"{name}.npy"), query_form.DEFAULT
+    app.query_params["corpus"], app.query_params["query"] = str(desk.folder / f"{name}.npy"), query_view.DEFAULT
     searched(app)
     assert any(reason in one for one in words(app.error))
 

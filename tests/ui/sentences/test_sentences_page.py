@@ -13,10 +13,10 @@ from explorer.data.tables.files import read_bytes
 from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
 from explorer.ui import messages
-from explorer.ui.access import side_readers
+from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view
-from explorer.ui.microscope import microscope
-from explorer.ui.sentences import sentence_box, similarity_view
+from explorer.ui.sentences import own_sentences
+from explorer.ui.widgets import microscope
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, cards, measured, words
 
@@ -40,7 +40,7 @@ def app(furnished):
 def typed(app, text):
     """Run the page with this in its box."""
     measured(app)
-    app.text_area(key=sentence_box.BOX).set_value(text)
+    app.text_area(key=own_sentences.BOX).set_value(text)
     return measured(app)
 
 
@@ -57,12 +57,12 @@ def cosines(figure):
 def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     typed(app, TYPED)
     assert not app.exception
-    assert side_readers.ASK_FOR_B in words(app.info)
+    assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
     assert len(figures(app)) == 5  # a square, words, by layer, shares, tokens
     assert any("adds most to the cosine of" in one for one in words(app.markdown))
     assert cosines(figures(app)[0]).shape == (4, 4)
-    assert any(sentence_box.SKIPPED.format(1, "") in told for told in words(app.caption))
+    assert any(own_sentences.SKIPPED.format(1, "") in told for told in words(app.caption))
 
 
 def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
@@ -98,12 +98,12 @@ def test_a_clustered_order_is_that_of_every_square(app, place):
 
 def test_a_pair_of_one_sentence_twice_is_no_pair(app):
     typed(app, TYPED)
-    boxes = [box for box in app.selectbox if (box.key or "").startswith(similarity_view.PAIR)]
+    boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
     boxes[0].set_value(1)
     boxes[1].set_value(1)
     app.run()
     assert not app.exception
-    assert similarity_view.SAME.format(2) in words(app.info)
+    assert own_sentences.SAME.format(2) in words(app.info)
     assert len(figures(app)) == 1
 
 
@@ -111,13 +111,13 @@ def test_fewer_than_two_sentences_are_asked_for_in_words(app):
     for text in ("", "   \n\n", "one alone"):
         typed(app, text)
         assert not app.exception, text
-        assert sentence_box.TYPE_TWO in words(app.info), text
+        assert own_sentences.TYPE_TWO in words(app.info), text
 
 
 def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app):
     typed(app, "\n".join(["no"] * 203))
     assert not app.exception
-    assert sentence_box.LEFT_OUT.format(200, 3) in words(app.warning)
+    assert own_sentences.LEFT_OUT.format(200, 3) in words(app.warning)
     assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
 
 
@@ -214,10 +214,10 @@ def test_what_was_typed_is_there_again_after_another_page(app):
     app.switch_page("pages/start.py").run()
     app.switch_page("pages/sentences.py")
     measured(app)
-    assert app.text_area(key=sentence_box.BOX).value == TYPED
+    assert app.text_area(key=own_sentences.BOX).value == TYPED
     app.button(key="reset sentences").click()
     measured(app)
-    assert app.text_area(key=sentence_box.BOX).value == sentence_box.FIRST_SEEN
+    assert app.text_area(key=own_sentences.BOX).value == own_sentences.FIRST_SEEN
 
 
 def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
@@ -229,7 +229,7 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     assert not app.exception
     app.button(key="use sentences of file").click()
     measured(app)
-    assert app.text_area(key=sentence_box.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
+    assert app.text_area(key=own_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("own.csv", picture := b"\x89PNG", "text/csv"))
     app.run()

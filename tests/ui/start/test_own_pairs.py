@@ -11,7 +11,7 @@ from explorer.data.sources import identity, written
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
 from explorer.ui.runs import train_form_keys
-from explorer.ui.start import own_pairs_form, own_pairs_steps
+from explorer.ui.start import own_pairs_form, recognised_file
 from tests.visits import buttons, cards, measured, words
 
 FIND, TRAIN, USE = "find best layer", "train on pairs", "use pairs"  # the keys of the buttons below the pairs
@@ -67,8 +67,8 @@ def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(start):
         "wie_aehnlich",
     ]
     assert cards(start)[own_pairs_form.SCORES] == "0 to 5"
-    (told,) = (one for one in words(start.markdown) if own_pairs_steps.PAIRS.format(60, 60) in one)
-    assert own_pairs_steps.HALVES.format(30, 30) in told
+    (told,) = (one for one in words(start.markdown) if recognised_file.SPLIT_PAIRS.format(60, 60) in one)
+    assert recognised_file.HALVES.format(30, 30) in told
     assert words(start.error) == words(start.warning) == []
     assert list(start.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
 
@@ -112,7 +112,7 @@ def test_use_these_pairs_stays_and_says_that_they_are_chosen(start):
     measured(start)
     assert start.title[0].value == "Strata"
     assert start.selectbox(key="sts").value == kept()
-    assert words(start.success) == [own_pairs_steps.CHOSEN.format(kept())]
+    assert words(start.success) == [recognised_file.CHOSEN.format(kept())]
 
 
 def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(start):

@@ -12,7 +12,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
 from explorer.errors import StrataError
 from explorer.training.record import runs
-from explorer.ui.start import doors, encoder_summary
+from explorer.ui.start import doors
 from explorer.ui.train import text_form
 from tests import trainings
 from tests.visits import measured, words
@@ -147,4 +147,4 @@ def test_the_models_of_the_three_newest_runs_are_listed_and_those_of_older_ones_
     start.run()
     listed = [one.value for one in start.text if one.value.startswith("run:")]
     assert listed == ["run:newest", "run:second", "run:third"]
-    assert encoder_summary.OLDER.format(2) in [one.label for one in start.expander]
+    assert doors.OLDER.format(2) in [one.label for one in start.expander]

@@ -1,17 +1,22 @@
-"""Choose the mapped sentences: the evaluation set's, its most and least similar pairs, a file, or typed ones."""
+"""Choose what is mapped and how: the sentences or vectors, the projection with its settings, and the colour."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import map_sentences, sources, uploads
-from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.kinds import Attribute, GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
+from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
@@ -36,15 +41,76 @@ SUGGESTED = "\n".join(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class VectorSource:
-    """Vectors on disk, by their path."""
+def map_settings() -> projection.MapSettings:
+    """The projection and its own settings."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = segments.chosen(
+            "Projection",
+            list(projection.KINDS),
+            default="UMAP",
+            key="projection",
+            help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
+            "and shows the directions of highest variance.",
+        )
+        axes = segments.chosen("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
+        with st.popover("Settings", icon=":material/tune:"):
+            further = _settings(kind)
+    return projection.MapSettings(kind, axes, **further)
 
-    path: str
+
+def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
+    """The column that colours the sentences; the first is the default."""
+    names = [column.name for column in columns]
+    if st.session_state.get("map_colour") not in names:
+        st.session_state.pop("map_colour", None)  # the new text lacks this column
+    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=240)
+    return columns[names.index(chosen)]
 
 
-def asked_for(choice: Choice, seed: int) -> Sentences | VectorSource | None:
-    """The sentences with their attributes, or vectors of sentences; None, with the error shown, if there are none."""
+def _settings(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if kind == "UMAP":
+        found["neighbours"] = st.slider(
+            "Neighbours",
+            *projection.NEIGHBOURS,
+            value=15,
+            key="neighbours",
+            bind="query-params",
+            help="UMAP's n_neighbors. Small: local detail. Large: global structure.",
+        )
+        found["min_dist"] = st.slider(
+            "Minimum distance",
+            *projection.MIN_DIST,
+            value=0.1,
+            step=0.01,
+            key="min_dist",
+            bind="query-params",
+            help="UMAP's min_dist: how close points may be. Small: tight clusters.",
+        )
+    if kind == "t-SNE":
+        found["perplexity"] = st.slider(
+            "Perplexity",
+            *projection.PERPLEXITY,
+            value=30,
+            key="perplexity",
+            bind="query-params",
+            help="t-SNE's perplexity: about how many neighbours count for each sentence. Small: local detail.",
+        )
+    if kind != "PCA" or st.session_state.get("mapped") == EXTREMES:  # else nothing is random
+        found["seed"] = st.number_input(
+            "Seed",
+            0,
+            2**31 - 1,
+            value=0,
+            key="map_seed",
+            bind="query-params",
+            help="Change the seed to test the map: trust only structure that stays.",
+        )
+    return found
+
+
+def sentences(choice: Choice, seed: int) -> Sentences | Path | None:
+    """The sentences with their attributes, or the path of vectors on disk; None, with the error shown, without any."""
     kind: str = segments.chosen(
         "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],
@@ -61,7 +127,7 @@ def asked_for(choice: Choice, seed: int) -> Sentences | VectorSource | None:
         return None
 
 
-def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource | None:
+def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
     if kind == FILE:
         return _of_file()
     if kind == TYPED:
@@ -79,7 +145,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource |
     return map_sentences.of_set(given.name, texts, *labels)
 
 
-def _of_file() -> Sentences | VectorSource | None:
+def _of_file() -> Sentences | Path | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
     refused_clicks.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -102,7 +168,7 @@ def _of_file() -> Sentences | VectorSource | None:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
         return None
     if is_vectors(file):
-        return VectorSource(file)
+        return Path(file)
     names = cached_text.columns_of(file)
     column = None
     if len(names) > 1:

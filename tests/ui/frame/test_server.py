@@ -11,7 +11,7 @@ from explorer.progress import Progress, finish
 from explorer.training.loop import resume_state as states
 from explorer.training.record.status import INTERRUPTED
 from explorer.ui.access import cached, jobs, side_scores, sidebar_choice
-from explorer.ui.frame import lifespan
+from explorer.ui.frame import server
 from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.visits import wait_until
@@ -21,7 +21,7 @@ from tests.visits import wait_until
 def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(lifespan, "LEFT_ALONE", 0)
+    monkeypatch.setattr(server, "LEFT_ALONE", 0)
     monkeypatch.setattr(jobs, "_jobs", {})  # tests of other files may have left theirs
     yield
     jobs.stop_all()
@@ -33,13 +33,13 @@ def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_any
     cached._kept.clear()
     first = sidebar_choice.first()
     assert not side_scores.are_kept(first)
-    finish(lifespan._first_page())
+    finish(server._first_page())
     (measuring,) = jobs._jobs.values()
     assert measuring.ends_within(60)
     assert measuring.state == jobs.DONE, measuring.error
     assert side_scores.are_kept(first)
     jobs._jobs.clear()
-    finish(lifespan._first_page())
+    finish(server._first_page())
     assert not jobs._jobs, "what is kept is not measured again"
 
 
@@ -51,18 +51,18 @@ def test_a_visitor_who_asked_for_something_else_does_not_wait_for_it():
         gate.wait(60)
 
     jobs.follow("of a visitor", "Vectors", of_a_visitor)
-    finish(lifespan._first_page())
+    finish(server._first_page())
     assert set(jobs._jobs) == {"of a visitor"}
     gate.set()
 
 
 def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
-    monkeypatch.setattr(lifespan, "LEFT_ALONE", 3)
+    monkeypatch.setattr(server, "LEFT_ALONE", 3)
     monkeypatch.setattr(side_scores, "are_kept", lambda choice: True)
     waited = []
-    monkeypatch.setattr(lifespan.time, "sleep", waited.append)
+    monkeypatch.setattr(server.time, "sleep", waited.append)
     stages = []
-    finish(lifespan._first_page(), lambda progress: stages.append(progress.stage))
+    finish(server._first_page(), lambda progress: stages.append(progress.stage))
     assert waited == [1, 1, 1]
     assert stages.index("importing torch and transformers") > stages.index("leaving the processor to the first page")
     assert stages.count("importing torch and transformers") == len(loading.LIBRARIES)
@@ -71,33 +71,33 @@ def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
 def test_a_run_in_training_does_not_share_the_processor_with_what_only_a_map_needs(gate, monkeypatch):
     loaded = []
     monkeypatch.setattr(side_scores, "are_kept", lambda choice: True)
-    monkeypatch.setattr(lifespan.umap_layout, "loaded", lambda: loaded.append(True) or iter(()))
-    finish(lifespan._first_page())
+    monkeypatch.setattr(server.umap_layout, "loaded", lambda: loaded.append(True) or iter(()))
+    finish(server._first_page())
     assert not loaded
     gate.set()
     assert jobs.find("front").ends_within(60)
-    finish(lifespan._first_page())
+    finish(server._first_page())
     assert loaded
 
 
 def test_the_server_begins_at_its_start_and_stops_at_its_end():
-    async def server():
-        async with lifespan.until_the_server_ends(None):
+    async def life():
+        async with server.until_the_server_ends(None):
             assert jobs.find("first page").lane == jobs.LOADING
 
-    asyncio.run(server())
+    asyncio.run(life())
     assert not any(job.live for job in jobs._jobs.values())
 
 
 def test_a_run_under_way_is_saved_at_the_end_of_the_server_which_says_how_to_resume_it(place, caplog):
-    async def server():
-        async with lifespan.until_the_server_ends(None):
+    async def life():
+        async with server.until_the_server_ends(None):
             run = training_queue.start(trainings.recipe(place, settings={"steps": 5000}), "mine")
             wait_until(lambda: run.status().step > 1)
             return run
 
-    caplog.set_level(logging.WARNING, logger=lifespan.__name__)
-    run = asyncio.run(server())
+    caplog.set_level(logging.WARNING, logger=server.__name__)
+    run = asyncio.run(life())
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == max(trainings.losses(run)) > 1
     (line,) = caplog.messages
@@ -110,7 +110,7 @@ def test_the_end_of_the_terminal_ends_the_server_as_another_signal_does(ignored)
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)  # by nohup
-    lifespan._end_with_the_terminal()
+    server._end_with_the_terminal()
     signal.raise_signal(signal.SIGHUP)
     for one, how in before.items():
         signal.signal(one, how)

@@ -8,7 +8,7 @@ import numpy as np
 from explorer.run_folder import PROBE, PROBE_SENTENCES, probe_file
 from explorer.run_folder import STEPS as STEPS_FOLDER
 from explorer.training.record.runs import Run
-from explorer.ui.replay import step_grid, step_map
+from explorer.ui.replay import replay_view, step_grid
 
 STEPS = (0, 50)
 
@@ -30,13 +30,13 @@ def swapped(one, other):
 
 def test_a_run_in_the_place_of_another_has_its_own_map(tmp_path):
     run, other = run_at(tmp_path / "a", 0), run_at(tmp_path / "b", 1)
-    before, expected = (step_map.travel_of(one, 1, STEPS)[0].places for one in (run, other))
+    before, expected = (replay_view.travel_of(one, 1, STEPS)[0].places for one in (run, other))
     assert not np.array_equal(before, expected), "the premise"
-    quality = step_map.faithfulness(run, 1, STEPS, 1, "PCA", before[1])
+    quality = replay_view.map_quality(run, 1, STEPS, 1, "PCA", before[1])
     swapped(run.folder, other.folder)
-    after = step_map.travel_of(run, 1, STEPS)[0].places
+    after = replay_view.travel_of(run, 1, STEPS)[0].places
     assert np.array_equal(after, expected)
-    assert step_map.faithfulness(run, 1, STEPS, 1, "PCA", after[1]) != quality
+    assert replay_view.map_quality(run, 1, STEPS, 1, "PCA", after[1]) != quality
 
 
 def test_scores_of_steps_are_those_of_the_models_that_are_there(tmp_path):

@@ -16,10 +16,8 @@ from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, to
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
-from explorer.ui.access.side_readers import Reader, readers
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.microscope import word_view
-from explorer.ui.widgets import downloads, picture_format, segments
+from explorer.ui.access.sidebar_choice import Choice, Reader, readers
+from explorer.ui.widgets import downloads, picture_format, segments, word_view
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -58,16 +56,14 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 
 
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
+    def encode() -> Work[TokenPair]:
+        yield Progress(f"loading {side.found.name}", 0, 0)
+        encoder = cached.encoder(side.found, side.settings)
+        return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
+
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
-    title = f"Encoding two sentences with {side.found.name}"
-    found: TokenPair | None = job_results.made(key, title, lambda: _read(side, first, second))
+    found: TokenPair | None = job_results.made(key, f"Encoding two sentences with {side.found.name}", encode)
     return found
-
-
-def _read(side: Reader, first: str, second: str) -> Work[TokenPair]:
-    yield Progress(f"loading {side.found.name}", 0, 0)
-    encoder = cached.encoder(side.found, side.settings)
-    return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
 
 def _headline(pairs: Pairs, first: str, second: str) -> None:
@@ -75,29 +71,26 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
         st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
     for name, (side, pair) in pairs.items():
-        messages.number(cards, f"Cosine {name}", _told(pair.cosine), side.reading.title, border=True, help=COSINE)
+        messages.number(
+            cards, f"Cosine {name}", in_words.number(pair.cosine, ".3f"), side.reading.title, border=True, help=COSINE
+        )
     if len(pairs) == 2:
         change = pairs["B"][1].cosine - pairs["A"][1].cosine
         messages.number(
             cards,
             "B - A",
-            _told(change, "+.3f"),
+            in_words.number(change, "+.3f"),
             "more similar in B" if change > 0 else "less similar in B",
             help="Change of the cosine. Good if it moves towards the meaning of the pair.",
             border=True,
         )
     for _, pair in pairs.values():
-        messages.told_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
+        messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
 
 
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
-    chosen: str = segments.chosen(
-        "Pooling",
-        [AS_CHOSEN, *POOLINGS],
-        default=AS_CHOSEN,
-        key="pair_pooling",
-    )
+    chosen: str = segments.chosen("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
     picture_format.draw(
         pair_curves.side_by_side(
             {
@@ -154,26 +147,28 @@ def _why_not(side: Reader, pair: TokenPair) -> str:
 
 
 def _meaning(poolings: set[str], pairs: Pairs) -> str:
-    told = []
+    parts = []
     if poolings - {"max"}:
-        told.append(
+        parts.append(
             "Bar: the inner product of a token's part of its sentence vector with the other sentence's vector, divided "
             "by both lengths."
         )
     if "max" in poolings:
-        told.append(
+        parts.append(
             "Under max pooling each dimension comes from one token. Bar: the part of the cosine from a token's "
             "dimensions."
         )
-    told.append("The bars of either sentence sum to the cosine. In these states attention has already mixed the words.")
+    parts.append(
+        "The bars of either sentence sum to the cosine. In these states attention has already mixed the words."
+    )
     for name, (_, pair) in pairs.items():
         if pair.shares is not None and any(pair.left_out):
             rest = [float(values[MOST:].sum()) for values in (pair.shares.first, pair.shares.second)]
-            told.append(
+            parts.append(
                 f"{name}: only the first {MOST} tokens of each sentence are drawn; the others contribute "
                 f"{rest[0]:+.3f} and {rest[1]:+.3f}."
             )
-    return " ".join(told)
+    return " ".join(parts)
 
 
 def _tokens(pairs: Pairs) -> dict[str, int]:
@@ -203,19 +198,15 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 config=picture_format.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
-    told = "Rows: tokens of the first sentence; columns: tokens of the second. "
-    told += f"Colour: cosine of their hidden states, from {span[0]:.2f} to {span[1]:.2f}."
+    caption = "Rows: tokens of the first sentence; columns: tokens of the second. "
+    caption += f"Colour: cosine of their hidden states, from {span[0]:.2f} to {span[1]:.2f}."
     left_out = [
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]
     if left_out:
-        told += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
-    st.caption(told)
+        caption += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
+    st.caption(caption)
     return there
-
-
-def _told(number: float, spelled: str = ".3f") -> str:
-    return in_words.number(number, spelled)
 
 
 def _downloads(pairs: Mapping[str, TokenPair], layers: Mapping[str, int], sentences: tuple[str, str]) -> None:

@@ -16,7 +16,7 @@ from explorer.measuring.sentences import word_store, word_tables
 from explorer.measuring.sentences.word_pair import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
-from explorer.ui.access.side_readers import Reader
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads, opened_words, picture_format, segments
 
 WIDTH = 960  # pixels of the words over a page
@@ -54,9 +54,8 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
     pairs: dict[str, WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
-    told = word_tables.told(pairs)
-    if told:
-        st.markdown(messages.plain(told))
+    if summary := word_tables.told(pairs):
+        st.markdown(messages.plain(summary))
     coloured_words(sides, pairs, (first, second), where)
     for group in word_figures.alike(pairs):
         picture_format.draw(

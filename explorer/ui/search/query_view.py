@@ -1,16 +1,17 @@
-"""The query: its box with a Search button, its place in the address, and the results that belong to it."""
+"""The query in its box and in the address, and the sentences it finds, each with a button that searches for it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from explorer.measuring.neighbours.query_results import SIZES
+from explorer.measuring.neighbours import query_results, search_tables
 from explorer.ui import messages
-from explorer.ui.widgets import segments
+from explorer.ui.widgets import downloads, opened_words, segments
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
@@ -21,8 +22,19 @@ EMPTY = "Type a sentence to search for."
 NAMED = "Results for “{}”"
 TYPED = "Press Enter to search."
 MOST = 5000  # characters, far more than an encoder's maximum length
-_ASKED, _IN_THE_BOX = "_query of the visitor", "_query in the box"
+_GIVEN, _IN_THE_BOX = "_query of the visitor", "_query in the box"
 _NAMED, _HINT = "results of", "typed"
+# characters shown of a sentence; the file contains all
+SHOWN = 400
+# results shown at full height; more scroll in a box of TALL pixels
+UNROLLED, TALL = 10, 760
+RELEVANT = ":green-badge[:material/done_all: relevant]"
+# never by colour alone: each mark has a word and an icon
+BADGES = {
+    query_results.KEPT: ":gray-badge[:material/check: {}]",
+    query_results.LOST: ":orange-badge[:material/remove: {}]",
+    query_results.GAINED: ":blue-badge[:material/add: {}]",
+}
 
 # Streamlit writes "Press Enter to submit form" over the end of a long text
 _BOX_LOOK = f"""<style>.st-key-{QUERY} [data-testid="InputInstructions"] {{ display: none; }}</style>"""
@@ -59,19 +71,19 @@ def _take(usual: str | None) -> None:
 
     Not `bind="query-params"`: in a form it writes every key pressed into the address, before the query is searched.
     """
-    state, given = st.session_state, st.query_params.get(QUERY)
+    state, linked = st.session_state, st.query_params.get(QUERY)
     context = get_script_run_ctx()
-    if (context and context.is_history_navigation) or (QUERY not in state and given is not None):
-        state[_ASKED] = given
+    if (context and context.is_history_navigation) or (QUERY not in state and linked is not None):
+        state[_GIVEN] = linked
     elif QUERY in state and state[QUERY] != state.get(_IN_THE_BOX):
-        state[_ASKED] = state[QUERY]
-    asked = state.get(_ASKED)
-    state[_IN_THE_BOX] = one_line((usual or "") if asked is None else asked)
+        state[_GIVEN] = state[QUERY]
+    given = state.get(_GIVEN)
+    state[_IN_THE_BOX] = one_line((usual or "") if given is None else given)
     if state.get(QUERY) != state[_IN_THE_BOX]:
         state[QUERY] = state[_IN_THE_BOX]
-    if asked is None:
+    if given is None:
         st.query_params.pop(QUERY, None)
-    elif given != state[_IN_THE_BOX]:
+    elif linked != state[_IN_THE_BOX]:
         st.query_params[QUERY] = state[_IN_THE_BOX]
 
 
@@ -83,7 +95,7 @@ def one_line(text: str) -> str:
 def size(line: DeltaGenerator) -> int:
     """The number of results of each side."""
     with line:
-        k: int = segments.chosen("Results", SIZES, default=10, key="k")
+        k: int = segments.chosen("Results", query_results.SIZES, default=10, key="k")
     return k
 
 
@@ -92,7 +104,7 @@ def choose(text: str) -> None:
     st.session_state[QUERY] = text
 
 
-def results(query: str) -> DeltaGenerator:
+def results_area(query: str) -> DeltaGenerator:
     """Where to draw the results, below a line that names their query; grey while the box holds another text."""
     keys = {"box": QUERY, "hint": _HINT, "named": _NAMED.replace(" ", "-"), "results": RESULTS}
     st.html(_LOOK.format(**keys, query=in_css(query)))
@@ -106,3 +118,53 @@ def results(query: str) -> DeltaGenerator:
 def in_css(text: str) -> str:
     """A text inside a CSS string: all but the letters and digits of ASCII as hexadecimal escapes."""
     return re.sub(r"[^A-Za-z0-9]", lambda found: f"\\{ord(found[0]):x} ", text)
+
+
+def show_results(
+    results: Sequence[query_results.FoundSentence],
+    sentences: Sequence[str],
+    side: str,
+    other: str,
+    query: str,
+    relevant: Container[int] = (),
+) -> None:
+    """List the results of a side, nearest first; `other` names the other side, "" if there is none.
+
+    Those at the positions `relevant` are relevant to a judged query.
+    """
+    with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
+        for result in results:
+            mark = BADGES[result.mark].format(search_tables.told_mark(result, other)) if result.mark else ""
+            answers = RELEVANT if result.place in relevant else ""
+            note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
+            item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
+    rows = search_tables.found_rows(results, sentences, other)
+    downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")
+
+
+def summary(found: query_results.SearchResults, count: int) -> None:
+    """What B kept of what A found."""
+    changed = len(found.one) - found.kept
+    jaccard = search_tables.told_share(found.jaccard)
+    st.markdown(f"**{found.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}")
+    st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
+
+
+def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None:
+    """A sentence, with a note in markdown below it, and a button for what it has in common with a query."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+        st.button(
+            str(rank),
+            key=f"search for {key}",
+            icon=":material/search:",
+            type="tertiary",
+            help="Search for this sentence",
+            on_click=choose,
+            args=(sentence,),
+            width=52,
+        )
+        with st.container(gap=None, width="stretch"):
+            st.text(messages.shortened(sentence, SHOWN))
+            st.markdown(note)
+        if query:
+            opened_words.button(opened_words.SEARCH, f"of {key}", query, sentence, "Why?")

@@ -1,4 +1,10 @@
-"""What the server does beside answering, from its start to its end."""
+"""The server apart from its pages: jobs at its start and end, and no answer to foreign addresses.
+
+Streamlit checks addresses for websockets alone, and by host: a page of another local port passes, and for a page from
+elsewhere it asks a public server for this machine's address. Nor does it forbid frames, in which another site could
+have a visitor click what is not seen; a `<meta>` tag cannot. The settings are Streamlit's own: `server.allowedHosts`,
+`server.enableCORS` and `server.corsAllowedOrigins`.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +17,31 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from streamlit import config
+from streamlit.web.server.server_util import is_allowed_origin
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from explorer import run_folder, typed_json
 from explorer.errors import RunBusy, StrataError
 from explorer.measuring.maps import umap_layout
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
-from explorer.run_folder import QUEUED, STATUS
 from explorer.training.record import folder_lock
 from explorer.ui.access import jobs, side_scores, sidebar_choice
 from explorer.ui.runs import plan_queue, training_queue
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from streamlit.starlette import App
 
 LEFT_ALONE = 10  # seconds
 INTERRUPTED = "'%s' is interrupted. Resume it on its page, or with: python -m explorer train --resume %s"
+LONGEST = 200  # characters of what was sent, in the answer
 logger = logging.getLogger(__name__)
 
 
@@ -78,7 +93,7 @@ def restore_queue() -> None:
     """Queue again what another server left; nothing is loaded if there is nothing."""
     try:
         home = run_folder.home()
-        waited, planned = any(home.glob(f"[!.]*/{QUEUED}")), _plans_were_under_way()
+        waited, planned = any(home.glob(f"[!.]*/{run_folder.QUEUED}")), _plans_were_under_way()
         if not waited and not planned:
             return
         # of two servers that start at once, the second finds everything queued
@@ -95,7 +110,7 @@ def restore_queue() -> None:
 
 def _plans_were_under_way() -> bool:
     """Whether a plan of the app is written as waiting or running, by this server or one that ended."""
-    for path in runs_folder().glob(f"plans/[!.]*/{STATUS}"):
+    for path in runs_folder().glob(f"plans/[!.]*/{run_folder.STATUS}"):
         try:
             stated = typed_json.parsed(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -103,3 +118,46 @@ def _plans_were_under_way() -> bool:
         if isinstance(stated, dict) and stated.get("of_app") and stated.get("state") in ("waiting", "running"):
             return True
     return False
+
+
+class SameOrigin:
+    """The middleware: 403 for a foreign Host or Origin, the app for all others, and no answer in a foreign frame."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or open one websocket."""
+        refusal = _refusal(Headers(scope=scope)) if scope["type"] in ("http", "websocket") else None
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_frames())
+            await send(message)
+
+        if refusal is None:
+            await self.app(scope, receive, answer)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal[:120]})
+        else:
+            await PlainTextResponse(refusal, status_code=403)(scope, receive, answer)
+
+
+def _frames() -> dict[str, str]:
+    """The headers that name who may show an answer in a frame. Browsers that know the first ignore the second."""
+    allowed = " ".join(["'self'", *config.get_option("server.corsAllowedOrigins")])
+    return {"Content-Security-Policy": f"frame-ancestors {allowed}", "X-Frame-Options": "SAMEORIGIN"}
+
+
+def _refusal(headers: Headers) -> str | None:
+    host, origin = headers.get("host"), headers.get("origin")
+    if not is_host_allowed(host):
+        names = ", ".join(config.get_option("server.allowedHosts"))
+        return f"Strata does not answer as '{(host or '')[:LONGEST]}', only as: {names} (server.allowedHosts)."
+    same = origin is None or urlparse(origin).netloc == host
+    if same or not config.get_option("server.enableCORS") or is_allowed_origin(origin or ""):
+        return None
+    return f"Strata answers its own pages, not those of '{(origin or '')[:LONGEST]}' (server.corsAllowedOrigins)."
+
+
+MIDDLEWARE = [Middleware(SameOrigin)]

@@ -1,1 +1,0 @@
-"""The pair microscope, which several pages show: two sentences, token by token."""
