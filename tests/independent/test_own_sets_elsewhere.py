@@ -9,9 +9,9 @@ from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.scores.binary_metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 

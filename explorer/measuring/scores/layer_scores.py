@@ -91,11 +91,11 @@ class LayerScores:
         return self.cosines
 
     def own_items(self, metric: str) -> Cosines | None:
-        """The same under the model default (item), if one is declared."""
+        """What a metric is computed from under the model default (item), if one is declared."""
         return self.own
 
     def items_of(self, reading: Reading, metric: str) -> Cosines:
-        """The same under one layer & pooling (item)."""
+        """What a metric is computed from under one layer & pooling (item)."""
         return self.cosines_of(reading)
 
     @cached_property
@@ -157,7 +157,7 @@ class LayerScores:
         return any(one != OWN and self.place(one) is None and one not in self.also for one in readings)
 
     def only(self, readings: Sequence[Reading]) -> LayerScores:
-        """The same with no other layers & poolings outside of the grid than these."""
+        """These scores with no other layers & poolings outside of the grid than the given ones."""
         kept = {one: self.also[one] for one in readings if one in self.also}
         return self if kept.keys() == self.also.keys() else replace(self, also=kept)
 

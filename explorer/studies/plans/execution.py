@@ -196,7 +196,7 @@ def _short(row: str) -> str:
 
 
 def _told(work: Work[Run | None], stage: str) -> Work[Run | None]:
-    """The same work, whose progress names the cell."""
+    """Work whose progress names the cell."""
     try:
         while True:
             progress = next(work)
@@ -239,9 +239,9 @@ def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
         command += ["-m", "explorer", "train", "--resume", run.name, "--out", str(run.folder.parent)]
         # the command puts the run in the queue itself, and refuses one that waits already
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as errors:
             # out of reach of the terminal's Ctrl-C: torchrun would hear it twice, and leave its processes alone
-            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
+            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
             try:
                 while started.poll() is None:
                     status = run.status()
@@ -252,8 +252,8 @@ def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
                     started.terminate()
                     started.wait()
             if started.returncode:
-                said.seek(0)
-                last = said.read().decode(errors="replace").strip()[-300:]
+                errors.seek(0)
+                last = errors.read().decode(errors="replace").strip()[-300:]
                 raise RunError(run.status().error or f"The processes ended with status {started.returncode}: {last}")
         return run
 

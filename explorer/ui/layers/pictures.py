@@ -9,8 +9,8 @@ import streamlit as st
 from explorer.data.kinds import GradedPairs, NamedSet
 from explorer.drawing.scores import by_layer, cosine_figures, grid
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.scores.binary_metrics import best_threshold, is_binary
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.metrics import best_threshold, is_binary
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words, run_folder
 from explorer.data.kinds import digest_of
-from explorer.drawing.runs import metric_curves, step_pictures
+from explorer.drawing.scores import metric_curves, step_pictures
 from explorer.errors import RunError, StrataError
 from explorer.measuring.maps import faithfulness, projection, step_maps
 from explorer.metric_lines import Evaluation

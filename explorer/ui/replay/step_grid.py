@@ -9,8 +9,7 @@ import streamlit as st
 
 from explorer import places, run_folder
 from explorer.data.kinds import GradedPairs, digest_of
-from explorer.drawing.runs import step_pictures
-from explorer.drawing.scores import difference, grid
+from explorer.drawing.scores import difference, grid, step_pictures
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import Reading

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.drawing.parts.style import ACCENT
-from explorer.drawing.runs import metric_curves
+from explorer.drawing.scores import metric_curves
 from explorer.metric_lines import Evaluation, TrainingStep
 
 
