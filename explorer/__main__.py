@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands import (
-    app,
-    backtranslate,
-    compare,
-    embed,
-    evaluate,
-    explain,
-    export,
-    generator,
-    methods,
-    plan,
-    reproduce,
-    score,
-    search,
-    shrink,
-    train,
-)
 from explorer.commands.parts import standard_output, stop_signals
 from explorer.commands.parts.line import say
 from explorer.errors import BadChoice, StrataError
 from explorer.places import is_utf8, refused
+
+VERBS = (
+    *("app", "score", "compare", "evaluate", "search", "explain", "shrink", "embed", "train", "plan", "reproduce"),
+    *("methods", "export", "backtranslate", "generator"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,38 +54,28 @@ def _check_text(words: Sequence[str]) -> None:
 def _options(arguments: Sequence[str]) -> argparse.Namespace | None:
     """The command and its flags; None if help was asked for, and printed."""
     try:
-        return _parser().parse_args(arguments)
+        return _parser(arguments).parse_args(arguments)
     except SystemExit as end:
         if end.code:
             raise
         return None
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The commands, with the flags of the one that is named."""
     parser = argparse.ArgumentParser(
         prog="strata" if Path(sys.argv[0]).stem == "strata" else "python -m explorer",
         description="Analyse and fine-tune every layer of a sentence encoder. Without a verb, the app opens.",
     )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (
-        app,
-        score,
-        compare,
-        evaluate,
-        search,
-        explain,
-        shrink,
-        embed,
-        train,
-        plan,
-        reproduce,
-        methods,
-        export,
-        backtranslate,
-        generator,
-    ):
-        verb.add(verbs)
+    for name in VERBS:
+        command = importlib.import_module(f"explorer.commands.{name}")
+        title, _, about = (command.__doc__ or "").partition("\n\n")
+        verb = verbs.add_parser(name, help=title.removeprefix(f"{name}: ").rstrip("."), description=about)
+        verb.set_defaults(verb=command.run)
+        if name in arguments:  # what the flags of a command are made from is not loaded for the others
+            command.state(verb)
     return parser
 
 

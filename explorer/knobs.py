@@ -1,37 +1,35 @@
 """Settings with bounds and help text, stated once and used by form, command line, recipe and documentation.
 
-A subclass of Knobs states its settings as class attributes; values are checked here. A number that is typed is written
-in the digits 0 to 9: `int` and `float` also take `1_000`, and digits of every script.
+A subclass of Knobs states its settings as class attributes; values are checked here. It may be a frozen dataclass: its
+other fields are then values that no one types. A number that is typed is written in the digits 0 to 9: `int` and
+`float` also take `1_000`, and digits of every script.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from explorer.data.row_kinds import Kind
 from explorer.errors import BadChoice
 
-Value = TypeVar("Value", bool, int, float, str)
+Value = TypeVar("Value")
 Values = Mapping[str, bool | int | float | str]
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")  # longer ones cannot be compared with a float
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
+_SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
 def whole_in(text: str) -> int | None:
     """The whole number that a text states; None if it states none."""
     return int(text) if _WHOLE.fullmatch(text.strip()) else None
-
-
-def wholes_in(text: str) -> tuple[int, ...] | None:
-    """The different whole numbers in a list such as `384, 128`; None if a part of it is none."""
-    found = [whole_in(part) for part in text.split(",") if part.strip()]
-    return None if None in found else tuple(dict.fromkeys(number for number in found if number is not None))
 
 
 def number_in(text: str) -> float | None:
@@ -41,10 +39,14 @@ def number_in(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting: its default, what is allowed, and what it does."""
+    """A setting: its default, what is allowed, what it does, and its name in forms and on the command line.
+
+    A default that is a tuple makes it a list, and a default of None lets it be left empty; `item` is then the type of
+    each value.
+    """
 
     name: str
-    default: bool | int | float | str
+    default: Any
     help: str
     low: float | None = None
     high: float | None = None
@@ -53,6 +55,15 @@ class Knob:
     masked_model: bool = False  # its value names a masked language model, which is found before training
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
+    item: type = str  # of a value that may be missing, or of each value of a list
+    title: str = ""  # of its field; its name in words if empty
+    titles: Mapping[str, str] = field(default_factory=dict)  # of its choices in a form, where they differ
+    empty: str = ""  # what an empty value stands for: `the model's limit`
+    flag: str = ""  # on the command line: its name with hyphens if empty
+    metavar: str = ""  # of the flag: `FILE|NAME`
+    repeated: bool = False  # a list that is typed with a flag for each value, not with commas
+    excludes: tuple[str, ...] = ()  # settings that are not allowed beside it
+    needs: str = ""  # the setting without which it has no effect
 
     @property
     def paper_value(self) -> bool | int | float | str:
@@ -69,31 +80,51 @@ class Knob:
     @property
     def label(self) -> str:
         """The name of its field in a form: `Batch size`."""
-        return self.name.replace("_", " ").capitalize().replace("Lora", "LoRA")
+        return self.title or self.name.replace("_", " ").capitalize().replace("Lora", "LoRA")
+
+    @property
+    def many(self) -> bool:
+        """Whether it is a list of values."""
+        return isinstance(self.default, tuple)
 
     @property
     def kind(self) -> type:
-        """The type of its values: bool, int, float or str."""
-        return type(self.default)
+        """The type of its values, or of each value of a list: bool, int, float or str."""
+        return self.item if self.default is None or self.many else type(self.default)
 
     @property
     def allowed(self) -> str:
         """The bounds in words: `0.001 to 1`, `1 or more`, `one of cls, mean, max`, `on or off`, `a name`."""
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
         if self.kind is bool:
             return "on or off"
         if self.kind is str:
-            return "a name"
-        number = "a whole number" if self.kind is int else "a number"
+            return "names with commas between them" if self.many else "a name"
+        if self.many:
+            number = (
+                "whole numbers with commas between them" if self.kind is int else "numbers with commas between them"
+            )
+        else:
+            number = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
             least = "" if self.low is None else f", {self.told(self.low)} or more"
             return f"{number}{least}" if self.high is None else f"{number}, {self.told(self.high)} or less"
         return f"{number} from {self.told(self.low)} to {self.told(self.high)}"
 
-    def checked(self, value: object) -> bool | int | float | str:
+    def checked(self, value: object) -> Any:
         """The value in its type, if it is allowed; text is parsed as on the command line."""
-        found = self._read(value)
+        if self.default is None and value is None:
+            return None
+        if not self.many:
+            return self._one(value, value)
+        parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
+        given = [part.strip() if isinstance(part, str) else part for part in parts]
+        return tuple(dict.fromkeys(self._one(part, value) for part in given if part != ""))
+
+    def _one(self, part: object, value: object) -> bool | int | float | str:
+        """A part of a value, or the value itself, in its type; an error names the whole value."""
+        found = self._read(part)
         if found is None or (self.choices and found not in self.choices):
             raise self._refused(value)
         if not isinstance(found, (bool, str)):
@@ -105,8 +136,7 @@ class Knob:
     def _read(self, value: object) -> bool | int | float | str | None:
         """The value in this knob's type; None if it cannot be converted."""
         if self.kind is bool:
-            words = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-            return value if isinstance(value, bool) else words.get(str(value).strip().lower())
+            return value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
         if self.kind is str:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -123,35 +153,30 @@ class Knob:
         return number
 
     def _refused(self, value: object) -> BadChoice:
-        return BadChoice(
-            f"{self.name} cannot be {value!r}. Choose {self.allowed} (default {self.told(self.default)}). {self.help}"
-        )
+        usual = self.usual and f" (default {self.usual})"
+        return BadChoice(f"{self.name} cannot be {value!r:.300}. Choose {self.allowed}{usual}. {self.help}")
+
+    @property
+    def usual(self) -> str:
+        """The default in words; what an empty value stands for if there is none."""
+        return self.empty if self.default in (None, (), "") else self.told(self.default)
 
     @staticmethod
-    def told(value: bool | int | float | str) -> str:
-        """A value as text: `on`, `5e-05`, `cls`; parsing it gives the same value."""
+    def told(value: Any) -> str:
+        """A value as text: `on`, `5e-05`, `cls`, `1, 2`; parsing it gives the same value."""
+        if isinstance(value, tuple | list):
+            return ", ".join(map(Knob.told, value))
         if isinstance(value, bool):
             return "on" if value else "off"
-        if isinstance(value, (int, str)):
-            return str(value)
+        if not isinstance(value, float):
+            return "" if value is None else str(value)
         short = f"{value:g}"
         return short if float(short) == value else repr(value)
 
 
-def knob(
-    default: Value,
-    *,
-    help: str,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
-    front: bool = False,
-    masked_model: bool = False,
-    rows: Kind | None = None,
-    paper: Value | None = None,
-) -> Value:
-    """State a setting in a subclass of Knobs; for the type checker it has its value's type."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, rows, paper))
+def knob(default: Value, *, help: str, **stated: Any) -> Value:
+    """State a setting in a subclass of Knobs, with any field of `Knob`; for the type checker it is its value."""
+    return field(default=default, metadata={"knob": Knob("", default, help, **stated)})
 
 
 class Knobs:
@@ -161,7 +186,8 @@ class Knobs:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Knob)}
+        fields = {name: value for name, value in vars(cls).items() if isinstance(value, dataclasses.Field)}
+        own = {name: value.metadata["knob"] for name, value in fields.items() if "knob" in value.metadata}
         inherited: dict[str, Knob] = {}
         for above in reversed(cls.__mro__[1:]):
             inherited |= vars(above).get("knobs", {})
@@ -172,9 +198,14 @@ class Knobs:
         for name, value in {**{name: one.default for name, one in self.knobs.items()}, **values}.items():
             setattr(self, name, find(self.knobs, name).checked(value))
 
-    def values(self) -> dict[str, bool | int | float | str]:
+    def values(self) -> dict[str, Any]:
         """Every setting by name."""
         return {name: getattr(self, name) for name in self.knobs}
+
+    def checked(self) -> Self:
+        """Of a dataclass: the same with every value in its type; an error names a value that is not allowed."""
+        values = {name: one.checked(getattr(self, name)) for name, one in self.knobs.items()}
+        return cast(Self, replace(cast(Any, self), **values))
 
 
 def find(knobs: Mapping[str, Knob], name: str) -> Knob:

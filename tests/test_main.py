@@ -80,7 +80,7 @@ def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(caps
         (("all-MiniLM-L6-v2", "--sts", "missing.csv"), "There is no file missing.csv"),
         (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'kendall'"),
         (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no aggregation 'sum'"),
-        (("all-MiniLM-L6-v2", "--max-length", "1"), "1 tokens is not possible"),
+        (("all-MiniLM-L6-v2", "--max-length", "1"), "--max-length cannot be '1'. Choose a whole number, 3 or more"),
         (("all-MiniLM-L6-v2", "--precision", "int8"), "int8"),
         (("all-MiniLM-L6-v2", "--device", "tpu"), "tpu"),
         (("all-MiniLM-L6-v2", "--sts", "x.csv", "--column", "score"), "lacks an equals sign"),

@@ -1,4 +1,7 @@
-"""app: start the app and print its address."""
+"""app: start the app (the default).
+
+Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,19 @@ import argparse
 import runpy
 import signal
 import sys
-from typing import Any
 
 from explorer.errors import BadChoice
 from explorer.knobs import whole_in
 from explorer.places import app_file, cache_folder, results_folder, runs_folder
 
 
-def add(verbs: Any) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "app",
-        help="start the app (the default)",
-        description="Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.",
-    )
-    verb.set_defaults(verb=_app)
-    verb.add_argument("--port", metavar="N", help="the port (default: 8501 or the next free one)")
+    verb.add_argument("--port", metavar="N", help="The port (default: 8501 or the next free one)")
 
 
-def _app(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Start the app."""
     from explorer.data.graded import sts
 
     if options.port is not None and not 1 <= (whole_in(options.port) or 0) <= 65535:

@@ -1,50 +1,45 @@
-"""backtranslate: paraphrase sentences by translating them into another language and back."""
+"""backtranslate: translate sentences there and back, for the methods bt and bt-sg-opt.
+
+Translate sentences into another language and back. An interrupted job continues where it stopped. The paper's models
+are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
+BEAMS = Knob("beams", 5, "Beam size of the search; the paper's is 100.", low=1)
+BATCH = Knob("batch", 32, "Sentences translated at once.", low=1, metavar="ROWS")
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "backtranslate",
-        help="translate sentences there and back, for the methods bt and bt-sg-opt",
-        description="Translate sentences into another language and back. An interrupted job continues where it "
-        "stopped. The paper's models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.",
-    )
-    verb.set_defaults(verb=_backtranslate)
-    verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="sentences: files, 'sample', 'STS-B', …")
+    verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="Sentences: files, 'sample', 'STS-B', …")
     verb.add_argument(
-        "--there", required=True, metavar="MODEL", help="translates into the other language: name or folder"
+        "--there", required=True, metavar="MODEL", help="Translates into the other language: name or folder"
     )
-    verb.add_argument("--back", required=True, metavar="MODEL", help="translates back: name or folder")
+    verb.add_argument("--back", required=True, metavar="MODEL", help="Translates back: name or folder")
     verb.add_argument(
-        "--out", required=True, type=given_path, metavar="FILE", help="the TSV to write: sentence and back_translation"
+        "--out", required=True, type=given_path, metavar="FILE", help="The TSV to write: sentence and back_translation"
     )
-    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    verb.add_argument("--beams", type=whole_number, default=5, help="beam size of the search (default 5; paper 100)")
-    verb.add_argument(
-        "--batch", type=whole_number, default=32, metavar="ROWS", help="sentences translated at once (default 32)"
-    )
-    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="download missing models from the hub")
+    flags.add(verb, flags.COLUMN, BEAMS, BATCH, Settings.knobs["device"], flags.ONLINE)
 
 
-def _backtranslate(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Translate, and print the file."""
     from explorer.data.corpora import corpus
     from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.locate.model_names import find
     from explorer.training.backtranslation import backtranslate
 
-    columns = dict(role_and_name(column) for column in options.column)
-    text, reports = corpus(options.data, SENTENCES, columns, online=options.online)
+    text, reports = corpus(options.data, SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))

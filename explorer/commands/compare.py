@@ -1,15 +1,21 @@
-"""compare: decide whether one encoder is better than another, by how much, and show what changed."""
+"""compare: score two encoders on the same pairs, with intervals on the differences.
+
+Score A and B on the same scored pairs, each under its model default, and print the verdict first. An interval is the
+95 % CI of 1,000 paired bootstrap resamples: if it includes 0, the difference could be chance.
+"""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.shared_flags import seed
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
 if TYPE_CHECKING:
@@ -22,36 +28,42 @@ if TYPE_CHECKING:
     from explorer.measuring.comparing.learned import ProbeChanges
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
-    from explorer.measuring.scores.measure import Settings
     from explorer.measuring.sentences.word_tables import ExplainedPairs
 
+CHOSEN = (
+    *flags.READINGS,
+    Knob(
+        "same",
+        False,
+        "One layer & pooling for both: A's model default.",
+        excludes=("reading", "other_reading"),
+    ),
+    Knob(
+        "dev",
+        None,
+        "Use the layer & pooling of each that is best on this dev set.",
+        metavar="FILE|NAME",
+        excludes=("reading", "other_reading", "same"),
+    ),
+)
+SEED = replace(flags.SEED, help="Of the bootstrap.")
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "compare",
-        help="score two encoders on the same pairs, with intervals on the differences",
-        description="Score A and B on the same scored pairs, each under its model default, and print the verdict "
-        "first. An interval is the 95 %% CI of 1,000 paired bootstrap resamples: if it includes 0, the difference "
-        "could be chance.",
-    )
-    verb.set_defaults(verb=_compare)
-    verb.add_argument("one", metavar="A", help="an encoder: name, folder, or run:NAME for the model of a run")
-    verb.add_argument("other", metavar="B", help="the encoder to compare with A")
-    verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="evaluation set (default: the sample)")
-    shared_flags.add_of_two(verb)
-    verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
-    verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
-    shared_flags.add_of_scores(verb)
-    verb.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default 0)")
-    shared_flags.add(verb)
-    verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
-    verb.add_argument("--pooling", default="mean", help="pooling of geometry and line plots: a column of the grid")
-    verb.add_argument("--report", type=given_path, metavar="FILE", help="write everything as one HTML file")
-    verb.add_argument("--json", action="store_true", help="everything, as JSON")
+    verb.add_argument("one", metavar="A", help="An encoder: name, folder, or run:NAME for the model of a run")
+    verb.add_argument("other", metavar="B", help="The encoder to compare with A")
+    verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="Evaluation set (default: the sample)")
+    flags.add(verb, *CHOSEN)
+    flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
+    verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
+    verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
+    verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON")
 
 
-def _compare(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Compare, and print the verdict."""
     from explorer.measuring.comparing.comparison_report import as_json, as_text
 
     findings, words = _found(options)
@@ -72,12 +84,12 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
-    ways = shared_flags.ways(options)
+    metric = flags.metric(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     _check(options, found)
     pairs, _ = sources.scored_pairs(options.sts, online=options.online)
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
-    settings = shared_flags.settings(options)
+    settings = flags.read(options, Settings)
     geometry = None
     with ProgressLine() as line:
 
@@ -88,21 +100,21 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
 
         asked = _asked_for(options, found)
         sides = scored(pairs, *asked)
-        picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, ways[0])
+        picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, metric[0])
         readings = picked.readings if picked else asked
         comparison = Comparison(*sides, *readings)
-        differences = comparison.differences(*ways, seed=options.seed)
+        differences = comparison.differences(*metric, seed=options.seed)
 
         def chosen(about: Comparison) -> Interval:
-            return differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
+            return differences.chosen if about is comparison else about.chosen(*metric, seed=options.seed)
 
-        about, verdict = verdict_on(found, pairs, comparison, *ways, chosen)
+        about, verdict = verdict_on(found, pairs, comparison, *metric, chosen)
         probes = _probes(found, about, verdict, settings, line)
         words = _words(found, about, probes, settings, line) if options.report else ExplainedPairs()
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    findings = Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict, probes)
+    findings = Findings(found, pairs, comparison, differences, *metric, options.seed, geometry, picked, verdict, probes)
     return findings, words
 
 
@@ -148,18 +160,11 @@ def _probes(
 def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:
     """Refuse flags that contradict each other or the models, before minutes of work."""
     from explorer.encoding.load import declared
-    from explorer.errors import BadChoice
     from explorer.measuring.geometry.layer_geometry import check_pooling
 
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
-    named = options.reading or options.other_reading
-    if options.dev and (named or options.same):
-        raise BadChoice(
-            f"--dev {options.dev} picks the layer & pooling of both. Leave out --reading, --other-reading and --same."
-        )
-    if options.same and named:
-        raise BadChoice("--same uses A's model default for both. Leave out --reading and --other-reading, or --same.")
+    flags.check(options, *CHOSEN)
 
 
 def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:

@@ -1,4 +1,9 @@
-"""embed: encode a corpus into parquet files of vectors, with one process or several."""
+"""embed: encode a corpus into parquet files of vectors.
+
+Encode every sentence of a corpus and write the vectors as parquet files of a fixed number of rows (shards). The same
+command resumes an embedding that was stopped or killed. Several processes: torchrun --nproc-per-node 2 -m explorer
+embed …
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,12 @@ import argparse
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.shared_flags import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code
+from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
 if TYPE_CHECKING:
@@ -21,48 +26,27 @@ if TYPE_CHECKING:
 LOGGED = 60.0  # seconds between two lines of progress in a log
 
 
-def add(verbs: Any) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "embed",
-        help="encode a corpus into parquet files of vectors",
-        description="Encode every sentence of a corpus and write the vectors as parquet files of a fixed number of "
-        "rows (shards). The same command resumes an embedding that was stopped or killed. Several processes: "
-        "torchrun --nproc-per-node 2 -m explorer embed …",
-    )
-    verb.set_defaults(verb=_embed)
-    verb.add_argument("model", metavar="MODEL", help="a name, a folder, a hub id, or run:NAME")
+    from explorer.studies.embedding.embedding import Request
+
+    verb.add_argument("model", metavar="MODEL", help="A name, a folder, a hub id, or run:NAME")
     verb.add_argument(
         "texts",
         nargs="+",
         metavar="TEXT",
-        help="files of sentences (.txt with one per line is streamed, so it may be of any size), 'sample', 'STS-B', …",
+        help="Files of sentences (.txt with one per line is streamed, so it may be of any size), 'sample', 'STS-B', …",
     )
-    verb.add_argument("--out", type=given_path, required=True, metavar="FOLDER", help="the folder of the vectors")
+    verb.add_argument("--out", type=given_path, required=True, metavar="FOLDER", help="The folder of the vectors")
+    flags.add(verb, *Request.knobs.values(), flags.COLUMN)
     verb.add_argument(
-        "--reading",
-        action="append",
-        default=[],
-        metavar="TITLE",
-        help="layer & pooling: 'mean of layer 6', 'mean of layers 4-6', 'model default', …; repeatable (default: the "
-        "model default)",
+        "--estimate", action="store_true", help="Try a few sentences, print time and bytes on disk, and stop"
     )
-    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    verb.add_argument(
-        "--rows-per-shard", type=whole_number, default=20_000, metavar="N", help="rows of a file (default 20000)"
-    )
-    verb.add_argument("--dtype", default="float32", help="float32 (default), or float16 for half the bytes")
-    verb.add_argument("--with-text", action="store_true", help="also store the sentences")
-    verb.add_argument(
-        "--merge", action="store_true", help="join all shards in vectors.parquet; needs the bytes of all once more"
-    )
-    verb.add_argument(
-        "--estimate", action="store_true", help="try a few sentences, print time and bytes on disk, and stop"
-    )
-    shared_flags.add(verb)
+    flags.add(verb, *Settings.knobs.values(), flags.ONLINE)
 
 
-def _embed(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Embed, and print what was written."""
     from explorer.progress import finish
     from explorer.studies.embedding.embedding import embed
     from explorer.studies.embedding.estimating import estimate
@@ -93,17 +77,13 @@ def _request(options: argparse.Namespace) -> Request:
     from explorer.studies.embedding.corpus import TextSource
     from explorer.studies.embedding.embedding import Request
 
-    columns = tuple(role_and_name(column) for column in options.column)
+    columns = tuple(flags.roles(options).items())
     return Request(
         model=find(options.model, online=options.online),
         texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
         folder=options.out,
-        titles=tuple(options.reading),
-        settings=shared_flags.settings(options),
-        rows_per_shard=options.rows_per_shard,
-        dtype=options.dtype,
-        with_text=options.with_text,
-        merge=options.merge,
+        settings=flags.read(options, Settings),
+        **flags.values(options, Request.knobs),
     )
 
 

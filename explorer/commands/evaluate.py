@@ -1,16 +1,25 @@
-"""evaluate: score models on suites of tasks, keep the results, and print a table of models × tasks."""
+"""evaluate: score models on suites of tasks, such as all STS sets.
+
+Score each model on each task under every layer & pooling, write the results in MTEB's layout (STRATA_RESULTS names
+the folder), and print the scores of the model defaults × 100. Models that share a letter do not differ significantly:
+paired bootstrap over all tasks, Holm's correction, 5 %.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import fine_tuned_tasks, shared_flags
+from explorer.commands.parts import fine_tuned_tasks, flags
 from explorer.commands.parts.line import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.evaluating.results.scored_task import EVALUATED, Options
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
 if TYPE_CHECKING:
@@ -20,11 +29,6 @@ if TYPE_CHECKING:
     from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject
     from explorer.training.loop.processes import World
-
-# repeated, since `transfer` and `batch_search` are not loaded before the command is chosen
-TEXTS = ("raw", "senteval")
-PROBES = ("logistic", "senteval")
-INDEXES = ("flat", "ivf")
 
 
 class _Suites(str):
@@ -41,21 +45,13 @@ class _Suites(str):
         )
 
 
-def add(verbs: Any) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "evaluate",
-        help="score models on suites of tasks, such as all STS sets",
-        description="Score each model on each task under every layer & pooling, write the results in MTEB's layout "
-        "(STRATA_RESULTS names the folder), and print the scores of the model defaults × 100. Models that share a "
-        "letter do not differ significantly: paired bootstrap over all tasks, Holm's correction, 5 %%.",
-    )
-    verb.set_defaults(verb=_evaluate)
     verb.add_argument(
         "models",
         nargs="+",
         metavar="MODEL",
-        help="names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words; for "
+        help="Names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words; for "
         "retrieval also bm25",
     )
     verb.add_argument(
@@ -70,83 +66,68 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="TASK|FILE",
-        help="one task, such as STS12 or MR; a file of scored pairs, of texts with labels, or of queries with "
+        help="One task, such as STS12 or MR; a file of scored pairs, of texts with labels, or of queries with "
         "passages; a folder with labelled train and test files, or with a retrieval set in BEIR's layout; repeatable",
     )
     verb.add_argument(
-        "--data", type=given_path, metavar="FOLDER", help="the folder of data sets (default: STRATA_DATA)"
-    )
-    verb.add_argument("--text", default="raw", choices=TEXTS, help="of STS sets: raw (default), or SentEval's")
-    verb.add_argument(
-        "--probe",
-        default="logistic",
-        choices=(*PROBES, fine_tuned_tasks.PROBE),
-        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers; "
-        "'fine-tuned' trains the whole encoder with a classification layer instead, as --suite glue does",
+        "--data", type=given_path, metavar="FOLDER", help="The folder of data sets (default: STRATA_DATA)"
     )
     verb.add_argument(
-        "--seeds", default="1", metavar="N,N", help="seeds of the classifier, or of the fine-tuning (default 1)"
+        "--set", action="append", default=[], metavar="KNOB=VALUE", help="Of fine-tuning: any setting of the training"
     )
+    flags.add(verb, *_settings().values(), flags.ONLINE)
     verb.add_argument(
-        "--set", action="append", default=[], metavar="KNOB=VALUE", help="of fine-tuning: any setting of the training"
-    )
-    for role in ("query", "document"):
-        verb.add_argument(
-            f"--{role}-prompt",
-            metavar="TEXT",
-            help=f"of retrieval: put before every {role} (default: the model's own); '' for none",
-        )
-    verb.add_argument("--index", default="flat", choices=INDEXES, help="of searches: exact (default), or IVF")
-    verb.add_argument(
-        "--reading",
-        action="append",
-        default=[],
-        metavar="TITLE",
-        help="layer & pooling for transfer and search, such as 'mean of layer 6'; repeatable (default: the whole grid; "
-        "with SentEval's MLP, which takes minutes for each, the model default); 'all' for the grid. One outside of the "
-        "grid, such as 'last of layer 3' or 'mean of layers 4-6', is scored on STS sets, too",
-    )
-    verb.add_argument(
-        "--measure", metavar="NAME", help="for the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
+        "--measure", metavar="NAME", help="For the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )
     verb.add_argument(
         "--estimate",
         action="store_true",
-        help="print what each task takes that is not saved, from a short trial, and stop",
+        help="Print what each task takes that is not saved, from a short trial, and stop",
     )
-    verb.add_argument(
-        "--again",
-        action="store_true",
-        help="measure everything; without it, results that are saved with the same model, data and settings are reused",
-    )
-    shared_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="every layer & pooling, as JSON")
+    form.add_argument("--json", action="store_true", help="Every layer & pooling, as JSON")
     for name in ("csv", "markdown", "latex"):
-        form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
+        form.add_argument(f"--{name}", action="store_true", help=f"The table as {name}")
 
 
-def _evaluate(options: argparse.Namespace) -> None:
+def _settings() -> dict[str, Knob]:
+    """What decides scores, as flags: of the classifier, fine-tuning the encoder is another choice."""
+    probe = Options.knobs["probe"]
+    tuned = replace(
+        probe,
+        choices=(*probe.choices, fine_tuned_tasks.PROBE),
+        help=f"{probe.help} '{fine_tuned_tasks.PROBE}' trains the whole encoder with a classification layer instead, "
+        "as --suite glue does.",
+    )
+    prompts = {
+        name: replace(Options.knobs[name], help=f"Put before every {role} of a retrieval set; '' for none.")
+        for name, role in (("query_prompt", "query"), ("document_prompt", "document"))
+    }
+    # the one of a training is chosen by the machine
+    precision = replace(Settings.knobs["precision"], default=None, empty=f"{EVALUATED.precision}; of fine-tuning auto")
+    return {**Options.knobs, "probe": tuned, **prompts, **Settings.knobs, "precision": precision}
+
+
+def _measurement(options: argparse.Namespace) -> Settings:
+    return Settings(options.precision or EVALUATED.precision, options.device, options.max_length)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Evaluate, and print the table."""
     from explorer.data.graded import sts
     from explorer.errors import BadChoice, StrataError
     from explorer.evaluating.evaluation import evaluation, forecast
-    from explorer.evaluating.results.scored_task import Options
-    from explorer.evaluating.tasks.transfer import seeds_in
+    from explorer.evaluating.tasks import transfer
     from explorer.progress import finish
 
     if options.data:
         os.environ[sts.VARIABLE] = str(options.data)
     tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
-    chosen = Options(
-        text=options.text,
-        probe=PROBES[0] if options.probe == fine_tuned_tasks.PROBE else options.probe,
-        seeds=seeds_in(options.seeds),
-        index=options.index,
-        titles=tuple(options.reading),
-        prompts=(options.query_prompt, options.document_prompt),
-        online=options.online,
-        again=options.again,
-    )
+    given = flags.values(options, Options.knobs)
+    if options.probe == fine_tuned_tasks.PROBE:
+        del given["probe"]
+    chosen = Options(**given, online=options.online)
+    transfer.check_choice(chosen.probe, chosen.seeds)
     subjects = [_subject(name, options) for name in options.models]
     models = [(_scored(subject), subject) for subject in subjects]
     training = fine_tuned_tasks.options_of(options, tuned, chosen.seeds)
@@ -192,7 +173,8 @@ def _processes(options: argparse.Namespace) -> World | None:
         return None
     from explorer.training.loop.processes import PATIENCE, World
 
-    return World(shared_flags.settings(options).precision, options.device, PATIENCE)
+    settings = _measurement(options)
+    return World(settings.precision, settings.device, PATIENCE)
 
 
 def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> EvaluationResult:
@@ -253,7 +235,7 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
 
-    settings = shared_flags.settings(options)
+    settings = _measurement(options)
     if is_word_model(name):
         return WordSubject(name, settings)
     return Subject(find(name, online=options.online), settings)

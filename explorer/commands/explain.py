@@ -1,17 +1,23 @@
-"""explain: split the cosine of two sentences into what each word adds, under one encoder or two."""
+"""explain: which words make two sentences similar, under one encoder or two.
+
+Split the cosine of two sentences, or of every pair in a file, into an exact sum over their words (integrated
+gradients of the whole encoder). With two encoders, the change of every word is shown too.
+"""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say
 from explorer.commands.parts.stop_signals import code
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.errors import BadChoice
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
 if TYPE_CHECKING:
@@ -27,36 +33,28 @@ NEXT = (
     'Give two sentences, as in explain "It is far." "It is not far." A B, or a file of pairs: explain --pairs FILE A B.'
 )
 
+REFERENCE = Knob(
+    "reference", PAD, "What replaces the words in the sentence that the sum starts from.", choices=REFERENCES
+)
+MEASURED = Settings.knobs["max_length"], Settings.knobs["device"]  # all is computed in float32
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "explain",
-        help="which words make two sentences similar, under one encoder or two",
-        description="Split the cosine of two sentences, or of every pair in a file, into an exact sum over their words "
-        "(integrated gradients of the whole encoder). With two encoders, the change of every word is shown too.",
-    )
-    verb.set_defaults(verb=_explain)
-    verb.add_argument("first", nargs="?", metavar="FIRST", help="a sentence; left out with --pairs")
-    verb.add_argument("second", nargs="?", metavar="SECOND", help="another sentence; left out with --pairs")
-    verb.add_argument("model", nargs="?", metavar="A", help="an encoder (default: the bundled one)")
-    verb.add_argument("other", nargs="?", metavar="B", help="an encoder to compare with A")
+    verb.add_argument("first", nargs="?", metavar="FIRST", help="A sentence; left out with --pairs")
+    verb.add_argument("second", nargs="?", metavar="SECOND", help="Another sentence; left out with --pairs")
+    verb.add_argument("model", nargs="?", metavar="A", help="An encoder (default: the bundled one)")
+    verb.add_argument("other", nargs="?", metavar="B", help="An encoder to compare with A")
     verb.add_argument(
-        "--pairs", metavar="FILE|NAME", help="every pair of a file with two columns of sentences, or of a set"
+        "--pairs", metavar="FILE|NAME", help="Every pair of a file with two columns of sentences, or of a set"
     )
-    shared_flags.add_of_two(verb)
-    verb.add_argument(
-        "--reference",
-        choices=REFERENCES,
-        default=PAD,
-        help=f"what replaces the words in the sentence that the sum starts from (default: {PAD})",
-    )
-    shared_flags.add(verb, precision=False)
-    verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="write everything as one HTML file")
-    verb.add_argument("--json", action="store_true", help="everything, as JSON; of --pairs, as a list")
+    flags.add(verb, *flags.READINGS, REFERENCE, *MEASURED, flags.ONLINE)
+    verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, as a list")
 
 
-def _explain(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Explain, and print the words."""
     import json
 
     from explorer.encoding.load import declared

@@ -1,26 +1,23 @@
-"""export: copy the tuned model of a run to a folder."""
+"""export: copy the tuned encoder of a run to a folder.
+
+Copy the model of a run. transformers and sentence-transformers can load the folder.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from explorer.places import given_path
 
 
-def add(verbs: Any) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    export = verbs.add_parser(
-        "export",
-        help="copy the tuned encoder of a run to a folder",
-        description="Copy the model of a run. transformers and sentence-transformers can load the folder.",
-    )
-    export.set_defaults(verb=_export)
-    export.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    export.add_argument("folder", metavar="DIR", type=given_path, help="the folder to write; it must not exist yet")
+    verb.add_argument("run", metavar="RUN", help="The name of a run, or its folder")
+    verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
 
 
-def _export(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Copy the model."""
     from explorer.training import saved_model
     from explorer.training.record import runs
 

@@ -1,4 +1,7 @@
-"""methods: list the training methods and their settings."""
+"""methods: list the methods and their settings.
+
+Every method with its paper and settings.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,15 @@ from explorer.data import measured_methods
 from explorer.knobs import Knob, Values
 
 
-def add(verbs: Any) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    methods = verbs.add_parser(
-        "methods", help="list the methods and their settings", description="Every method with its paper and settings."
-    )
-    methods.set_defaults(verb=_methods)
-    methods.add_argument("method", nargs="?", metavar="METHOD", help="show one method with its settings")
-    methods.add_argument("--json", action="store_true", help="all methods with all settings, as JSON")
-    methods.add_argument("--markdown", action="store_true", help="all methods as a page of Markdown")
+    verb.add_argument("method", nargs="?", metavar="METHOD", help="Show one method with its settings")
+    verb.add_argument("--json", action="store_true", help="All methods with all settings, as JSON")
+    verb.add_argument("--markdown", action="store_true", help="All methods as a page of Markdown")
 
 
-def _methods(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Print the methods."""
     from explorer import methods
 
     wanted = [options.method] if options.method else methods.names()

@@ -1,55 +1,49 @@
-"""plan: train and evaluate every combination of a plan, and print its table."""
+"""plan: train and evaluate many runs, such as methods × settings × seeds, and print one table.
+
+Work off a plan: a YAML file with lists of methods, models, texts, values of settings and seeds. Runs that are
+finished already are not trained again; a run that fails is left behind and named. The runs are in checkpoints (or in
+STRATA_RUNS), and the Train page shows them too.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import plan_steps
+from explorer.commands.parts import flags, plan_steps
 from explorer.commands.parts.line import say, say_unreadable
-from explorer.commands.parts.shared_flags import whole_number
 from explorer.errors import BadChoice
+from explorer.knobs import Knob
 from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder
 
+PROCESSES = Knob("processes", 1, "Train each run with this many processes, started by torchrun.", low=1)
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "plan",
-        help="train and evaluate many runs, such as methods × settings × seeds, and print one table",
-        description="Work off a plan: a YAML file with lists of methods, models, texts, values of settings and seeds. "
-        "Runs that are finished already are not trained again; a run that fails is left behind and named. The runs are "
-        "in checkpoints (or in STRATA_RUNS), and the Train page shows them too.",
-    )
-    verb.set_defaults(verb=_plan)
-    verb.add_argument("plan", metavar="FILE|NAME", help="the file of a plan, or the name of one that was begun")
-    verb.add_argument("--resume", action="store_true", help="go on with a plan that was begun")
+    verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
+    verb.add_argument("--resume", action="store_true", help="Go on with a plan that was begun")
     verb.add_argument(
-        "--estimate", action="store_true", help="print what it takes, from one step of each row, and stop"
+        "--estimate", action="store_true", help="Print what it takes, from one step of each row, and stop"
     )
     verb.add_argument(
-        "--commands", action="store_true", help="print the 'train' command of each run, for a cluster, and stop"
+        "--commands", action="store_true", help="Print the 'train' command of each run, for a cluster, and stop"
     )
-    verb.add_argument("--table", action="store_true", help="print the table as it stands now, and stop")
-    verb.add_argument(
-        "--processes",
-        type=whole_number,
-        default=1,
-        metavar="N",
-        help="train each run with this many processes, started by torchrun (default 1)",
-    )
+    verb.add_argument("--table", action="store_true", help="Print the table as it stands now, and stop")
+    flags.add(verb, PROCESSES)
     form = verb.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the table as JSON, with the run of each cell")
+    form.add_argument("--json", action="store_true", help="The table as JSON, with the run of each cell")
     for name in ("csv", "markdown", "latex"):
-        form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
+        form.add_argument(f"--{name}", action="store_true", help=f"The table as {name}")
 
 
-def _plan(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Work off the plan, and print its table."""
     from explorer.data.sources import shown
     from explorer.studies.plans import execution, plan_folder
     from explorer.studies.plans.plan import cells, sets_of, with_sets
@@ -57,8 +51,6 @@ def _plan(options: argparse.Namespace) -> None:
     plan, begun = _named(options.plan)
     plan = with_sets(plan)
     say_unreadable()
-    if options.processes < 1:
-        raise BadChoice(f"--processes cannot be {options.processes}. Give 1 or more.")
     if options.commands:
         for cell in execution.check(plan):
             print(cell.recipe.command())

@@ -1,15 +1,20 @@
-"""reproduce: run a table of one of the papers, and print measured beside published scores."""
+"""reproduce: run a table of one of the papers, with the published scores beside.
+
+Train and evaluate every row of a table; 'reproduce list' shows the tables and figures. Each row has the paper's
+values, and says in what it differs: another encoder, other text, fewer steps or seeds. A row that cannot be run says
+why. What is measured already is not trained again, so a stopped table goes on.
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import plan_steps
+from explorer.commands.parts import flags, plan_steps
 from explorer.commands.parts.line import ProgressLine, say, say_unreadable
-from explorer.commands.parts.shared_flags import knob_and_value, whole_number, whole_numbers
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import StrataError
+from explorer.knobs import Knob
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -19,43 +24,30 @@ LIST = "list"
 AGAIN = "the same command"
 POOLINGS = {"paper": ("as in the paper",), "default": ("model default",), "both": ("as in the paper", "model default")}
 
+STEPS = Knob("steps", None, "Fewer updates than in the paper.", item=int, low=1)
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb = verbs.add_parser(
-        "reproduce",
-        help="run a table of one of the papers, with the published scores beside",
-        description="Train and evaluate every row of a table; 'reproduce list' shows the tables and figures. Each row "
-        "has the paper's values, and says in what it differs: another encoder, other text, fewer steps or seeds. A row "
-        "that cannot be run says why. What is measured already is not trained again, so a stopped table goes on.",
-    )
-    verb.set_defaults(verb=_reproduce)
-    verb.add_argument("table", metavar="TABLE", help="such as sg-bert-5; or 'list'")
-    verb.add_argument("--model", default="", metavar="MODEL", help="use this encoder in place of the paper's")
-    verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="the training text; repeatable")
-    verb.add_argument("--translations", default="", metavar="FILE", help="back-translations, for the rows of BT")
-    verb.add_argument("--other-text", default="", metavar="FILE", help="text of another domain, for rows trained on it")
-    verb.add_argument("--steps", type=whole_number, metavar="N", help="fewer updates than in the paper")
-    verb.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="another setting, of every row")
-    verb.add_argument(
-        "--seeds", default="1,2,3", metavar="N,N", help="one training of each row for each (default 1,2,3)"
-    )
-    verb.add_argument("--dev", default="STS-B dev", metavar="FILE|NAME", help="chooses the best checkpoints")
-    verb.add_argument("--test", default="STS-B test", metavar="FILE|NAME", help="the test set of each run")
+    from explorer.studies.reproduce.reproduction import ReproductionOptions
+
+    verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
+    flags.add(verb, *ReproductionOptions.knobs.values(), STEPS, flags.SET)
     verb.add_argument(
         "--pooling",
         default="paper",
         choices=POOLINGS,
-        help="train under the paper's pooling ([CLS] mostly; default), the encoder's model default, or both",
+        help="Train under the paper's pooling ([CLS] mostly; default), the encoder's model default, or both",
     )
-    verb.add_argument("--estimate", action="store_true", help="print what it takes, and stop")
-    verb.add_argument("--table", dest="only_table", action="store_true", help="print the table as it stands, and stop")
+    verb.add_argument("--estimate", action="store_true", help="Print what it takes, and stop")
+    verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
     form = verb.add_mutually_exclusive_group()
     for name in ("csv", "markdown", "latex"):
-        form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
+        form.add_argument(f"--{name}", action="store_true", help=f"The table as {name}")
 
 
-def _reproduce(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Train and evaluate the rows, and print the table."""
     from explorer.studies.reproduce import paper_table, reproduction
 
     if options.table == LIST:
@@ -86,20 +78,11 @@ def _reproduce(options: argparse.Namespace) -> None:
 def _scale(options: argparse.Namespace) -> ReproductionOptions:
     from explorer.studies.reproduce.reproduction import ReproductionOptions
 
-    settings: dict[str, Any] = dict(knob_and_value(one) for one in options.set)
+    settings: dict[str, Any] = dict(flags.settings(options))
     if options.steps is not None:
         settings["steps"] = options.steps
-    return ReproductionOptions(
-        model=options.model,
-        data=tuple(options.data),
-        translations=options.translations,
-        other_text=options.other_text,
-        settings=settings,
-        seeds=whole_numbers("--seeds", options.seeds),
-        dev=options.dev,
-        test=options.test,
-        poolings=POOLINGS[options.pooling],
-    )
+    stated = flags.values(options, ReproductionOptions.knobs)
+    return ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
 
 
 def worked_off(plan: Plan) -> bool:

@@ -1,71 +1,62 @@
-"""score: evaluate every layer & pooling of an encoder on scored pairs."""
+"""score: evaluate every layer & pooling on scored pairs.
+
+Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling. Higher is better, at most
+100.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.shared_flags import role_and_name
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
 
+READING = Knob(
+    "reading",
+    (),
+    "Also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', ….",
+    metavar="TITLE",
+    repeated=True,
+)
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    score = verbs.add_parser(
-        "score",
-        help="evaluate every layer & pooling on scored pairs",
-        description="Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling. "
-        "Higher is better, at most 100.",
-    )
-    score.set_defaults(verb=_score)
-    score.add_argument(
+    verb.add_argument(
         "model",
         metavar="MODEL",
         help="all-MiniLM-L6-v2 (bundled), a folder, or a hub id, optionally with @REVISION",
     )
-    score.add_argument(
+    verb.add_argument(
         "--sts",
         default="sample",
         metavar="FILE|NAME",
-        help="a file of scored pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
+        help="A file of scored pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
     )
-    score.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="ROLE=NAME",
-        help="the column of FILE that has a role, if detected wrongly: first=…, second=…, score=…, part=…",
-    )
-    score.add_argument(
-        "--reading",
-        action="append",
-        default=[],
-        metavar="TITLE",
-        help="also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', "
-        "…; repeatable",
-    )
-    shared_flags.add_of_scores(score)
-    shared_flags.add(score)
-    form = score.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="everything, as JSON")
-    form.add_argument("--csv", action="store_true", help="one row per layer & pooling, as CSV")
+    flags.add(verb, flags.COLUMN, READING, flags.METRIC, flags.AGGREGATE, *Settings.knobs.values(), flags.ONLINE)
+    form = verb.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="Everything, as JSON")
+    form.add_argument("--csv", action="store_true", help="One row per layer & pooling, as CSV")
 
 
-def _score(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Score, and print the scores."""
     from explorer.encoding.load.declared import named, outside
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.scores import score_tables
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
 
-    ways = shared_flags.ways(options)  # before minutes of work
+    metric = flags.metric(options)  # before minutes of work
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
-    settings = shared_flags.settings(options)
+    settings = flags.read(options, Settings)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
     with ProgressLine() as line:
@@ -75,14 +66,14 @@ def _score(options: argparse.Namespace) -> None:
     elif options.csv:
         print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
     else:
-        print(score_tables.as_text(found, pairs, scores, *ways, asked))
+        print(score_tables.as_text(found, pairs, scores, *metric, asked))
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
     from explorer.data import sources
     from explorer.errors import BadChoice
 
-    columns = dict(role_and_name(column) for column in options.column)
+    columns = flags.roles(options)
     if columns and not sources.is_file(options.sts):
         raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
     pairs, report = sources.scored_pairs(options.sts, columns, options.online)

@@ -1,51 +1,54 @@
-"""search: find the sentences nearest to a query under one encoder or two, and mark what changed."""
+"""search: the sentences nearest to a query, under one encoder or two.
+
+Find the sentences of a corpus with the highest cosine to a query. With two encoders, each result shows its rank under
+the other, and whether it was kept, lost or gained.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags, vector_query
+from explorer.commands.parts import flags, vector_query
 from explorer.commands.parts.line import ProgressLine
-from explorer.commands.parts.shared_flags import whole_number
 from explorer.errors import BadChoice
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
     from explorer.measuring.neighbours.query_results import SearchSide
 
-
-def add(verbs: Any) -> None:
-    """State the flags."""
-    verb = verbs.add_parser(
-        "search",
-        help="the sentences nearest to a query, under one encoder or two",
-        description="Find the sentences of a corpus with the highest cosine to a query. With two encoders, each result "
-        "shows its rank under the other, and whether it was kept, lost or gained.",
-    )
-    verb.set_defaults(verb=_search)
-    verb.add_argument("query", metavar="QUERY", help="a sentence; a sentence of the corpus does not find itself")
-    verb.add_argument("--corpus", metavar="FILE|NAME", help="a file, a set such as 'STS-B dev', or sample (default)")
-    verb.add_argument(
-        "--model",
-        action="append",
+FLAGS = (
+    Knob("corpus", None, "A file, or a set such as 'STS-B dev'.", metavar="FILE|NAME", empty="the sample"),
+    Knob(
+        "model",
+        (),
+        "An encoder, A; given twice, the second is B.",
         metavar="MODEL",
-        help="an encoder, A; given twice, the second is B (default: the bundled one)",
-    )
-    shared_flags.add_of_two(verb)
-    verb.add_argument("--k", type=whole_number, default=10, help="number of results (default 10)")
-    verb.add_argument(
-        "--whole",
-        action="store_true",
-        help="also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)",
-    )
-    vector_query.add(verb)
-    shared_flags.add(verb)
-    verb.add_argument("--json", action="store_true", help="everything, as JSON")
+        empty="the bundled one",
+        repeated=True,
+    ),
+    *flags.READINGS,
+    Knob("k", 10, "Number of results.", low=1),
+    Knob(
+        "whole",
+        False,
+        "Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours).",
+    ),
+)
 
 
-def _search(options: argparse.Namespace) -> None:
+def state(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("query", metavar="QUERY", help="A sentence; a sentence of the corpus does not find itself")
+    flags.add(verb, *FLAGS, *vector_query.FLAGS, *Settings.knobs.values(), flags.ONLINE)
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Search, and print the sentences."""
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
@@ -54,9 +57,7 @@ def _search(options: argparse.Namespace) -> None:
     from explorer.measuring.neighbours.search_tables import SearchRequest, as_json, as_text
     from explorer.progress import finish
 
-    if options.k < 1:
-        raise BadChoice(f"--k {options.k} is not possible. Choose 1 or more.")
-    vector_query.check(options)
+    vector_query.check(options, *FLAGS)
     if options.vectors:
         print(vector_query.answer(options))
         return
@@ -99,7 +100,7 @@ def _side(
     from explorer.measuring.sentences import sentence_vectors
     from explorer.progress import finish
 
-    encoder = load_encoder(found, shared_flags.settings(options))
+    encoder = load_encoder(found, flags.read(options, Settings))
     reading = named(title, found.folder)
     vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)

@@ -1,4 +1,8 @@
-"""train: fine-tune an encoder with a method, and save the run as a folder."""
+"""train: fine-tune an encoder with a method.
+
+Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too. Several
+processes: torchrun --nproc_per_node 2 -m explorer train …
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import stop_signals
+from explorer.commands.parts import flags, stop_signals
 from explorer.commands.parts.line import ProgressLine, say
-from explorer.commands.parts.shared_flags import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
+from explorer.knobs import Knob
 from explorer.places import given_path
 from explorer.progress import Phase, Progress
 
@@ -23,81 +27,61 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
     from explorer.training.record.runs import Run
 
+TEST = Knob(
+    "test",
+    (),
+    "Test set for the best checkpoint: the same, or 'none'; the main one first.",
+    metavar="FILE|NAME",
+    repeated=True,
+)
+STEPS = Knob("steps", None, "Updates in all; short for --set steps=N.", item=int, low=0)
+PROCESSES = Knob("processes", None, "Refuse to start unless this many processes train together.", item=int, low=1)
 
-def add(verbs: Any) -> None:
+
+def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    train = verbs.add_parser(
-        "train",
-        help="fine-tune an encoder with a method",
-        description="Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train "
-        "page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
-    )
-    train.set_defaults(verb=_train)
-    train.add_argument(
+    from explorer.training.recipe import Recipe
+
+    verb.add_argument(
         "method",
         nargs="?",
         metavar="METHOD",
         help="sg-opt, simcse, …: see 'methods'; without it, the one that fits the text of --data",
     )
-    train.add_argument("--model", metavar="MODEL", help="the base: a folder, a hub id, or all-MiniLM-L6-v2 (default)")
-    train.add_argument(
-        "--data",
-        action="append",
-        metavar="FILE|NAME",
-        help="training text: a file, 'sample', 'STS-B', …; repeatable",
-    )
-    train.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    train.add_argument(
-        "--dev",
-        metavar="FILE|NAME",
-        help="dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
-        "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
-        "usual for own files",
-    )
-    train.add_argument(
-        "--test",
-        action="append",
-        metavar="FILE|NAME",
-        help="test set for the best checkpoint: the same, or 'none'; repeatable, the main one first",
-    )
-    train.add_argument("--steps", type=whole_number, metavar="N", help="updates in all; short for --set steps=N")
-    train.add_argument("--seed", type=seed, action="append", metavar="S", help="repeatable: one training for each seed")
-    train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
-    values = train.add_mutually_exclusive_group()
+    # those of a recipe file hold unless a flag states another
+    flags.add(verb, *Recipe.knobs.values(), TEST, stated=True)
+    flags.add(verb, flags.COLUMN, STEPS, flags.SET)
+    values = verb.add_mutually_exclusive_group()
     values.add_argument(
         "--as-in-paper",
         action="store_true",
-        help="use the paper's value for every setting, such as [CLS] for the pooling; --set changes single ones",
+        help="Use the paper's value for every setting, such as [CLS] for the pooling; --set changes single ones",
     )
     values.add_argument(
         "--as-released",
         action="store_true",
-        help="use the released code's value for every setting, where it differs from the paper's",
+        help="Use the released code's value for every setting, where it differs from the paper's",
     )
     values.add_argument(
         "--preset",
         metavar="NAME",
-        help="start from a set of settings: quick, a short trial on small batches, or one of the method (see 'methods "
+        help="Start from a set of settings: quick, a short trial on small batches, or one of the method (see 'methods "
         "METHOD'), such as 'tuned' of consert",
     )
-    train.add_argument("--precision", help="auto (default), float32 or bfloat16")
-    train.add_argument("--device", help="auto (default), cpu, cuda or mps")
-    train.add_argument(
-        "--recipe", type=given_path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it"
+    verb.add_argument(
+        "--recipe", type=given_path, metavar="FILE", help="A recipe.yaml to repeat; other flags change it"
     )
-    train.add_argument("--name", default="", help="name of the run (default: method, model and a number)")
-    train.add_argument("--out", type=given_path, metavar="DIR", help="the folder in which the run's folder is made")
-    train.add_argument("--resume", metavar="RUN", help="resume a run that was stopped or interrupted")
-    train.add_argument(
-        "--estimate", action="store_true", help="measure one step, print the time and memory of the run, and stop"
+    verb.add_argument("--name", default="", help="Name of the run (default: method, model and a number)")
+    verb.add_argument("--out", type=given_path, metavar="DIR", help="The folder in which the run's folder is made")
+    verb.add_argument("--resume", metavar="RUN", help="Resume a run that was stopped or interrupted")
+    verb.add_argument(
+        "--estimate", action="store_true", help="Measure one step, print the time and memory of the run, and stop"
     )
-    train.add_argument(
-        "--processes", type=whole_number, metavar="N", help="refuse to start unless this many processes train together"
-    )
-    train.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
+    flags.add(verb, PROCESSES, flags.ONLINE)
 
 
-def _train(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Train, and print the result."""
     from explorer.training.record import runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
@@ -201,33 +185,28 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     from explorer import methods
     from explorer.encoding.locate import model_names
     from explorer.training import recipe as recipes
+    from explorer.training.recipe import Recipe
 
     if options.recipe:
         recipe = recipes.read(options.recipe)
     elif options.method:
-        recipe = recipes.Recipe(options.method)
-    elif options.data:
-        recipe = recipes.Recipe(_fitting(options.data))
+        recipe = Recipe(options.method)
+    elif hasattr(options, "data"):
+        recipe = Recipe(_fitting(options.data))
     else:
         raise BadChoice(
             "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE' for the method that fits "
             "its rows, or 'train --recipe FILE'; 'methods' lists the methods."
         )
-    changes: dict[str, Any] = {}
-    for name in ("method", "model", "dev", "precision", "device"):
-        if getattr(options, name) is not None:
-            changes[name] = getattr(options, name)
-    if options.test:
-        first, *others = options.test
-        changes |= {"test": None if first == "none" else first, "more_tests": tuple(others)}
-    if options.data:
-        changes["data"] = tuple(options.data)
+    changes = flags.values(options, {**Recipe.knobs, TEST.name: TEST})
+    if options.method:
+        changes["method"] = options.method
+    if test := changes.pop("test", ()):
+        changes |= {"test": None if test[0] == "none" else test[0], "more_tests": test[1:]}
     if not options.recipe:
         changes = _beside_text(recipe, changes) | changes
-    if options.seed:
-        changes["seeds"] = tuple(options.seed)
     if options.column:
-        changes["columns"] = dict(role_and_name(column) for column in options.column)
+        changes["columns"] = flags.roles(options)
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
@@ -235,7 +214,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else named
     if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value
         settings |= recipes.start_values(kind, family, values)
-    settings |= dict(knob_and_value(one) for one in options.set)
+    settings |= flags.settings(options)
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}

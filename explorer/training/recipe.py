@@ -14,7 +14,7 @@ from explorer.data.row_kinds import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import bundled, model_names
 from explorer.errors import BadChoice
-from explorer.knobs import Knob, Values, find
+from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
 from explorer.methods import Method, Schedule, load, names
 from explorer.training import safe_yaml
 
@@ -28,40 +28,53 @@ QUICK_STEPS, QUICK_BATCH = 100, 16
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Knobs):
     """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
 
     method: str
-    model: str = bundled.NAME
-    data: tuple[str, ...] = ("sample",)
+    model: str = knob(bundled.NAME, metavar="MODEL", help="The base: a name, a folder, or a hub id.")
+    data: tuple[str, ...] = knob(
+        ("sample",), metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
+    )
     columns: Mapping[str, str] = field(default_factory=dict)
-    dev: str = sources.written(sets.halves()[0])
+    dev: str = knob(
+        sources.written(sets.halves()[0]),
+        metavar="FILE|NAME",
+        help="Dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
+        "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
+        "usual for own files.",
+    )
     test: str | None = sources.written(sets.halves()[1])
     more_tests: tuple[str, ...] = ()  # further test sets, reported beside the first
     settings: Values = field(default_factory=dict)
-    seeds: tuple[int, ...] = (1,)
-    precision: str = "auto"
-    device: str = "auto"
+    seeds: tuple[int, ...] = knob(
+        (1,),
+        item=int,
+        low=0,
+        high=LARGEST_SEED,
+        flag="seed",
+        metavar="S",
+        repeated=True,
+        help="Whole numbers. With several, the run trains once per seed and reports mean and standard deviation.",
+    )
+    precision: str = knob("auto", choices=PRECISIONS, help="auto: bfloat16 if this machine supports it.")
+    device: str = knob("auto", choices=DEVICES, help="auto: a GPU if there is one.")
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self) -> Recipe:
         """The recipe with every value converted to its type; an error names a value that is not allowed."""
         knobs = knobs_of(load(self.method))
-        for what, value, allowed in (
-            ("precision", self.precision, PRECISIONS),
-            ("device", self.device, DEVICES),
-        ):
-            if value not in allowed:
-                raise BadChoice(f"'{value}' is not a {what}. Choose one of {', '.join(allowed)}.")
+        for name in ("precision", "device"):
+            self.knobs[name].checked(getattr(self, name))
         if not self.data:
             raise BadChoice("No training text is named. Give 'sample', a file, or a set such as 'STS-B'.")
         if len(self.seeds) > MOST_SEEDS:
             raise BadChoice(f"{len(self.seeds):,} seeds are too many: each is a training. Give at most {MOST_SEEDS}.")
-        whole = all(type(seed) is int and 0 <= seed < 2**32 for seed in self.seeds)
+        whole = all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in self.seeds)
         if not self.seeds or not whole or len(set(self.seeds)) < len(self.seeds):
             raise BadChoice(
                 f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: give different whole "
-                "numbers from 0 to 4294967295, one for each training. One is enough."
+                f"numbers from 0 to {LARGEST_SEED}, one for each training. One is enough."
             )
         if self.more_tests and (self.test is None or len(set(self.tests)) < len(self.tests)):
             raise BadChoice(

@@ -148,10 +148,13 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
     [
         (
             ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--reading", "mean"),
-            "--dev sample dev picks",
+            "--reading has no effect with --dev.",
         ),
-        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--same"), "--dev sample dev picks"),
-        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 1", "--same"), "--same uses"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--same"), "--same has no effect with --dev."),
+        (
+            ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 1", "--same"),
+            "--reading has no effect with --same.",
+        ),
         (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'kendall'"),

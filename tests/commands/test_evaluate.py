@@ -8,10 +8,9 @@ import signal
 import pytest
 
 from explorer.__main__ import main
-from explorer.commands import evaluate as evaluate_command
 from explorer.data import sample
-from explorer.data.graded import sts
 from explorer.evaluating.results import result_files
+from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import layer_choice, tasks_of, transfer
 from explorer.measuring.neighbours import batch_search
 from tests.evaluating.test_sts_task import write_set
@@ -255,9 +254,8 @@ def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys)
 
 
 def test_the_names_of_choices_are_those_of_the_tasks():
-    assert tuple(transfer.PROBES) == evaluate_command.PROBES
-    assert evaluate_command.INDEXES == batch_search.INDEXES
-    assert evaluate_command.TEXTS == (sts.RAW, sts.SENTEVAL)
+    assert tuple(transfer.PROBES) == Options.knobs["probe"].choices
+    assert Options.knobs["index"].choices == batch_search.INDEXES
 
 
 def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):

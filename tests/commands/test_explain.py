@@ -38,7 +38,7 @@ def test_a_model_that_is_not_there_and_a_reference_that_is_none_are_refused(plac
     assert code == 1
     assert "nowhere/model" in err
     code, _, err = said("explain", *PAIR, place.model, "--reference", "nothing")
-    assert code == 2
+    assert code == 1
     assert "[MASK]" in err
 
 

@@ -36,5 +36,5 @@ def test_what_cannot_be_is_refused(place, said, tmp_path):
     assert "are too few to train a generator; at least 64 are needed" in err
     code, out, err = said("generator", "--data", place.text, "--out", tmp_path / "g", "--steps", 0)
     assert (code, out) == (1, "")
-    assert "--steps is 0; at least 1 is needed" in err
+    assert "--steps cannot be '0'. Choose a whole number, 1 or more" in err
     assert not (tmp_path / "g").exists()

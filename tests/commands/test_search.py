@@ -93,7 +93,7 @@ def test_models_of_different_widths_are_compared(place, tmp_path, said):
     ("given", "message"),
     [
         ((" \n ",), "The query is empty"),
-        (("x", "--k", "0"), "--k 0 is not possible"),
+        (("x", "--k", "0"), "--k cannot be '0'"),
         (("x", "--whole"), "--whole compares two encoders"),
         (("x", *["--model", "all-MiniLM-L6-v2"] * 3), "--model was given 3 times"),
         (("x", "--corpus", "nonsense"), "There is no set 'nonsense'"),

@@ -116,7 +116,7 @@ def test_an_encoder_of_another_width_or_other_weights_is_refused(desk, said, tmp
         (("--text", "x.txt"), "--text needs --vectors"),
         (("--vectors", "x.npy", "--model", "a", "--model", "b"), "One encoder made the vectors"),
         (("--vectors", "x.npy"), "There is no x.npy"),
-        (("--vectors", "x.npy", "--k", "0"), "--k 0"),
+        (("--vectors", "x.npy", "--k", "0"), "--k cannot be '0'"),
     ],
 )
 def test_flags_without_an_effect_are_refused(said, flags, reason):

@@ -41,7 +41,7 @@ def test_the_exported_encoder_is_the_one_that_was_named(asked, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--layers", "three"), "--layers three is not a list of whole numbers. Write, for example, --layers 3"),
+        (("--layers", "three"), "--layers cannot be 'three'. Choose whole numbers with commas between them"),
         (("--layers", "9"), "9 is not a possible layer. Choose 0 to 2."),
         (("--dimensions", "999"), "999 is not a possible number of dimensions. Choose 1 to 32"),
         (("--max-length", "1000"), "A maximum length of 1000 tokens is not possible"),

@@ -32,8 +32,20 @@ def of(kind, name="t", data="d", folder="", settings=CPU, **options):
     return replace(found, name=name, folder=folder)
 
 
-OTHER_OPTIONS = {"text": sts.SENTEVAL, "probe": "senteval", "seeds": (1, 2), "index": "ivf", "prompts": ("q: ", None)}
-MATTERS = {STS: {"text"}, TRANSFER: {"probe", "seeds"}, RETRIEVAL: {"prompts"}, SEARCH: {"index"}}
+OTHER_OPTIONS = {
+    "text": sts.SENTEVAL,
+    "probe": "senteval",
+    "seeds": (1, 2),
+    "index": "ivf",
+    "query_prompt": "q: ",
+    "document_prompt": "d: ",
+}
+MATTERS = {
+    STS: {"text"},
+    TRANSFER: {"probe", "seeds"},
+    RETRIEVAL: {"query_prompt", "document_prompt"},
+    SEARCH: {"index"},
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +86,7 @@ def test_what_is_unusual_is_always_told():
     assert told(of(STS, text=sts.SENTEVAL)) == ["t (SentEval's text)"]
     assert told(of(TRANSFER, probe="senteval")) == ["t (SentEval's MLP)"]
     assert told(of(SEARCH, index="ivf")) == ["t (IVF index)"]
-    assert told(of(RETRIEVAL, prompts=("q: ", "d: "))) == ["t (other prompts)"]
+    assert told(of(RETRIEVAL, query_prompt="q: ", document_prompt="d: ")) == ["t (other prompts)"]
     assert told(of(STS, settings=Settings("bfloat16", "cpu", 4))) == ["t (maximum length 4, bfloat16)"]
     assert told(task("MR", kind=FINE_TUNING)) == ["MR (fine-tuned)"]
 
@@ -94,7 +106,7 @@ def test_one_file_that_was_changed_has_the_digests_of_its_data():
 def test_settings_are_told_where_two_would_be_alike():
     few, many = of(TRANSFER, "MR"), of(TRANSFER, "MR", seeds=(1, 2, 3))
     assert told(few, many, of(TRANSFER, "CR", "e")) == ["MR (seeds 1)", "MR (seeds 1, 2, 3)", "CR"]
-    one, other = of(RETRIEVAL, prompts=("a", None)), of(RETRIEVAL, prompts=(None, "b"))
+    one, other = of(RETRIEVAL, query_prompt="a"), of(RETRIEVAL, document_prompt="b")
     assert told(one, other) == [
         "t (other prompts, query prompt 'a', the model's document prompt)",
         "t (other prompts, the model's query prompt, document prompt 'b')",

@@ -23,7 +23,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
 from explorer.studies.plans.plan import Plan
-from explorer.studies.size.points import Point, Size, Wanted
+from explorer.studies.size.points import Point, Size, SizeOptions
 from explorer.training.loop import judging
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
@@ -223,7 +223,7 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
 
 def subject(x: Any) -> SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
-    asked = SimpleNamespace(wanted=x.wanted, on=x.name, text=x.name)
+    asked = SimpleNamespace(options=x.wanted, on=x.name, text=x.name)
     return SizeRequest(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
 
 
@@ -283,7 +283,8 @@ MAP_SETTINGS = MapSettings("PCA"), MapSettings("PCA", 3), MapSettings("PCA", see
 TWO = {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.settings,
        "metric": one_of("Spearman", "Pearson"), "aggregate": one_of("all", "mean")}  # fmt: skip
 SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentences, "length": one_of(None, 4, 64),
-         "wanted": one_of(Wanted(), Wanted((1,)), Wanted((), (), (1,)), Wanted(way="first"))}  # fmt: skip
+         "wanted": one_of(SizeOptions(), SizeOptions((1,)), SizeOptions((), (), (1,)),
+                          SizeOptions(cut_by="first"))}  # fmt: skip
 WEIGHTS = {"weights": one_of("weights 1", "weights 2")}
 CONTENT = one_of("one\ntwo\n", "one\nten\n", "six\ntwo\n")  # of one size
 PAIR = {"sentences": lambda random: tuple(random.choices(("", "a", "b", "ab", "str:a", "astr:a", "astr:"), k=2))}

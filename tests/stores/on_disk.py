@@ -133,8 +133,7 @@ def of_kind(kind: type[Task[Any]]) -> Store:
 
     def key(desk: Desk, x: Any) -> Hashable:
         task = kind(x.name, SimpleNamespace(digest=x.data))
-        prompts = x.query_prompt, x.document_prompt
-        chosen = Options(x.text, x.probe, x.seeds, x.index, x.titles, prompts, again=x.again)
+        chosen = Options(x.text, x.probe, x.seeds, x.index, x.query_prompt, x.document_prompt, x.titles, again=x.again)
         return task.key(chosen, Settings(x.precision, "cpu", x.max_length)).key(x.model)
 
     encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44)}

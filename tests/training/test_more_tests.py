@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from explorer import typed_json
-from explorer.__main__ import _parser
+from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample, sources
 from explorer.errors import BadChoice, CannotResume
@@ -82,7 +82,7 @@ def test_recipe_file_and_command_keep_them(place, further):
     given = recipe(place, "simcse", more_tests=further)
     assert recipes.from_yaml(given.as_yaml(), "recipe.yaml").more_tests == further
     words = ["train", "simcse", "--test", given.test, *(word for name in further for word in ("--test", name))]
-    read = _recipe(_parser().parse_args(words))
+    read = _recipe(_options(words))
     assert (read.test, read.more_tests) == (given.test, further)
     assert [word for word in given.command().split(" ") if word == "--test"] == ["--test"] * 3
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from explorer import methods
-from explorer.__main__ import _parser
+from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample
 from explorer.errors import BadChoice
@@ -45,7 +45,7 @@ def test_a_recipe_comes_back_from_its_file(recipe, tmp_path):
 def test_the_command_of_a_recipe_makes_the_same_recipe(recipe):
     words = shlex.split(recipe.command())
     assert words[:4] == ["python", "-m", "explorer", "train"]
-    told = _recipe(_parser().parse_args(words[3:]))
+    told = _recipe(_options(words[3:]))
     assert told == Recipe(**{**vars(recipe), "made_with": {}})
 
 
@@ -86,7 +86,7 @@ def test_the_paper_s_values_are_no_changes_however_they_are_typed():
     ],
 )
 def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
-    found = _recipe(_parser().parse_args(["train", *flags]))
+    found = _recipe(_options(["train", *flags]))
     assert (found.dev, found.test) == (dev, test)
 
 
@@ -112,7 +112,7 @@ def test_presets_are_allowed_and_change_something(name):
 
 def test_an_unknown_preset_is_refused_with_those_there_are():
     with pytest.raises(BadChoice, match=r"no preset 'tunde'\. Choose one of tuned, quick"):
-        _recipe(_parser().parse_args(["train", "consert", "--preset", "tunde"]))
+        _recipe(_options(["train", "consert", "--preset", "tunde"]))
 
 
 @pytest.mark.parametrize("name", methods.names())
@@ -155,7 +155,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
     ],
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):
-    assert _recipe(_parser().parse_args(["train", *flags])).settings == settings
+    assert _recipe(_options(["train", *flags])).settings == settings
 
 
 @pytest.fixture
@@ -177,11 +177,11 @@ def roberta(tmp_path):
     ],
 )
 def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_given(roberta, flags, settings):
-    found = _recipe(_parser().parse_args(["train", *flags, "--model", roberta]))
+    found = _recipe(_options(["train", *flags, "--model", roberta]))
     assert found.settings == settings
     assert yaml.safe_load(found.as_yaml())["settings"].items() >= settings.items()
     again = shlex.split(found.command())[3:]
-    assert _recipe(_parser().parse_args(again)) == found, "the command of the default value says so"
+    assert _recipe(_options(again)) == found, "the command of the default value says so"
     assert from_yaml(found.as_yaml(), "recipe.yaml") == found
 
 
@@ -198,8 +198,8 @@ def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_give
         ({"settings": {"batch_size": True}}, "batch_size cannot be True"),
         ({"settings": {"projection": "perhaps"}}, "projection cannot be 'perhaps'. Choose on or off"),
         ({"settings": {"early_stop": "soon"}}, "early_stop cannot be 'soon'. Choose one of none, drops"),
-        ({"precision": "int8"}, "'int8' is not a precision. Choose one of"),
-        ({"device": "tpu"}, "'tpu' is not a device. Choose one of"),
+        ({"precision": "int8"}, "precision cannot be 'int8'. Choose one of"),
+        ({"device": "tpu"}, "device cannot be 'tpu'. Choose one of"),
         ({"data": ()}, "No training text is named. Give 'sample'"),
         ({"seeds": ()}, "Seeds cannot be left out"),
         ({"seeds": (1, 2, 1)}, "Seeds cannot be 1, 2, 1: give different"),

@@ -9,7 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
-from explorer.__main__ import _parser
+from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import corpora, sources
 from explorer.data.row_kinds import PAIRS, TRIPLETS
@@ -168,7 +168,7 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search)
 
 def test_own_pairs_are_evaluated_on_held_out_rows_unless_a_set_is_named(pairs):
     def recipe(*words):
-        return _recipe(_parser().parse_args(["train", *words]))
+        return _recipe(_options(["train", *words]))
 
     usual = recipe("contrast", "--data", str(pairs))
     assert (usual.dev, usual.test) == (HELD_OUT, HELD_OUT)

@@ -24,6 +24,7 @@ from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
 from explorer.ui.size import picture_view, size_form
 from explorer.ui.train import run_result
+from explorer.ui.widgets import setting_fields
 from tests import trainings
 from tests.live import ROOT
 from tests.visits import cards, measured, words
@@ -184,7 +185,8 @@ def of_results(run):
 
 
 def of_size(run):
-    chosen = {size_form.DIMENSIONS: "32", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32"]}
+    settings = {"dimensions": "32", "poolings": ["mean"], "stored": ["float32"]}
+    chosen = {setting_fields.key_of(size_form.FORM, name): value for name, value in settings.items()}
     app = opened(run, "size", chosen)
     app.button(key=size_form.START).click()
     measured(app)

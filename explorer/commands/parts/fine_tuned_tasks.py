@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine
-from explorer.commands.parts.shared_flags import knob_and_value
 from explorer.errors import BadChoice
 from explorer.progress import Work
 
@@ -43,14 +43,12 @@ def options_of(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int
     """The options of the fine-tuning; settings without a task to fine-tune on are refused."""
     from explorer.studies.fine_tuning import TuningOptions
 
-    settings: dict[str, Any] = dict(knob_and_value(one) for one in given.set)
+    settings: dict[str, Any] = dict(flags.settings(given))
     if settings and not tuned:
         raise BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
     if given.max_length:
         settings = {"max_length": given.max_length, **settings}
-    return TuningOptions(
-        seeds, settings, "auto" if given.precision is None else given.precision, given.device, given.online
-    )
+    return TuningOptions(seeds, settings, given.precision or "auto", given.device, given.online)
 
 
 def evaluation(models: Sequence[str], tuned: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:

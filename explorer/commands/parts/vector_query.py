@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import shared_flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine
-from explorer.commands.parts.shared_flags import role_and_name
 from explorer.errors import BadChoice, ModelError
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,45 +26,39 @@ if TYPE_CHECKING:
 EXACT = "exact"
 INDEXES = {EXACT: "flat", "ivf": "ivf", "hnsw": "hnsw"}  # as in `index_setting`, which is not loaded before
 
-
-def add(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
-    verb.add_argument(
-        "--vectors",
+FLAGS = (
+    Knob(
+        "vectors",
+        None,
+        "Search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns of "
+        "sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states.",
         metavar="FOLDER|FILE",
-        help="search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns "
-        "of sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states",
-    )
-    verb.add_argument(
-        "--text", metavar="FILE", help="the sentences of a .npy, one a line (default: its name with .txt)"
-    )
-    verb.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="ROLE=NAME",
-        help="of a .parquet file, the column that has a role: sentence, vector",
-    )
-    verb.add_argument(
-        "--index",
-        choices=list(INDEXES),
-        help="of --vectors: search all, inverted lists, or a graph (default: exact up to 200,000, then ivf)",
-    )
+        excludes=("corpus", "other_reading", "whole"),
+    ),
+    Knob(
+        "text",
+        None,
+        "The sentences of a .npy, one a line.",
+        metavar="FILE",
+        empty="its name with .txt",
+        needs="vectors",
+    ),
+    replace(flags.COLUMN, help="Of a .parquet file, the column that has a role: sentence, vector.", needs="vectors"),
+    Knob(
+        "index",
+        None,
+        "Of --vectors: search all, inverted lists, or a graph.",
+        choices=tuple(INDEXES),
+        empty=f"{EXACT} up to 200,000, then ivf",
+        needs="vectors",
+    ),
+)
 
 
-def check(options: argparse.Namespace) -> None:
+def check(options: argparse.Namespace, *others: Knob) -> None:
     """Refuse flags that have no effect together."""
-    given = {
-        "--corpus": options.corpus,
-        "--other-reading": options.other_reading,
-        "--whole": options.whole,
-    }
-    for_vectors = {"--text": options.text, "--column": options.column, "--index": options.index}
-    wrong = [flag for flag, value in (given if options.vectors else for_vectors).items() if value]
-    if wrong:
-        reason = "has no effect with --vectors" if options.vectors else "needs --vectors"
-        raise BadChoice(f"{wrong[0]} {reason}. Leave one of them out.")
-    if options.vectors and len(options.model or ()) > 1:
+    flags.check(options, *FLAGS, *others)
+    if options.vectors and len(options.model) > 1:
         raise BadChoice(f"--model was given {len(options.model)} times. One encoder made the vectors: give it once.")
 
 
@@ -76,7 +72,7 @@ def answer(options: argparse.Namespace) -> str:
     from explorer.progress import finish
 
     query = asked(options.query)
-    columns = dict(role_and_name(column) for column in options.column)
+    columns = flags.roles(options)
     files = opened(options.vectors, options.text, columns, options.reading)
     with ProgressLine(logged=10) as line:
         found = finish(corpus(files), line.tell)
@@ -131,5 +127,5 @@ def _vector(
     from explorer.measuring.scores.measure import load_encoder
 
     longest = options.max_length or (found.origin.max_length if found.origin else None)
-    encoder = load_encoder(by[0], shared_flags.settings(options))
+    encoder = load_encoder(by[0], flags.read(options, Settings))
     return vector_of(encoder, query, by[1], longest)

@@ -10,9 +10,8 @@ from explorer.data.graded import sts
 from explorer.data.published_figures import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.result_table import MeanScore, ModelRow
-from explorer.evaluating.results.scored_task import SENTEVAL, ScoredTask
+from explorer.evaluating.results.scored_task import SENTEVAL, Options, ScoredTask
 from explorer.measuring.scores.metrics import ACCURACY, METRICS
 
 _OF_SEARCH = "MRR@10"
@@ -87,8 +86,8 @@ def what_differs(
     poolings = " or ".join(dict.fromkeys(row.pooling for row in rows if row.pooling)) or "not stated"
     differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
     for what, here, theirs, titles in (
-        ("text", texts, sts.SENTEVAL, task_labels.TEXTS),
-        ("classifier", probes, SENTEVAL, task_labels.PROBES),
+        ("text", texts, sts.SENTEVAL, Options.knobs["text"].titles),
+        ("classifier", probes, SENTEVAL, Options.knobs["probe"].titles),
     ):
         if here - {theirs}:
             differs.append(f"{what}: {titles[theirs]}, here {', '.join(sorted(titles.get(one, one) for one in here))}")

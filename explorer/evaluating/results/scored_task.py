@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from explorer.data.graded.sts import RAW
+from explorer.data.graded import sts
 from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Setting
+from explorer.knobs import LARGEST_SEED, Knobs, knob
+from explorer.measuring.neighbours.index_setting import FLAT, IVF
 from explorer.measuring.scores.measure import Settings
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
@@ -17,30 +19,84 @@ EVALUATED = Settings()
 LOGISTIC, SENTEVAL = "logistic", "senteval"  # probes
 
 
+_PROMPT = (
+    "Put before every text of this role in a retrieval set, such as 'query: '. Empty: what the model declares in "
+    "config_sentence_transformers.json, as encode_query and encode_document add it."
+)
+
+
 @dataclass(frozen=True)
-class Options:
+class Options(Knobs):
     """What decides the scores of a task besides model and data."""
 
-    text: str = RAW  # of STS sets
-    probe: str = LOGISTIC
-    seeds: tuple[int, ...] = (1,)  # of the probe
-    index: str = "flat"  # of searches
-    titles: tuple[str, ...] = ()  # for transfer and search; () for all, but of SentEval's slow probe the model default
-    prompts: tuple[str | None, str | None] = (None, None)  # of queries and documents; None: the model's
+    text: str = knob(
+        sts.RAW,
+        title="Text of STS sets",
+        titles={sts.RAW: "raw", sts.SENTEVAL: "SentEval's"},
+        choices=(sts.RAW, sts.SENTEVAL),
+        help="raw: the text as published. SentEval's: split into words and lower-cased, as in SentEval's files "
+        "(`STS12/test_senteval.tsv`).",
+    )
+    probe: str = knob(
+        LOGISTIC,
+        title="Classifier of transfer tasks",
+        choices=(LOGISTIC, SENTEVAL),
+        titles={LOGISTIC: "logistic regression", SENTEVAL: "SentEval's MLP"},
+        help="Trained on fixed vectors. SentEval's MLP is that of papers and takes minutes for each layer & pooling.",
+    )
+    seeds: tuple[int, ...] = knob(
+        (1,),
+        item=int,
+        low=0,
+        high=LARGEST_SEED,
+        title="Seeds of the classifier",
+        help="Whole numbers with commas between them, such as 1,2,3. The score is the mean over them.",
+    )
+    index: str = knob(
+        FLAT,
+        title="Search index",
+        choices=(FLAT, IVF),
+        titles={FLAT: "flat (exact)", IVF: "IVF (inverted file)"},
+        help="flat compares a query with every document. IVF looks in the nearest lists only: faster, less exact.",
+    )
+    query_prompt: str | None = knob(
+        None, title="Prompt of queries", metavar="TEXT", empty="as the model declares", help=_PROMPT
+    )
+    document_prompt: str | None = knob(
+        None, title="Prompt of documents", metavar="TEXT", empty="as the model declares", help=_PROMPT
+    )
+    titles: tuple[str, ...] = knob(
+        (),
+        title="Layers & poolings of transfer, search and retrieval",
+        flag="reading",
+        metavar="TITLE",
+        repeated=True,
+        empty="all, but with SentEval's MLP the model default only",
+        help="Fewer take less time. On scored pairs the whole grid is always scored. One layer & pooling can be typed, "
+        "such as 'last of layer 3' or 'mean of layers 4-6'.",
+    )
+    again: bool = knob(
+        False,
+        title="Measure saved results again",
+        help="Off: a saved result of the same model, data and settings is not measured again.",
+    )
     online: bool = False
-    again: bool = False  # measure what is saved already, too
+
+    @property
+    def prompts(self) -> tuple[str | None, str | None]:
+        """What is put before queries and documents; None stands for what the model declares."""
+        return self.query_prompt, self.document_prompt
 
 
 def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     """Every setting that decides scores, by name."""
-    query, document = options.prompts
     return {
         "text": options.text,
         "probe": options.probe,
         "seeds": ", ".join(map(str, options.seeds)),
         "index": options.index,
-        "query_prompt": query,
-        "document_prompt": document,
+        "query_prompt": options.query_prompt,
+        "document_prompt": options.document_prompt,
         "max_length": settings.max_length,
         "precision": settings.precision,
         "device": settings.device,

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from explorer.data.graded import sts
 from explorer.evaluating.measured import Setting
-from explorer.evaluating.results.scored_task import FINE_TUNING, LOGISTIC, RUN_TEST, SENTEVAL, ScoredTask
+from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, Options, ScoredTask
 
 _KINDS = {FINE_TUNING: "fine-tuned", RUN_TEST: "as scored by runs"}
-PROBES = {LOGISTIC: "logistic regression", SENTEVAL: "SentEval's MLP"}
-TEXTS = {sts.RAW: "raw", sts.SENTEVAL: "SentEval's"}
 _WORDS: Mapping[str, Callable[[str], str]] = {  # of settings whose value says what it is
-    "text": lambda text: f"{TEXTS.get(text, text)} text",
-    "probe": lambda probe: PROBES.get(probe, probe),
+    "text": lambda text: f"{Options.knobs['text'].titles.get(text, text)} text",
+    "probe": lambda probe: Options.knobs["probe"].titles.get(probe, probe),
     "index": lambda index: f"{index.upper()} index",
     "precision": str,
     "device": str,

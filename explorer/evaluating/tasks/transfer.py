@@ -23,7 +23,7 @@ from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, 
 from explorer.evaluating.results.scored_task import LOGISTIC, SENTEVAL, TRANSFER, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.transfer_cost import estimate
-from explorer.knobs import wholes_in
+from explorer.knobs import LARGEST_SEED
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
     SENTEVAL: senteval.predictions,
 }
 SEEDS = (1, 2, 3, 4, 1234, 2345, 3456, 7890)  # of SG-BERT's transfer table
-LARGEST_SEED = 2**32 - 1  # what NumPy allows
 
 
 class Classification(Task[LabelledSet]):
@@ -143,16 +142,6 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
     if wrong or not seeds or len(set(seeds)) < len(seeds):
         given = ", ".join(map(str, seeds)) or "none"
         raise BadChoice(f"The seeds are {given}. Give at least one, each once, from 0 to {LARGEST_SEED}.")
-
-
-def seeds_in(written: str) -> tuple[int, ...]:
-    """The seeds in a text such as `1,2,3`."""
-    found = wholes_in(written)
-    if not found:
-        raise BadChoice(
-            f"The seeds '{written}' are not whole numbers with commas between them. Write, for example, 1,2,3."
-        )
-    return found
 
 
 def usual_titles(probe: str) -> tuple[str, ...] | None:

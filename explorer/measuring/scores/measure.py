@@ -11,6 +11,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice, NotWritable
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
 from explorer.progress import Progress, Work
@@ -22,17 +23,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+SHORTEST = 3  # tokens: [CLS], a word, [SEP]
+
+
 @dataclass(frozen=True)
-class Settings:
+class Settings(Knobs):
     """Measurement settings; the device chosen for `auto` is stored with the scores.
 
     The precision is float32 unless bfloat16 is asked for, so that pages and commands show the same number on every
     machine.
     """
 
-    precision: str = hardware.MEASURED[0]
-    device: str = "auto"
-    max_length: int | None = None
+    precision: str = knob(
+        hardware.MEASURED[0],
+        choices=hardware.MEASURED,
+        help="float32 gives the same number on every page and machine. bfloat16 is up to twice as fast where the "
+        "processor or GPU computes in it, and changes scores by up to 0.2.",
+    )
+    device: str = knob("auto", choices=hardware.DEVICES, help="auto chooses a GPU if there is one.")
+    max_length: int | None = knob(
+        None,
+        item=int,
+        low=SHORTEST,
+        title="Maximum length, in tokens",
+        metavar="TOKENS",
+        empty="the model's limit",
+        help="3 or more. Longer sentences are cut, and counted.",
+    )
 
     def __post_init__(self) -> None:
         if self.precision not in hardware.MEASURED:

@@ -23,6 +23,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable, RunError
 from explorer.evaluating import encoded
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import finite_vectors
 from explorer.places import PART
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
     from explorer.training.loop.processes import World
 
-ROWS_PER_SHARD = 20_000
 DTYPES = ("float32", "float16")
 OVERHEAD = 16  # bytes of a row besides text and vectors, at most
 SPARE = 2**26  # bytes of the disk that stay free
@@ -44,18 +44,25 @@ EVERY = 2.0  # seconds between two counts of the shards that all processes have 
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Knobs):
     """What to embed, and how."""
 
     model: Found
     texts: tuple[TextSource, ...]
     folder: Path
-    titles: tuple[str, ...] = ()  # of layers & poolings; () for the model default
+    titles: tuple[str, ...] = knob(
+        (),
+        flag="reading",
+        metavar="TITLE",
+        repeated=True,
+        empty="the model default",
+        help="Layer & pooling: 'mean of layer 6', 'mean of layers 4-6', 'model default', ….",
+    )
     settings: Settings = field(default_factory=Settings)
-    rows_per_shard: int = ROWS_PER_SHARD
-    dtype: str = "float32"
-    with_text: bool = False
-    merge: bool = False
+    rows_per_shard: int = knob(20_000, low=1, help="Rows of a file.")
+    dtype: str = knob(DTYPES[0], choices=DTYPES, help="float16 takes half the bytes.")
+    with_text: bool = knob(False, help="Also store the sentences.")
+    merge: bool = knob(False, help="Join all shards in vectors.parquet; needs the bytes of all once more.")
 
 
 @dataclass(frozen=True)

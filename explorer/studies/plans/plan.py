@@ -13,7 +13,7 @@ from typing import Any
 from explorer.encoding.locate import bundled, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
-from explorer.knobs import Knob, Values
+from explorer.knobs import Knob, Knobs, Values, knob
 from explorer.methods import load
 from explorer.training import recipe as recipes
 from explorer.training.recipe import Recipe, knobs_of
@@ -21,16 +21,37 @@ from explorer.training.recipe import Recipe, knobs_of
 MOST_CELLS = 1000  # each is a training
 NO_TEST = "none"  # in place of a test set
 MOST_BUDGET = 10**9  # minutes or steps
-VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)
+VALUES = Knob(
+    "values",
+    recipes.DEFAULTS,
+    "The values of all settings that are not stated below, for each method its own.",
+    choices=(recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK),
+    title="Values of the settings",
+    titles={name: name.capitalize() for name in (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)},
+)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 @dataclass(frozen=True)
-class PlanBudget:
+class PlanBudget(Knobs):
     """The most that a plan may take, over all its sessions; None for no limit."""
 
-    minutes: float | None = None
-    steps: int | None = None
+    minutes: float | None = knob(
+        None,
+        item=float,
+        low=0,
+        title="Budget in minutes",
+        empty="no limit",
+        help="No training is started that is not expected to end within these minutes of training.",
+    )
+    steps: int | None = knob(
+        None,
+        item=int,
+        low=1,
+        title="Budget in steps",
+        empty="no limit",
+        help="No training is started that would exceed this number of steps in all.",
+    )
 
     def checked(self) -> PlanBudget:
         """The budget with its steps as a whole number; an error names a value that is no limit."""
@@ -147,8 +168,7 @@ def _check(plan: Plan) -> None:
             f"The plan has {count:,} trainings; at most {MOST_CELLS:,} are allowed. Leave out values of the grid, or "
             "split it into several plans."
         )
-    if plan.values not in VALUES:
-        raise BadChoice(f"values cannot be {plan.values!r}. Choose one of {', '.join(VALUES)}.")
+    VALUES.checked(plan.values)
     plan.budget.checked()
     for task in plan.tasks:
         if task not in suites():

@@ -22,7 +22,7 @@ from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject
-from explorer.knobs import Knob, Values
+from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, knob
 from explorer.methods import load
 from explorer.progress import Work
 from explorer.run_folder import model_name
@@ -46,17 +46,19 @@ POOLINGS = (CLS, DEFAULT)
 
 
 @dataclass(frozen=True)
-class ReproductionOptions:
+class ReproductionOptions(Knobs):
     """What differs from the paper's setting; a row says so."""
 
-    model: str = ""  # in place of every base model of the paper
-    data: tuple[str, ...] = ()  # in place of the paper's text
-    translations: str = ""  # a file of back-translations, which the paper made with two models
-    other_text: str = ""  # a file with text of another domain
+    model: str = knob("", metavar="MODEL", help="Use this encoder in place of every base model of the paper.")
+    data: tuple[str, ...] = knob((), metavar="FILE|NAME", repeated=True, help="The training text.")
+    translations: str = knob("", metavar="FILE", help="Back-translations, for the rows of BT.")
+    other_text: str = knob("", metavar="FILE", help="Text of another domain, for rows trained on it.")
     settings: Values = field(default_factory=dict)  # such as the number of steps
-    seeds: tuple[int, ...] = (1, 2, 3)
-    dev: str = "STS-B dev"
-    test: str = "STS-B test"
+    seeds: tuple[int, ...] = knob(
+        (1, 2, 3), item=int, low=0, high=LARGEST_SEED, help="One training of each row for each."
+    )
+    dev: str = knob("STS-B dev", metavar="FILE|NAME", help="Chooses the best checkpoints.")
+    test: str = knob("STS-B test", metavar="FILE|NAME", help="The test set of each run.")
     poolings: tuple[str, ...] = (CLS,)  # of methods that have a choice: the paper's, the model's, or both
 
 

@@ -15,7 +15,7 @@ from explorer.markdown import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 from explorer.studies.size.picture import cells_of, projection_for
-from explorer.studies.size.points import Picture, Point, Size, Wanted
+from explorer.studies.size.points import Picture, Point, Size, SizeOptions
 from explorer.studies.size.storage import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.tables import told
 
@@ -44,8 +44,8 @@ def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work
     where = stack(encoder)
     layers, poolings = ((), ()) if whole else ((size.layers,), (size.pooling,))
     *_, cell = yield from cells_of(encoder, where, (), fit_on, layers, poolings)
-    wanted, text = Wanted(dimensions=(size.dimensions,), way=way), cell.text
-    projection = projection_for(wanted, text, text.shape[1])
+    options, text = SizeOptions(dimensions=(size.dimensions,), cut_by=way), cell.text
+    projection = projection_for(options, text, text.shape[1])
     text = text if projection is None else projection(text)
     prompts = encoder.default_head
     head = prompts if whole else Head((size.pooling,), prompt=prompts.prompt, roles=prompts.roles)

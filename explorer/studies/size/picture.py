@@ -20,7 +20,7 @@ from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress, Work
-from explorer.studies.size.points import Picture, Point, Size, Wanted
+from explorer.studies.size.points import Picture, Point, Size, SizeOptions
 from explorer.studies.size.projection import WAYS, Projection, fitted
 from explorer.studies.size.speed import speeds
 from explorer.studies.size.storage import FLOAT32, STORAGES, step_of
@@ -50,9 +50,9 @@ class SizeCell:
 
 
 def picture(
-    encoder: Encoder, given: Evaluated, text: Sentences, wanted: Wanted, others: Sequence[Encoder] = ()
+    encoder: Encoder, given: Evaluated, text: Sentences, options: SizeOptions, others: Sequence[Encoder] = ()
 ) -> Work[Picture]:
-    """Score and time an encoder in all wanted sizes, and other encoders under their model default.
+    """Score and time an encoder in all sizes of the options, and other encoders under their model default.
 
     Projections and int8 are fitted on the text, without the sentences of the evaluation set.
     """
@@ -60,10 +60,10 @@ def picture(
 
     started = time.perf_counter()
     judge, where = judge_of(given, encoder), stack(encoder)
-    wanted = checked(wanted, encoder, where)
+    options = checked(options, encoder, where)
     fit_on = besides(text, judge)
     points: list[tuple[Encoder, Size, Floats]] = []
-    cells = yield from cells_of(encoder, where, judge.texts, fit_on, wanted.layers, wanted.poolings)
+    cells = yield from cells_of(encoder, where, judge.texts, fit_on, options.layers, options.poolings)
     for one in (encoder, *others):
         if one is not encoder:
             cells = yield from cells_of(one, stack(one), judge.texts, fit_on, (), ())
@@ -71,10 +71,10 @@ def picture(
             if not judge.is_settled:
                 yield Progress("choosing the classifier's regularisation", 0, 0)
                 judge = judge.settled(_tensor(unit(cell.vectors)))
-            for size, items in _scored(cell, judge, wanted, reference=not points):
+            for size, items in _scored(cell, judge, options, reference=not points):
                 points.append((one, size, items))
                 yield Progress(f"scored {size.title}", len(points), 0)
-    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*wanted.layers, _depth(encoder)})}
+    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*options.layers, _depth(encoder)})}
     cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     costs = dict(zip(cuts, zip(timed, map(_bytes_of, cuts.values()), strict=True), strict=True))
@@ -91,7 +91,7 @@ def picture(
         measure=judge.measure,
         text=text.name,
         sentences=len(fit_on),
-        way=wanted.way,
+        way=options.cut_by,
         device=encoder.device,
         precision=encoder.precision,
         seconds=time.perf_counter() - started,
@@ -105,23 +105,23 @@ def limited(encoder: Encoder, max_length: int | None) -> Encoder:
     return found
 
 
-def checked(wanted: Wanted, encoder: Encoder, where: Stack) -> Wanted:
+def checked(options: SizeOptions, encoder: Encoder, where: Stack) -> SizeOptions:
     """The sizes with all defaults filled in, or an error that names what is possible."""
     last, width = _depth(encoder), encoder.width
-    layers = wanted.layers or tuple(range(where.lowest, last + 1))
+    layers = options.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
     known = (MODEL_DEFAULT, *POOLINGS)
-    poolings = wanted.poolings or (MODEL_DEFAULT, *encoder.poolings)
+    poolings = options.poolings or (MODEL_DEFAULT, *encoder.poolings)
     _check("pooling", poolings, known, ", ".join(known))
-    stored = wanted.stored or tuple(STORAGES)
+    stored = options.stored or tuple(STORAGES)
     _check("format", stored, STORAGES, ", ".join(STORAGES))
-    if wanted.way not in WAYS:
-        raise BadChoice(f"There is no way '{wanted.way}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
+    if options.cut_by not in WAYS:
+        raise BadChoice(f"There is no way '{options.cut_by}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
     widest = max(width, encoder.default_head.width(width))
     _check(
-        "number of dimensions", wanted.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
+        "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
     )
-    return Wanted(tuple(sorted(set(layers))), poolings, wanted.dimensions, stored, wanted.way)
+    return SizeOptions(tuple(sorted(set(layers))), poolings, options.dimensions, stored, options.cut_by)
 
 
 def besides(text: Sentences, judge: Judge) -> tuple[str, ...]:
@@ -164,27 +164,27 @@ def cells_of(
     return (_cell(found, cell, title, len(texts)) for cell, title in zip(cells, (MODEL_DEFAULT, *titles), strict=True))
 
 
-def dimensions_for(wanted: Wanted, width: int) -> tuple[int, ...]:
+def dimensions_for(options: SizeOptions, width: int) -> tuple[int, ...]:
     """The numbers of dimensions of vectors of this width, the most first: those named, or halves of the width."""
-    if wanted.dimensions:
-        return tuple(sorted({one for one in wanted.dimensions if one <= width}, reverse=True))
+    if options.dimensions:
+        return tuple(sorted({one for one in options.dimensions if one <= width}, reverse=True))
     powers = [2**power for power in range(20, 4, -1)]
     return (width, *(one for one in powers if FEWEST <= one < width))
 
 
-def projection_for(wanted: Wanted, text: Vectors, width: int) -> Projection | None:
+def projection_for(options: SizeOptions, text: Vectors, width: int) -> Projection | None:
     """The map onto the most dimensions that are fewer than the width; None if there are none to map onto."""
-    fewer = [one for one in dimensions_for(wanted, width) if one < width]
-    return fitted(wanted.way, text, max(fewer)) if fewer else None
+    fewer = [one for one in dimensions_for(options, width) if one < width]
+    return fitted(options.cut_by, text, max(fewer)) if fewer else None
 
 
-def _scored(cell: SizeCell, judge: Judge, wanted: Wanted, reference: bool) -> Iterator[tuple[Size, Floats]]:
+def _scored(cell: SizeCell, judge: Judge, options: SizeOptions, reference: bool) -> Iterator[tuple[Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
     width = cell.vectors.shape[1]
-    projection = projection_for(wanted, cell.text, width)
-    sizes = [(count, name) for count in dimensions_for(wanted, width) for name in wanted.stored]
+    projection = projection_for(options, cell.text, width)
+    sizes = [(count, name) for count in dimensions_for(options, width) for name in options.stored]
     if reference:
-        more = sizes if MODEL_DEFAULT in wanted.poolings else []
+        more = sizes if MODEL_DEFAULT in options.poolings else []
         sizes = list(dict.fromkeys([(width, FLOAT32), *more]))
     for count, some in groupby(sizes, key=lambda size: size[0]):
         vectors, text = cell.vectors, cell.text

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from explorer import in_words
-from explorer.encoding.read.pooling import title_of
+from explorer.encoding.read.pooling import POOLINGS, title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.verdict import Verdict
-from explorer.studies.size.projection import PCA
+from explorer.studies.size.projection import FIRST, PCA, WAYS
+from explorer.studies.size.storage import STORAGES
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,40 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The sizes to measure; () stands for all, of dimensions for powers of two from the width down to 32.
+class SizeOptions(Knobs):
+    """The sizes to measure; () stands for all. The model default is a pooling of the last layer."""
 
-    The model default is a pooling of the last layer.
-    """
-
-    layers: tuple[int, ...] = ()
-    poolings: tuple[str, ...] = ()
-    dimensions: tuple[int, ...] = ()
-    stored: tuple[str, ...] = ()
-    way: str = PCA
+    layers: tuple[int, ...] = knob((), item=int, low=0, title="Layers", empty="each", help="Cut after these layers.")
+    poolings: tuple[str, ...] = knob(
+        (),
+        title="Poolings",
+        choices=(MODEL_DEFAULT, *POOLINGS),
+        empty="those of the grid",
+        help="The encoder is cut after every layer, under each of these; the model default is that of all layers.",
+    )
+    dimensions: tuple[int, ...] = knob(
+        (),
+        item=int,
+        low=1,
+        title="Dimensions",
+        empty="all, and powers of two down to 32",
+        help="Whole numbers with commas between them, such as 384, 128, 64.",
+    )
+    stored: tuple[str, ...] = knob(
+        (),
+        title="Stored as",
+        choices=tuple(STORAGES),
+        empty="all",
+        help="float32 takes 4 bytes a dimension, float16 2, int8 1, bits an eighth.",
+    )
+    cut_by: str = knob(
+        PCA,
+        title="Fewer dimensions by",
+        choices=WAYS,
+        titles={PCA: "PCA", FIRST: "the first ones (Matryoshka)"},
+        help="PCA keeps the directions in which the sentences of the text differ most. The first dimensions are for "
+        "models that were trained to be cut (Matryoshka).",
+    )
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, sidebar_choice
-from explorer.ui.widgets import grid_clicks, picture_format
+from explorer.ui.widgets import grid_clicks, picture_format, setting_fields
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -37,7 +37,6 @@ TYPED = (
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
 OFFERED = 5  # models in a folder that is none itself
 LOAD = "Load {}"
-SHORTEST = 3  # tokens: [CLS], a word, [SEP]
 WIDEST = 26  # characters that a field of the sidebar has room for
 NOTHING = "nothing"  # of the models to choose as B
 SAME = "same as A"
@@ -154,25 +153,11 @@ def _evaluation_set() -> str:
 
 
 def _measurement_settings() -> Settings:
-    precision = st.radio(
-        "Precision",
-        MEASURED,
-        key="precision",
-        bind="query-params",
-        horizontal=True,
-        help="float32 gives the same number on every page and machine. bfloat16 is up to twice as fast where the "
-        "processor or GPU computes in it, and changes scores by up to 0.2.",
+    precision = setting_fields.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
+    length = setting_fields.draw(
+        "", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch"
     )
-    max_length = st.number_input(
-        "Maximum length, in tokens",
-        min_value=SHORTEST,
-        value=None,
-        key="max_length",
-        bind="query-params",
-        placeholder="the model's limit",
-        help="3 or more. Longer sentences are cut, and counted.",
-    )
-    return Settings(precision, "auto", max_length)
+    return Settings(precision, "auto", length)
 
 
 def encoders() -> list[str]:

@@ -19,7 +19,7 @@ from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.plans import setting_lists
 from explorer.ui.runs import set_fields
-from explorer.ui.widgets import upload_boxes
+from explorer.ui.widgets import setting_fields, upload_boxes
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -29,8 +29,6 @@ METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan
 VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2))  # the last one is the least value
-# as the options of a plan: see explorer.studies.plans.plan
-WHICH = ("defaults", "as in the paper", "as released", "quick")
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
 NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
 EMPTY = "No {} is chosen. Choose at least one."
@@ -205,15 +203,11 @@ def _models() -> tuple[str, ...]:
 
 
 def _settings() -> Values:
+    from explorer.studies.plans.plan import VALUES as START_VALUES
+
     which, *columns = st.columns(1 + len(SETTINGS))
-    which.selectbox(
-        "Values of the settings",
-        WHICH,
-        key=VALUES,
-        format_func=str.capitalize,
-        persist_state="session",
-        help="The values of all settings that are not stated below, for each method its own.",
-    )
+    with which:
+        setting_fields.draw("plan", START_VALUES, key=VALUES, menu=True)
     found = {
         name: where.number_input(
             label,
@@ -275,25 +269,12 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
         help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
         "column for each. Their files are read from the folder that STRATA_DATA names.",
     )
-    minutes: float | None = middle.number_input(
-        "Budget in minutes",
-        0.0,
-        value=None,
-        step=10.0,
-        key=MINUTES,
-        format="%g",
-        placeholder="no limit",
-        persist_state="session",
-        help="No training is started that is not expected to end within these minutes of training.",
-    )
-    steps: int | None = right.number_input(
-        "Budget in steps",
-        1,
-        value=None,
-        step=100,
-        key=MOST_STEPS,
-        placeholder="no limit",
-        persist_state="session",
-        help="No training is started that would exceed this number of steps in all.",
-    )
+    from explorer.studies.plans.plan import PlanBudget
+
+    with middle:
+        minutes = setting_fields.draw(
+            "", PlanBudget.knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch"
+        )
+    with right:
+        steps = setting_fields.draw("", PlanBudget.knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
     return tuple(tasks), minutes, steps

@@ -19,7 +19,7 @@ from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import evaluation_choice, filters
 from explorer.ui.results.evaluation_choice import Checked, EvaluationChoice
-from explorer.ui.widgets import refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, setting_fields, upload_boxes
 
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
@@ -61,7 +61,12 @@ def _chosen() -> EvaluationChoice:
         tuple(dict.fromkeys(one.strip() for one in st.session_state.get(key, ()) if one.strip()))
         for key in (MODELS, TASKS)
     )
-    return EvaluationChoice(models, tuple(st.session_state[SUITES_KEY]), single, evaluation_choice.written())
+    return EvaluationChoice(
+        models,
+        tuple(st.session_state[SUITES_KEY]),
+        single,
+        setting_fields.written(evaluation_choice.FORM, evaluation_choice.FIELDS),
+    )
 
 
 def _fields() -> None:
@@ -152,7 +157,7 @@ def _told(choice: EvaluationChoice) -> str:
     names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
     more = [f"{tasks - SHOWN} more"] if tasks > SHOWN else []
     counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
-    return COUNTED.format(*counts, ", ".join([*names, *more])) + (AGAIN if choice.written.again else SAVED)
+    return COUNTED.format(*counts, ", ".join([*names, *more])) + (AGAIN if choice.typed.get("again") else SAVED)
 
 
 def _start() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,28 +15,22 @@ from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import Sentences
 from explorer.data.sources import NAMED_SETS
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.errors import BadChoice
 from explorer.evaluating.tasks.transfer import TASKS
-from explorer.knobs import wholes_in
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
-from explorer.studies.size.points import Picture, Wanted
-from explorer.studies.size.projection import FIRST, PCA
-from explorer.studies.size.storage import STORAGES
+from explorer.studies.size.points import Picture, SizeOptions
 from explorer.ui.access import availability, cached, job_results, jobs
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import late_clicks, segments, upload_boxes
+from explorer.ui.widgets import late_clicks, segments, setting_fields, upload_boxes
 
 if TYPE_CHECKING:
     from explorer.evaluating.tasks.judges import Evaluated
 
 PAIRS = "the evaluation set"
-ON, TEXT, CUT_POOLINGS, DIMENSIONS = "score sizes on", "text of projections", "poolings to cut", "dimensions"
-STORED, WAY, OTHERS = "formats", "cut dimensions by", "other sizes"
-WAYS = {PCA: "PCA", FIRST: "the first ones (Matryoshka)"}
+FORM = "sizes"
+ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STARTED, START = "_sizes started", "measure sizes"
 ABOUT = (
     "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer. A "
@@ -50,7 +44,7 @@ class SizeChoice:
 
     on: SetIdentity
     text: str
-    wanted: Wanted
+    options: SizeOptions
     others: tuple[str, ...]
 
 
@@ -81,45 +75,18 @@ def asked(choice: Choice) -> SizeChoice:
             "are dimensions are needed.",
         )
     with st.expander("Sizes", icon=":material/tune:"):
-        wanted, others = _sizes()
-    return SizeChoice(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), wanted, others)
+        options, others = _sizes()
+    return SizeChoice(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), options, others)
 
 
-def _sizes() -> tuple[Wanted, tuple[str, ...]]:
-    poolings = st.multiselect(
-        "Poolings",
-        [MODEL_DEFAULT, *POOLINGS],
-        default=[MODEL_DEFAULT, "mean"],
-        key=CUT_POOLINGS,
-        persist_state="session",
-        select_all=False,
-        help="The encoder is cut after every layer, under each of these; the model default is that of all layers.",
-    )
-    written = st.text_input(
-        "Dimensions",
-        key=DIMENSIONS,
-        persist_state="session",
-        placeholder="all, and powers of two down to 32",
-        help="Whole numbers with commas between them, such as 384, 128, 64.",
-    )
-    way = segments.chosen(
-        "Fewer dimensions by",
-        list(WAYS),
-        default=PCA,
-        key=WAY,
-        format_func=WAYS.__getitem__,
-        help="PCA keeps the directions in which the sentences of the text differ most. The first dimensions are for "
-        "models that were trained to be cut (Matryoshka).",
-    )
-    stored = st.multiselect(
-        "Stored as",
-        list(STORAGES),
-        default=list(STORAGES),
-        key=STORED,
-        persist_state="session",
-        select_all=False,
-        help="float32 takes 4 bytes a dimension, float16 2, int8 1, bits an eighth.",
-    )
+def _sizes() -> tuple[SizeOptions, tuple[str, ...]]:
+    knobs = SizeOptions.knobs
+    typed = {
+        "poolings": setting_fields.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
+        "dimensions": setting_fields.draw(FORM, knobs["dimensions"], width="stretch"),
+        "cut_by": segments.of(knobs["cut_by"], WAY),
+        "stored": setting_fields.draw(FORM, knobs["stored"]),
+    }
     others = st.multiselect(
         "Other encoders in the same picture",
         sidebar.encoders(),
@@ -129,17 +96,7 @@ def _sizes() -> tuple[Wanted, tuple[str, ...]]:
         accept_new_options=True,
         help="Such as runs of the method distil, under their model default.",
     )
-    return Wanted((), tuple(poolings), dimensions_in(written), tuple(stored), way), tuple(others)
-
-
-def dimensions_in(written: str) -> tuple[int, ...]:
-    """The numbers in a text such as `384, 128`; () if it is empty."""
-    found = wholes_in(written)
-    if found is None:
-        raise BadChoice(
-            f"The dimensions '{written}' are not whole numbers with commas between them. Write, for example, 384, 128."
-        )
-    return found
+    return SizeOptions(**setting_fields.checked(typed, knobs)), tuple(others)
 
 
 @dataclass(frozen=True)
@@ -157,7 +114,7 @@ class SizeRequest:
     def key(self) -> str:
         """The key of the picture."""
         digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
-        return f"sizes {' '.join(digests)} {self.asked.wanted} {self.max_length}"
+        return f"sizes {' '.join(digests)} {self.asked.options} {self.max_length}"
 
     @property
     def settings(self) -> Settings:
@@ -194,4 +151,4 @@ def _measured(subject: SizeRequest) -> Work[Picture]:
     for found in (subject.found, *subject.others):
         yield Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
-    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.asked.wanted, encoders[1:]))
+    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.asked.options, encoders[1:]))

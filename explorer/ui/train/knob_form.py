@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -85,10 +86,10 @@ def value(card: MethodCard, name: str) -> bool | int | float | str | None:
     if name not in card.knobs:
         return None
     knob = card.knobs[name]
-    try:
-        return knob.checked(st.session_state.get(key_of(card.name, name), knob.default))
-    except StrataError:
-        return knob.default
+    found: bool | int | float | str = knob.default
+    with suppress(StrataError):
+        found = knob.checked(st.session_state.get(key_of(card.name, name), knob.default))
+    return found
 
 
 def presets(card: MethodCard) -> None:

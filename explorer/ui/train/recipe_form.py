@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, shown
-from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import layout, model_names
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
@@ -27,6 +26,7 @@ from explorer.ui.train import (
     text_form,
 )
 from explorer.ui.train.evaluation_form import Judging
+from explorer.ui.widgets import setting_fields
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -106,8 +106,11 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
-        _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 if this machine supports it.", boxes)
-        _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
+        from explorer.training.recipe import Recipe
+
+        for name, key in (("precision", PRECISION), ("device", DEVICE)):
+            with boxes:
+                setting_fields.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), told
 
 
@@ -160,17 +163,17 @@ def _checked(
     state = st.session_state
     try:
         found = Recipe(
-            card.name,
-            model,
-            sources,
-            text_form.columns(sources, card.eats),
-            judging.dev,
-            judging.test,
-            judging.more_tests,
-            settings,
-            judging.seeds,
-            state[PRECISION],
-            state[DEVICE],
+            method=card.name,
+            model=model,
+            data=sources,
+            columns=text_form.columns(sources, card.eats),
+            dev=judging.dev,
+            test=judging.test,
+            more_tests=judging.more_tests,
+            settings=settings,
+            seeds=judging.seeds,
+            precision=state[PRECISION],
+            device=state[DEVICE],
         ).checked()
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
@@ -220,7 +223,3 @@ def fill(recipe: Recipe) -> None:
     knob_form.fill(card.for_encoders(model_names.family(recipe.model)), recipe.every_setting())
     evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
-
-
-def _choice(label: str, options: tuple[str, ...], key: str, help: str, where: DeltaGenerator) -> None:
-    where.selectbox(label, options, key=key, help=help, width=220, persist_state="session")

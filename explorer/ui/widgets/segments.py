@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from explorer.knobs import Knob
+
 
 def menu(label: str, options: Sequence[Any], *, default: Any, key: str, **how: Any) -> Any:
     """The selected option of many, which would not fit side by side; kept in the address like a segment."""
@@ -25,3 +27,15 @@ def chosen(label: str, options: Sequence[Any], *, default: Any, key: str, **how:
         label, options, default=default, required=True, key=key, wrap=True, bind="query-params", **how
     )
     return default if found is None else found
+
+
+def of(knob: Knob, key: str) -> Any:
+    """The selected choice of a setting."""
+    return chosen(
+        knob.label,
+        knob.choices,
+        default=knob.default,
+        key=key,
+        format_func=lambda one: knob.titles.get(one, one),
+        help=knob.help,
+    )

@@ -24,12 +24,12 @@ from explorer.progress import finish
 from explorer.studies.size import speed, tables
 from explorer.studies.size.export import export
 from explorer.studies.size.picture import besides, picture
-from explorer.studies.size.points import Wanted
+from explorer.studies.size.points import SizeOptions
 from explorer.studies.size.storage import ranges_of, step_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
-WANTED = Wanted(
+WANTED = SizeOptions(
     layers=(3, 6), poolings=("model default", "mean"), dimensions=(64, 384), stored=("float32", "int8", "bits")
 )
 
@@ -152,7 +152,7 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
 @pytest.mark.parametrize("kind", ["modernbert", "qwen2"])
 def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(tmp_path, text, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
-    wanted = Wanted(layers=(1,), poolings=("last",), dimensions=(8,), stored=("float32",))
+    wanted = SizeOptions(layers=(1,), poolings=("last",), dimensions=(8,), stored=("float32",))
     found = finish(picture(encoder, dev(), text, wanted))
     pairs, folder = dev(), tmp_path / "small"
     fit_on = besides(text, judge_of(pairs, encoder))
@@ -173,7 +173,7 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
         ),
         ({"dimensions": (385,)}, "385 is not a possible number of dimensions. Choose 1 to 384"),
         ({"stored": ("int4",)}, "int4 is not a possible format. Choose float32, float16, int8, bits."),
-        ({"way": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
+        ({"cut_by": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
     ],
 )
 def test_a_size_that_cannot_be_is_refused_with_those_that_can(bundled_encoder, text, wrong, told):
@@ -204,7 +204,7 @@ def test_tables_say_what_was_measured(found):
 @pytest.mark.parametrize("source", ["Sample search", "more minimal pairs"])
 def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
-    wanted = Wanted(layers=(1,), poolings=("mean",), dimensions=(32,), stored=("float32",))
+    wanted = SizeOptions(layers=(1,), poolings=("mean",), dimensions=(32,), stored=("float32",))
     found = finish(picture(encoder, evaluated_on(identity(source)), text, wanted))
     assert found.evaluation == evaluated_on(identity(source)).name
     assert all(0 < point.score <= 100 for point in found.points)

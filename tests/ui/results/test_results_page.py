@@ -11,10 +11,12 @@ from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
+from explorer.measuring.scores.measure import Settings
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
 from explorer.ui.results import by_layer_view, evaluate_form, evaluation_choice, filters, published_view
-from explorer.ui.results.evaluation_choice import Written
+from explorer.ui.results.evaluation_choice import EvaluationChoice
+from explorer.ui.widgets import setting_fields
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
 from tests.evaluating.results_by_hand import result, task
@@ -37,6 +39,10 @@ def saved(tmp_path, monkeypatch):
             score = 100 * right.mean()
             result_files.write(result(name, known, score, items=right, layers=(score - 20, score - 10)))
     return tmp_path / "results"
+
+
+def key_of(name):
+    return setting_fields.key_of(evaluation_choice.FORM, name)
 
 
 def opened(app):
@@ -194,7 +200,7 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
     evaluate(form)
     assert loaded == []
     assert words(form.success) == ["0 results measured, 1 taken from saved results."]
-    form.toggle(key=evaluation_choice.AGAIN).set_value(True)
+    form.toggle(key=key_of("again")).set_value(True)
     evaluate(form)
     assert [how["again"] for how in loaded] == [True]
 
@@ -202,8 +208,8 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
 def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     path = write_labelled(tmp_path / "own")
     choose_tasks(form, str(path))
-    form.text_input(key=evaluation_choice.SEEDS).set_value("2,3")
-    form.selectbox(key=evaluation_choice.TITLES).set_value(evaluation_choice.DEFAULT)
+    form.text_input(key=key_of("seeds")).set_value("2,3")
+    form.selectbox(key=key_of("titles")).set_value(evaluation_choice.DEFAULT)
     evaluate(form)
     (found,) = result_files.read_all(tmp_path / "results").results
     assert found.task.name == "moods.csv"
@@ -211,18 +217,26 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     assert found.measured.titles == ("model default",)
 
 
-def test_every_setting_changes_the_options():
-    usual = Written("raw", "logistic", "1", "flat", evaluation_choice.USUAL, None, False, None, None)
-    assert usual.options() == Options()
-    others = ("senteval", "senteval", "1,2", "ivf", "all", 8, True, "query: ", "passage: ")
-    for place, (key, other) in enumerate(zip(evaluation_choice.KEYS, others, strict=True)):
-        values = list(vars(usual).values())
-        values[place] = other
-        changed = Written(*values)
-        if key == evaluation_choice.LENGTH:
-            assert changed.max_length == 8
-        else:
-            assert changed.options() != usual.options(), key
+def test_every_setting_changes_what_is_evaluated():
+    def checked(typed):
+        return EvaluationChoice(("bag-of-words",), ("sts",), (), typed).checked([])
+
+    usual = checked({})
+    assert (usual.options, usual.max_length) == (Options(), None)
+    typed = {"text": "senteval", "probe": "senteval", "seeds": "1,2", "index": "ivf", "titles": "all", "again": True,
+             "query_prompt": "query: ", "document_prompt": "passage: "}  # fmt: skip
+    for name, value in typed.items():
+        assert checked({name: value}).options != usual.options, name
+    assert checked({"max_length": 8}).max_length == 8
+
+
+def test_the_form_has_every_setting_as_it_is_declared(form):
+    fields = {one.key: one for kind in (form.radio, form.text_input, form.selectbox, form.number_input, form.toggle)
+              for one in kind}  # fmt: skip
+    for name, knob in {**Options.knobs, "max_length": Settings.knobs["max_length"]}.items():
+        field = fields[key_of(name)]
+        assert field.label == knob.label
+        assert knob.help in field.help
 
 
 def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
@@ -238,7 +252,7 @@ def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
     ):
         form.session_state[evaluate_form.MODELS] = models
         choose_tasks(form, asked)
-        form.text_input(key=evaluation_choice.SEEDS).set_value(seeds)
+        form.text_input(key=key_of("seeds")).set_value(seeds)
         form.button(key=evaluate_form.START).click().run()
         assert [error.value for error in form.exception] == [], said
         assert any(said in text for text in words(form.error)), said
@@ -278,7 +292,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
 
     monkeypatch.setattr(result_files, "write", write_and_stop)
     choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
-    form.selectbox(key=evaluation_choice.TITLES).set_value(evaluation_choice.DEFAULT)
+    form.selectbox(key=key_of("titles")).set_value(evaluation_choice.DEFAULT)
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))

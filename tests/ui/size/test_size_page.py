@@ -11,10 +11,14 @@ from explorer.studies.size import speed, tables
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.projection import FIRST
 from explorer.ui.size import export_form, picture_view, size_form
+from explorer.ui.widgets import setting_fields
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
-CHOSEN = {size_form.DIMENSIONS: "32, 8", size_form.CUT_POOLINGS: ["mean"], size_form.STORED: ["float32", "int8"]}
+POOLINGS, DIMENSIONS, STORED = (
+    setting_fields.key_of(size_form.FORM, name) for name in ("poolings", "dimensions", "stored")
+)
+CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 
 
 @pytest.fixture(autouse=True)
@@ -57,21 +61,21 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
 
 
 def test_what_is_typed_before_the_click_is_measured(app):
-    app.session_state[size_form.DIMENSIONS] = "24"  # which no other test has measured
-    app.run().text_input(key=size_form.DIMENSIONS).set_value("16")
+    app.session_state[DIMENSIONS] = "24"  # which no other test has measured
+    app.run().text_input(key=DIMENSIONS).set_value("16")
     pressed(app, size_form.START)
     app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
     assert set(app.dataframe[0].value["dimensions"]) == {16, 32}, "and the whole model"
 
 
 def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
-    app.session_state[size_form.DIMENSIONS] = "many"
+    app.session_state[DIMENSIONS] = "many"
     app.run()
-    assert "The dimensions 'many' are not whole numbers" in words(app.error)[0]
-    app.session_state[size_form.DIMENSIONS] = "999"
+    assert "Dimensions cannot be 'many'. Choose whole numbers" in words(app.error)[0]
+    app.session_state[DIMENSIONS] = "999"
     pressed(app.run(), size_form.START)
     assert "999 is not a possible number of dimensions. Choose 1 to 32" in words(app.error)[0]
-    app.session_state[size_form.DIMENSIONS] = "8"
+    app.session_state[DIMENSIONS] = "8"
     app.session_state[size_form.ON] = "more minimal pairs"
     pressed(app.run(), size_form.START)
     assert not app.error

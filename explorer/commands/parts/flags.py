@@ -1,0 +1,135 @@
+"""Flags of the command line: made from settings that are stated as knobs, and those that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from explorer.errors import BadChoice
+from explorer.knobs import LARGEST_SEED, Knob, Knobs
+
+Stated = TypeVar("Stated", bound=Knobs)
+
+
+def flag_of(knob: Knob) -> str:
+    """`--max-length`."""
+    return "--" + (knob.flag or knob.name).replace("_", "-")
+
+
+def add(verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False) -> None:
+    """Add a flag for each setting; with `stated`, the options have those alone that are given."""
+    for knob in knobs:
+        flag, help = flag_of(knob), _help(knob)
+        if knob.kind is bool:
+            verb.add_argument(flag, dest=knob.name, action="store_true", help=help)
+            continue
+        shown = knob.metavar or ("{" + ",".join(knob.choices) + "}" if knob.choices else _METAVARS[knob.kind])
+        listed = knob.many and not knob.repeated and not knob.metavar
+        verb.add_argument(
+            flag,
+            dest=knob.name,
+            action="append" if knob.repeated else "store",
+            default=argparse.SUPPRESS if stated else [] if knob.repeated else knob.default,
+            # an error of a knob is none of argparse's, which would hide its reason
+            type=(replace(knob, name=flag, **_ONE) if knob.repeated else replace(knob, name=flag)).checked,
+            metavar=f"{shown},{shown}" if listed else shown,
+            help=help,
+        )
+
+
+_ONE: dict[str, Any] = {"default": None}  # a flag that is repeated has one value of the list
+_METAVARS = {int: "N", float: "NUMBER", str: "NAME"}
+
+
+def _help(knob: Knob) -> str:
+    """Name, explanation and default, as argparse formats it."""
+    usual = (knob.usual and knob.kind is not bool and f" (default: {knob.usual})") or ""
+    about = f"{knob.title}. {knob.help}" if knob.title else knob.help
+    repeated = "; repeatable" if knob.repeated else ""
+    return f"{about.rstrip('.')}{repeated}{usual}".replace("`", "'").replace("%", "%%")
+
+
+def check(options: argparse.Namespace, *knobs: Knob) -> None:
+    """Refuse flags that exclude each other, and those that have no effect without another one."""
+    stated = {knob.name for knob in knobs if getattr(options, knob.name, knob.default) not in (knob.default, [])}
+    by_name = {knob.name: knob for knob in knobs}
+    for knob in knobs:
+        if knob.name not in stated:
+            continue
+        for other in knob.excludes:
+            if other in stated:
+                one, two = flag_of(knob), flag_of(by_name[other])
+                raise BadChoice(f"{two} has no effect with {one}. Leave one of them out. {one}: {knob.help}")
+        if knob.needs and knob.needs not in stated:
+            raise BadChoice(f"{flag_of(knob)} needs {flag_of(by_name[knob.needs])}. Give both, or leave it out.")
+
+
+def values(options: argparse.Namespace, knobs: Mapping[str, Knob]) -> dict[str, Any]:
+    """The values of the settings that have a flag, by name."""
+    found = {name: getattr(options, name) for name in knobs if hasattr(options, name)}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
+def read(options: argparse.Namespace, kind: type[Stated]) -> Stated:
+    """The settings of a class that flags state; what has no flag has its default."""
+    return kind(**values(options, kind.knobs))
+
+
+SEED = Knob("seed", 0, "Of the random numbers.", low=0, high=LARGEST_SEED)
+COLUMN = Knob(
+    "column",
+    (),
+    "The column of the file that has a role, if it is detected wrongly: first=…, second=…, score=….",
+    metavar="ROLE=NAME",
+    repeated=True,
+)
+SET = Knob("set", (), "Any setting of the method.", metavar="KNOB=VALUE", repeated=True)
+ONLINE = Knob("online", False, "Download missing models and sets from the hub.")
+READINGS = (
+    Knob(
+        "reading",
+        None,
+        "Layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', ….",
+        metavar="TITLE",
+        empty="the model default",
+    ),
+    Knob("other_reading", None, "Of B.", metavar="TITLE", empty="what --reading says, else B's default"),
+)
+METRIC = Knob("metric", "Spearman", "Spearman, Pearson, or another one of the set; its case does not matter.")
+AGGREGATE = Knob(
+    "aggregate",
+    "all",
+    "all: one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs.",
+)
+
+
+def metric(options: argparse.Namespace) -> tuple[str, str]:
+    """The metric and the aggregation that the flags state; others than there are are refused."""
+    from explorer.measuring.scores.metrics import check_agreement, named
+
+    found = named(options.metric)
+    check_agreement(found, options.aggregate)
+    return found, options.aggregate
+
+
+def roles(options: argparse.Namespace) -> dict[str, str]:
+    """The columns by role that `--column score=rating` names."""
+    return dict(_parts("--column ROLE=NAME", "score=rating", options.column))
+
+
+def settings(options: argparse.Namespace) -> dict[str, str]:
+    """The settings of a method that `--set temperature=0.05` states."""
+    found = _parts("--set KNOB=VALUE", "temperature=0.05", options.set)
+    return {name.replace("-", "_"): value for name, value in found}
+
+
+def _parts(flag: str, example: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The two sides of each equals sign."""
+    name, form = flag.split()
+    found = [text.partition("=") for text in texts]
+    for text, equals, _ in found:
+        if not equals:
+            raise BadChoice(f"{name} {text} lacks an equals sign. Write {form}, for example {name} {example}.")
+    return [(one, other) for one, _, other in found]

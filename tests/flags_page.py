@@ -1,0 +1,40 @@
+"""Print docs/flags.md, every flag of every command: `python -m tests.flags_page > docs/flags.md`."""
+
+from __future__ import annotations
+
+import argparse
+
+from explorer.__main__ import VERBS, _parser
+
+HEAD = """# Flags
+
+Every command with its flags, as `--help` shows them. They are made from the settings in the code;
+`python -m tests.flags_page` writes this page.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    every = next(one for one in _parser(VERBS)._actions if isinstance(one, argparse._SubParsersAction)).choices
+    return HEAD + "".join(_section(verb, every[verb]) for verb in VERBS)
+
+
+def _section(verb: str, parser: argparse.ArgumentParser) -> str:
+    rows = [_row(one, parser) for one in parser._actions if not isinstance(one, argparse._HelpAction)]
+    return f"\n## {verb}\n\n{_plain(parser.description or '')}\n\n| | |\n|---|---|\n" + "".join(rows)
+
+
+def _row(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
+    names = ", ".join(action.option_strings)
+    shown = parser._get_formatter()._format_args(action, action.dest) if action.nargs != 0 else ""
+    about = parser._get_formatter()._expand_help(action) if action.help else ""
+    flag = " ".join(filter(None, [names, shown])).replace("|", "\\|")
+    return f"| `{flag}` | {_plain(about)} |\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("%%", "%").replace("|", "\\|").split())
+
+
+if __name__ == "__main__":
+    print(page(), end="")
