@@ -71,8 +71,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     for name in VERBS:
         command = importlib.import_module(f"explorer.commands.{name}")
-        title, _, about = (command.__doc__ or "").partition("\n\n")
-        verb = verbs.add_parser(name, help=title.removeprefix(f"{name}: ").rstrip("."), description=about)
+        title, *about = (command.__doc__ or "").splitlines()
+        help = title[len(f"{name}: ") :].rstrip(".")
+        verb = verbs.add_parser(name, help=help, description=" ".join(about))
         verb.set_defaults(verb=command.run)
         if name in arguments:  # what the flags of a command are made from is not loaded for the others
             command.state(verb)
