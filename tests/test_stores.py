@@ -59,7 +59,7 @@ def test_work_goes_on_exactly_with_what_decides_it(name, guard, desk):
 SECTION = (
     (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("\n## Stores\n")[2].partition("\n## ")[0]
 )
-DECORATORS = {"cache", "lru_cache", "cache_resource", "cache_data"}
+DECORATORS = {"cache", "lru_cache", "cache_resource", "cache_data", "by_stamp"}
 CALLS = {"job_results.made", "job_results.known", "job_results.finished", "jobs.follow", "cache"}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,24 +49,15 @@ def as_they_are(models: Iterable[str], sources: Iterable[str]) -> str:
     return digest_of(parts)
 
 
-def encoder(found: Found, settings: Settings) -> Encoder:
-    """A loaded encoder; the two most recently used stay in memory."""
-    # the maximum length is no key: one loaded model serves every length
-    return _encoder(found.digest, Settings(settings.precision, settings.device), found)
+@cached_text.by_stamp(lambda found, settings: (found.digest, settings.precision, settings.device), 2)
+def encoder(_found: Found, _settings: Settings) -> Encoder:
+    """A loaded encoder; the two most recently used stay in memory. One loaded model serves every maximum length."""
+    return load_encoder(_found, replace(_settings, max_length=None))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
-    return load_encoder(_found, settings)
-
-
-def attending(found: Found) -> Encoder:
+@cached_text.by_stamp(lambda found: found.digest, 2)
+def attending(_found: Found) -> Encoder:
     """The same model, loaded so that it returns attention weights; in float32, so that rows sum to 1."""
-    return _attending(found.digest, found)
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _attending(digest: str, _found: Found) -> Encoder:
     from explorer.encoding.load.loading import load
 
     return load(_found, precision="float32", attention="eager")

@@ -15,6 +15,7 @@ from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured
 from explorer.ui import messages
 from explorer.ui.access import availability, cached
+from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.widgets import downloads, picture_format, segments
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def show(found: Found, sentences: tuple[str, str]) -> None:
 
 
 def _show(found: Found, sentences: tuple[str, str]) -> None:
-    ways = _ways(found.digest, found)
-    _keep_only(ways, "read")
+    inputs = _inputs(found)
+    _keep_only(inputs, "read")
     with st.container(horizontal=True):
-        way: str = segments.chosen("Encode the sentences", ways, default=ways[0], key="read")
+        encoded_as: str = segments.chosen("Encode the sentences", inputs, default=inputs[0], key="read")
         by: str = segments.chosen("Colour of a head", (WIDE, SPECIAL), default=WIDE, key="heads")
-    attention = self_attention(found, *sentences, way)
+    attention = self_attention(found, *sentences, encoded_as)
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW
     left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
@@ -67,29 +68,25 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
             config=picture_format.config("self-attention"),
             alt=f"Layer {layer}, head {head}: attention weights between tokens. The file below has the numbers.",
         )
-        st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
+        st.caption(_about(attention.weights, attention.left_out, inputs, layer, head))
         stem = f"{found.name} layer {layer} head {head}"
         downloads.rows(measured.head_rows(attention, layer, head), stem, FILE)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _ways(digest: str, _found: Found) -> tuple[str, ...]:
-    """The ways to encode two sentences for self-attention: as one input, or each alone."""
+@by_stamp(lambda found: found.digest, 32)
+def _inputs(_found: Found) -> tuple[str, ...]:
+    """How two sentences can be encoded for self-attention: as one input, or each alone."""
     from explorer.encoding.read import self_attention
 
     return self_attention.inputs(cached.attending(_found))
 
 
-def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:
-    """Attention weights between the tokens of two sentences, for every head of every layer, cached."""
-    return _self_attention(found.digest, digest_of((first, second)), way, found, (first, second))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _self_attention(digest: str, texts: str, way: str, _found: Found, _pair: tuple[str, str]) -> SelfAttention:
+@by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
+def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -> SelfAttention:
+    """Attention weights between the tokens of two sentences, for every head of every layer."""
     from explorer.encoding.read import self_attention
 
-    return self_attention.self_attention(cached.attending(_found), *_pair, way)
+    return self_attention.self_attention(cached.attending(_found), _first, _second, _encoded_as)
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
@@ -122,13 +119,13 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     return layer, head
 
 
-def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:
+def _about(weights: NDArray[np.float32], left_out: int, inputs: tuple[str, ...], layer: int, head: int) -> str:
     texts = [SHOWN.format(layer, head)]
     if left_out:
         texts.append(LEFT_OUT.format(left_out, weights.shape[-1]))
     if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
         texts.append(CAUSAL)
-    if len(ways) == 2:
+    if len(inputs) == 2:
         texts.append(ALONE)
     return " ".join(texts)
 

@@ -18,6 +18,7 @@ from explorer.measuring.sentences.token_tables import pair_rows
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, method_cards, sidebar_choice
+from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, picture_format
 
@@ -68,16 +69,10 @@ def show(found: model_names.Found, sentences: tuple[str, str], choice: sidebar_c
     downloads.rows(pair_rows(pair), f"{found.name} pair by layer", FILE)
 
 
-def pair_layers(found: model_names.Found, first: str, second: str, settings: Settings) -> measured.PairLayers:
-    """Cosine of two sentences in each layer of an encoder, cached."""
-    return _pair_layers(found.digest, digest_of((first, second)), settings, found, (first, second))
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _pair_layers(
-    digest: str, texts: str, settings: Settings, _found: model_names.Found, _pair: tuple[str, str]
-) -> measured.PairLayers:
-    return measured.pair_layers(cached.encoder(_found, settings), *_pair, settings.max_length)
+@by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
+def pair_layers(_found: model_names.Found, _first: str, _second: str, _settings: Settings) -> measured.PairLayers:
+    """Cosine of two sentences in each layer of an encoder."""
+    return measured.pair_layers(cached.encoder(_found, _settings), _first, _second, _settings.max_length)
 
 
 def _no_pooler(found: model_names.Found, choice: sidebar_choice.Choice) -> None:

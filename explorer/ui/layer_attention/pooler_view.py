@@ -24,6 +24,7 @@ from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, side_scores, sidebar_choice
+from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads, picture_format
@@ -83,16 +84,10 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
     _history(found, weights)
 
 
-def layer_weights(found: Found, sentences: tuple[str, ...], settings: Settings) -> LayerWeights:
-    """The layer weights of an encoder's pooler for sentences, cached."""
-    return _layer_weights(found.digest, digest_of(sentences), settings, found, sentences)
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _layer_weights(
-    digest: str, texts: str, settings: Settings, _found: Found, _sentences: tuple[str, ...]
-) -> LayerWeights:
-    return pooler_weights.layer_weights(cached.encoder(_found, settings), _sentences, settings.max_length)
+@by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
+def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> LayerWeights:
+    """The layer weights of an encoder's pooler for sentences."""
+    return pooler_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
 
 
 def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | None:
@@ -176,13 +171,9 @@ def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice,
     return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", shown.pairs.name).text
 
 
-def difference(measured: Hashable, comparison: Comparison) -> bootstrap.Interval:
-    """B minus A under the chosen layer & pooling of each; `measured` identifies models, pairs and settings."""
-    return _difference(measured, comparison.one_reading.title, comparison.other_reading.title, comparison)
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _difference(measured: Hashable, one: str, other: str, _comparison: Comparison) -> bootstrap.Interval:
+@by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
+def difference(_measured: Hashable, _comparison: Comparison) -> bootstrap.Interval:
+    """B minus A under the chosen layer & pooling of each; `_measured` identifies models, pairs and settings."""
     return _comparison.chosen(_comparison.one.metrics[0])
 
 

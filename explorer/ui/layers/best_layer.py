@@ -10,7 +10,6 @@ import streamlit as st
 
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.evaluating.tasks import item_scores, layer_choice
@@ -39,21 +38,10 @@ INFLATED = (
 class ScoredSet:
     """A dev set or a test set with its scores."""
 
-    pairs: NamedSet
+    name: str
+    count: int  # of pairs, or of queries, triplets or rows
     scores: layer_scores.LayerScores
     measured: tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class Half:
-    """Half of a set: its name, what identifies it, and the number of its items."""
-
-    name: str
-    digest: str
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
 
 
 def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
@@ -69,7 +57,7 @@ def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: st
     chosen = best_layer(measured, metric, aggregate, dev.scores, test.scores)
     if chosen is None:
         st.warning(
-            f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}. Choose **all** sub-corpora, or a set "
+            f"No layer & pooling has a score on {messages.plain(dev.name)}. Choose **all** sub-corpora, or a set "
             "with more pairs.",
             icon=":material/block:",
         )
@@ -80,12 +68,12 @@ def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: st
     left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
     if left is not None and chosen is not None:
         with left.container(border=True):
-            st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs), several))
+            st.markdown(CHOSEN_ON.format(messages.plain(dev.name), dev.count, several))
             _dev_cards(chosen, dev.scores, metric, aggregate)
     with right.container(border=True):
-        st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs), several))
+        st.markdown(REPORTED_ON.format(messages.plain(test.name), test.count, several))
         _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
-    differences = DIFFERENCES.format(messages.plain(test.pairs.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
+    differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
     _how_scored(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
@@ -104,7 +92,7 @@ def _dev_and_test(shown: side_scores.Shown, choice: sidebar_choice.Choice) -> tu
     partner = side_scores.shown(replace(choice, sts=other))
     if partner is None:
         return None  # progress is shown
-    both = [ScoredSet(one.pairs, one.scores, one.measured) for one in (shown, partner)]
+    both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (shown, partner)]
     dev, test = both[::-1] if other == names[0] else both
     return dev, test
 
@@ -122,7 +110,8 @@ def _halves(
     rows_of = whole.graded.rows_of
     dev, test = map(cached_text.graded_pairs, names)
     first, second = (
-        ScoredSet(one, whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest)) for one in (dev, test)
+        ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
+        for one in (dev, test)
     )
     return first, second
 
@@ -136,7 +125,8 @@ def _halves_of_items(shown: side_scores.Shown) -> tuple[ScoredSet, ScoredSet] | 
     names = f"one half of {shown.pairs.name}", "the other half"
     dev, test = (
         ScoredSet(
-            Half(name, f"{shown.pairs.digest} {name}", len(rows)),
+            name,
+            len(rows),
             shown.scores.of_pairs(rows),
             (*shown.measured, name),
         )
@@ -165,7 +155,7 @@ def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, defaul
             box, icon = st.success, ":material/trending_up:"
         sentence = VERDICT.format(chosen.best.title)
         box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
-    names = (messages.plain(split.pairs.name) for split in (dev, test))
+    names = (messages.plain(split.name) for split in (dev, test))
     scores = map(score_options.told, (chosen.dev_score, chosen.test_score))
     (dev_name, test_name), (dev_score, test_score) = names, scores
     st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -22,6 +21,7 @@ from explorer.progress import Work, finish
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import job_results, sidebar_choice
+from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
 from explorer.ui.runs import run_curves, run_list, run_metrics
@@ -319,34 +319,22 @@ def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
     return stamps((run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES, *vectors))
 
 
-def travel_of(run: runs.Run, seed: int, steps: tuple[int, ...]) -> tuple[step_maps.Travel, list[str]] | None:
+@by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
+def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[step_maps.Travel, list[str]] | None:
     """The probe sentences and their paths over evaluation steps."""
-    return _travel(run.folder, seed, steps, stamp(run, seed, steps))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _travel(
-    folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable
-) -> tuple[step_maps.Travel, list[str]] | None:
-    sentences = recorder.probe_sentences(runs.Run(folder))
-    probes = recorder.probes(runs.Run(folder), seed, steps)
+    sentences = recorder.probe_sentences(_run)
+    probes = recorder.probes(_run, _seed, _steps)
     if probes is None or not sentences or probes.shape[1] != len(sentences):
         return None
     return step_maps.travel(probes), sentences
 
 
+@by_stamp(lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128)
 def map_quality(
-    run: runs.Run, seed: int, steps: tuple[int, ...], at: int, kind: str, places: NDArray[np.float64]
+    _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: NDArray[np.float64]
 ) -> faithfulness.Faithfulness:
-    """Trustworthiness and neighbours preserved of the map at one of the steps; `kind` is the projection of all."""
-    return _map_quality(run.folder, seed, steps[at], stamp(run, seed, steps), kind, places)
-
-
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _map_quality(
-    folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
-) -> faithfulness.Faithfulness:
-    probes = recorder.probes(runs.Run(folder), seed, (step,))
+    """Trustworthiness and neighbours preserved of the map at one of the steps; `_kind` is the projection of all."""
+    probes = recorder.probes(_run, _seed, (_steps[_at],))
     if probes is None:
         return faithfulness.Faithfulness(float("nan"), float("nan"), 0, 0)
     return finish(step_maps.believed(probes[0], _places))

@@ -16,6 +16,7 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.start import recognised_file
 from explorer.ui.widgets import refused_clicks, upload_boxes
@@ -148,17 +149,11 @@ def _forget(given: SetIdentity) -> None:
     refused_clicks.attempt(forget)
 
 
-def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:
+@by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
+def share_cut(_found: Found, _pairs: GradedPairs, _settings: Settings) -> tuple[int, float]:
     """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
-    return _share_cut(found.digest, pairs.digest, settings, found, pairs)
-
-
-@st.cache_data(max_entries=16, show_spinner="Counting tokens …")
-def _share_cut(
-    digest: str, pairs_digest: str, settings: Settings, _found: Found, _pairs: GradedPairs
-) -> tuple[int, float]:
-    reader = cached.encoder(_found, settings)
+    encoder = cached.encoder(_found, _settings)
     step = max(1, len(_pairs.sentences) // ESTIMATED_ON)  # from all over the file: it may be sorted by length
     some = _pairs.sentences[::step]
-    cut = reader.tokens(some, settings.max_length).truncated
-    return reader.limit(settings.max_length), cut / len(some)
+    cut = encoder.tokens(some, _settings.max_length).truncated
+    return encoder.limit(_settings.max_length), cut / len(some)
