@@ -58,10 +58,10 @@ def _generator(folder: Path) -> Path:
     return folder
 
 
-def _text(eats: Kind) -> Corpus:
+def _text(kind: Kind) -> Corpus:
     """The text of a kind from STRATA_DATA, else the sample."""
-    path = Path(os.environ.get("STRATA_DATA", "")) / TEXTS.get(eats, "")
-    return corpus([str(path) if path.is_file() else "sample"], eats)[0]
+    path = Path(os.environ.get("STRATA_DATA", "")) / TEXTS.get(kind, "")
+    return corpus([str(path) if path.is_file() else "sample"], kind)[0]
 
 
 def _measured(name: str, generator: str) -> str:
@@ -89,7 +89,7 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     named = {one.name: generator for one in kind.knobs.values() if one.masked_model}
     preset = kind.presets[PRESETS[name]] if name in PRESETS else {}
     recipe = Recipe(name, settings={**preset, "batch_size": BATCH, "steps": 10_000, **named}).checked()
-    text, encoder = _text(kind.eats), load(find(MODEL), "float32")
+    text, encoder = _text(kind.rows), load(find(MODEL), "float32")
     with kept_while_training():
         held = psutil.Process().memory_info().rss
         learner = Learner(Prepared(recipe, find(MODEL), encoder, text, sample.pairs(), None, ()), SEED, World())

@@ -214,9 +214,12 @@ def detours(sources: tuple[Source, ...]) -> Iterator[Breach]:
 
 
 def nameless(sources: tuple[Source, ...]) -> Iterator[Breach]:
-    """Above the methods no method is known by name: a new file in their folder is all that a new one takes."""
-    files = [source.module.rpartition(".") for source in sources]
-    names = {own.replace("_", "-") for folder, _, own in files if folder == "explorer.methods" and own[0] != "_"}
+    """Above the methods no method is known by name: the class that states it is all that a new one takes."""
+    nodes = (
+        node for one in sources if within(one.module, "explorer.methods") for node in ast.walk(ast.parse(one.text))
+    )
+    stated = (node for node in nodes if isinstance(node, ast.Assign) and [*map(_name, node.targets)] == ["name"])
+    names = {node.value.value for node in stated if isinstance(node.value, ast.Constant)}
     for source in sources if names else ():
         if (floor_of(source.module) or 0) > 3:
             for node in ast.walk(ast.parse(source.text)):

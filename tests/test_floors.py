@@ -38,7 +38,7 @@ HOUSE = {  # everything here is allowed
     "explorer/encoding/pooling.py": "import torch\nfrom explorer.data.text import read\n",
     "explorer/measuring/scores.py": "import scipy\nfrom explorer.encoding import encoder\n",
     "explorer/methods/__init__.py": "import torch\n",
-    "explorer/methods/simcse.py": "from . import Method\nfrom explorer.losses import info_nce\n",
+    "explorer/methods/simcse.py": "from . import Method\nclass SimCSE(Method):\n    name = 'simcse'\n",
     "explorer/training/tables.py": "import explorer.losses\n",
     "explorer/drawing/figures.py": "import plotly\nfrom explorer.measuring.scores import Scores\n",
     "explorer/training/loop.py": "import torch\nfrom explorer import methods\n",

@@ -26,7 +26,7 @@ def setting(tmp_path_factory) -> Setting:
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part.name != "tests"], ids=lambda part: part.name)
 def test_every_part_runs_in_miniature(part, setting, monkeypatch):
-    of_each_kind = list({methods.load(name).eats: name for name in trained_methods()}.values())
+    of_each_kind = list({methods.load(name).rows: name for name in trained_methods()}.values())
     monkeypatch.setattr(checks, "trained_methods", lambda: of_each_kind)
     monkeypatch.setattr(lives, "CYCLES", 2)
     with in_no_time():

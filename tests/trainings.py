@@ -113,7 +113,7 @@ def _graded(drawn: random.Random, count: int) -> list[str]:
 
 def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
     """A short run of a method; `settings` are added to those that keep it short."""
-    data = place.triplets if load(method).eats in (PAIRS, TRIPLETS) else place.text
+    data = place.triplets if load(method).rows in (PAIRS, TRIPLETS) else place.text
     quick = SETTINGS | ({"projection": False} if method.startswith("sg") else {})
     quick = quick if load(method).trains() else {}
     given = {"model": str(place.model), "data": (str(data),), "dev": str(place.dev), "test": str(place.test)}

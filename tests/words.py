@@ -13,7 +13,7 @@ FILES = ("app.py", "pages/*.py", "explorer/**/*.py")
 DOCUMENTS = ("*.md", "docs/*.md", "explorer/data/samples/*.md")
 _CODE = re.compile(r"`[^`\n]*`|^    .*$", re.MULTILINE)
 KEYS = {"key", "icon", "lane"}  # arguments that no visitor reads
-TITLES = "explorer/methods/"  # the docstrings of methods are shown on the Train page
+TITLES = "explorer/methods/"  # the docstrings of its classes are shown on the Train page
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -47,7 +47,7 @@ def of_source(source: str, file: str) -> Iterator[Text]:
     hidden: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
-            if not (isinstance(node, ast.Module) and file.startswith(TITLES)):
+            if not (isinstance(node, ast.ClassDef) and file.startswith(TITLES)):
                 hidden.add(id(node.body[0].value))  # type: ignore[attr-defined]
         elif isinstance(node, ast.keyword) and node.arg in KEYS:
             hidden |= {id(part) for part in ast.walk(node.value)}

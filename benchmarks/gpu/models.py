@@ -104,17 +104,17 @@ def long_texts(count: int, length: int = LONG) -> tuple[str, ...]:
     return tuple(" ".join(texts[start : start + length]) for start in range(count))
 
 
-def corpus(eats: Kind, rows: int, long: bool = False) -> Corpus:
+def corpus(kind: Kind, rows: int, long: bool = False) -> Corpus:
     """Rows of any kind, with every column that it can have."""
-    documents = isinstance(eats.texts[0], Document)
-    count = rows * len(eats.texts)
+    documents = isinstance(kind.texts[0], Document)
+    count = rows * len(kind.texts)
     texts = long_texts(count, DOCUMENT if documents else LONG) if documents or long else sentences(count)
     columns = [texts[start : start + rows] for start in range(0, count, rows)]
-    if isinstance(eats.answer, Score):
+    if isinstance(kind.answer, Score):
         columns.append(tuple(number % 6 / 5 for number in range(rows)))
-    elif eats.answer:
+    elif kind.answer:
         columns.append(tuple(str(number % 2) for number in range(rows)))
-    return Corpus("sample sentences", eats, tuple(columns))
+    return Corpus("sample sentences", kind, tuple(columns))
 
 
 def learner(
@@ -132,7 +132,7 @@ def learner(
     if setting.dry and "projection" in kind.knobs:
         named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
     recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
-    rows = corpus(kind.eats, text) if isinstance(text, int) else text
+    rows = corpus(kind.rows, text) if isinstance(text, int) else text
     ready = Prepared(recipe, None, of, rows, sample.dev(), None, ())  # type: ignore[arg-type]  # no file of the model is read
     made = Learner(ready, SEED, World(precision, of.device))
     finish(made.fit())

@@ -55,7 +55,7 @@ def epoch(setting: Setting) -> Iterator[Row]:
         for precision in PRECISIONS:
             made = learner(setting, of, "sg-opt", rows, precision)
             total = made.feed.a_batch
-            looks = total // made.schedule.look_every(total) + 1
+            evaluations = total // made.schedule.evaluation_interval(total) + 1
             made.update()
             started = _now(setting.device)
             for _ in range(many):
@@ -66,11 +66,12 @@ def epoch(setting: Setting) -> Iterator[Row]:
             made.fetch()
             started = _now(setting.device)
             finish(made.evaluate(PairJudge(dev)))
-            a_look = _now(setting.device) - started
+            an_evaluation = _now(setting.device) - started
             yield Row(
                 f"{shape}, {precision}: SG-OPT, {rows:,} sentences",
-                f"{total * a_step + looks * a_look:.0f} s: {total} steps of {made.feed.size} rows at {a_step:.3f} s "
-                f"(from {many} steps), {looks} evaluations of {len(dev)} pairs at {a_look:.2f} s",
+                f"{total * a_step + evaluations * an_evaluation:.0f} s: {total} steps of {made.feed.size} rows at "
+                f"{a_step:.3f} s (from {many} steps), {evaluations} evaluations of {len(dev)} pairs "
+                f"at {an_evaluation:.2f} s",
             )
 
 

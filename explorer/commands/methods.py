@@ -9,6 +9,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from textwrap import fill
 from typing import Any
 
 from explorer.data import measured_methods
@@ -51,9 +52,9 @@ def _facts(name: str) -> dict[str, Any]:
         "about": kind.about(),
         "when_to_use": kind.when_to_use,
         "measured": [asdict(row) for row in measured_methods.of(name)],
-        "family": kind.paper.family,
+        "family": kind.family,
         "trains": kind.trains(),
-        "eats": kind.eats.name,
+        "rows": kind.rows.name,
         "paper": kind.paper.line,
         "link": kind.paper.link,
         "by_family": {family: dict(values) for family, values in kind.by_family.items()},
@@ -77,11 +78,11 @@ def _page(name: str) -> str:
     from explorer import methods
 
     kind, facts = methods.load(name), _facts(name)
-    rows, advice = kind.eats.title, measured_methods.advice(name, kind.when_to_use)
+    rows, advice = kind.rows.title, measured_methods.advice(name, kind.when_to_use)
     lines = [
         facts["title"],
         "",
-        facts["about"],
+        _wrapped(facts["about"]),
         "",
         *([advice, ""] if advice else []),
         f"Family: {facts['family']}. Trains on {rows}. {facts['paper']}: {facts['link']}",
@@ -92,12 +93,17 @@ def _page(name: str) -> str:
         paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {Knob.told(knob['paper'])}"
         code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
-    lines += [f"  The paper's values for {family}: {told}" for family, told in _told(facts["by_family"])]
-    lines += [f"  Preset '{preset}': {told}" for preset, told in _told(facts["presets"])]
+    lines += [f"  The paper's values for {family}: {values}" for family, values in _in_words(facts["by_family"])]
+    lines += [f"  Preset '{preset}': {values}" for preset, values in _in_words(facts["presets"])]
     return "\n".join(lines)
 
 
-def _told(sets: dict[str, Values]) -> list[tuple[str, str]]:
+def _wrapped(text: str) -> str:
+    """Paragraphs in lines of 120 characters at most."""
+    return "\n\n".join(fill(one, 120, break_on_hyphens=False) for one in text.split("\n\n"))
+
+
+def _in_words(sets: dict[str, Values]) -> list[tuple[str, str]]:
     """Sets of values by name, in words."""
     return [
         (name, ", ".join(f"{knob} {Knob.told(value)}" for knob, value in values.items()))
@@ -122,7 +128,7 @@ def _markdown(names: Sequence[str]) -> str:
 
     families: dict[str, list[str]] = {}
     for name in names:
-        families.setdefault(methods.load(name).paper.family, []).append(name)
+        families.setdefault(methods.load(name).family, []).append(name)
     parts = [_PREFACE.format(source=measured_methods.source())]
     for family, its_names in families.items():
         parts += [f"## {family}", *map(_section, its_names)]
@@ -134,16 +140,16 @@ def _section(name: str) -> str:
 
     kind, facts = methods.load(name), _facts(name)
     advice = measured_methods.advice(name, kind.when_to_use)
-    source = f"Trains on {kind.eats.title}. [{facts['paper']}]({facts['link']})."
+    source = f"Trains on {kind.rows.title}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
     own = [
         f"- `{knob}` = {Knob.told(one.default)} "
         f"({one.allowed}{_paper(one)}{_released(kind.released.get(knob))}): {one.help}"
         for knob, one in kind.knobs.items()
     ]
-    own += [f"- The paper's values for {family}: {told}." for family, told in _told(facts["by_family"])]
-    own += [f"- Preset *{preset}*: {told}." for preset, told in _told(dict(kind.presets))]
-    about = [facts["about"]] if facts["about"] else []
+    own += [f"- The paper's values for {family}: {values}." for family, values in _in_words(facts["by_family"])]
+    own += [f"- Preset *{preset}*: {values}." for preset, values in _in_words(dict(kind.presets))]
+    about = [_wrapped(facts["about"])] if facts["about"] else []
     return "\n\n".join(
         [
             f"### `{name}`",

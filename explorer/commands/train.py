@@ -234,7 +234,7 @@ def _fitting(data: Sequence[str]) -> str:
     if suggestion is None:
         raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
     if _first():
-        say(suggestion.told(" + ".join(map(sources.shown, data)), method))
+        say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
 
 
@@ -242,7 +242,7 @@ def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The dev and test parts that belong to a train part, as defaults."""
     from explorer.data.corpora import evaluated_beside
 
-    beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.eats)
+    beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.rows)
     return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
 
 

@@ -1,10 +1,18 @@
-"""The training schedule of a method: length, learning rate, batches and early stopping."""
+"""The training schedule of a method, and the updates that follow from it: batches, optimiser and learning rate."""
 
 from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import nn
 
 from explorer.data.row_kinds import LABELLED_TEXTS, SENTENCES, TRIPLETS
 from explorer.encoding.tune.lora import ATTENTION, TARGETS, Lora
 from explorer.knobs import Knobs, Values, knob
+from explorer.methods._sampling import Sampler
+from explorer.optimizers import Group, adamw, learning_rate
 
 EARLY_STOPS = ("none", "drops", "no new best")
 SELECTIONS = ("dev", "held-out triplets", "both")
@@ -116,6 +124,38 @@ class Schedule(Knobs):
         """The number of updates for a number of rows."""
         return self.steps or max(1, rows // self.batch_size * self.epochs // self.accumulate)
 
-    def look_every(self, updates: int) -> int:
+    def evaluation_interval(self, updates: int) -> int:
         """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
         return max(1, min(self.evaluate_every, updates // 10))
+
+
+class Updates(nn.Module):
+    """How weights are updated under a schedule; a method overrides what its paper does otherwise."""
+
+    schedule: ClassVar[Schedule]
+    unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
+
+    def sampler(self) -> Sampler:
+        """How its batches are drawn from the rows: all rows, in random order."""
+        return Sampler()
+
+    def groups(self, schedule: Schedule) -> list[Group]:
+        """The trained weights for an optimiser: matrices with weight decay, biases and norms (one axis) without."""
+        trained = [weight for weight in self.parameters() if weight.requires_grad]
+        groups: list[Group] = [
+            {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": schedule.weight_decay},
+            {"params": [weight for weight in trained if weight.dim() <= 1], "weight_decay": 0.0},
+        ]
+        return [group for group in groups if group["params"]]
+
+    def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:
+        """The optimiser of these weights: AdamW with the settings of the schedule."""
+        return adamw(groups, schedule.learning_rate, schedule.beta2, schedule.epsilon)
+
+    def rate(self, step: int, total: int, schedule: Schedule) -> float:
+        """The learning rate of an update, counted from 0: linear warmup, then linear decay or none."""
+        warmup = math.ceil(schedule.warmup * total)
+        return learning_rate(step, schedule.learning_rate, warmup, total, schedule.decay)
+
+    def after_update(self) -> None:
+        """Change what follows the trained weights, such as a momentum copy or a queue."""

@@ -1,15 +1,4 @@
-"""ConSERT: two augmented views of a sentence, changed at the embedding layer, are a positive pair.
-
-Yan and others 2021, section 3. The first view is without a fifth of the features of its embeddings (feature cutoff),
-the second has its positions shuffled; there is no dropout. The loss is 0.15 times the sum of both directions of NT-Xent
-over the means of the last layer; afterwards a sentence is the mean of the last two layers. The settings are those of
-the released code for BERT-base without labels.
-
-The preset *tuned* has the values with which the authors later report better scores, on their repository.
-The released script for BERT-large keeps the dropout and contrasts the plain sentence with shuffled positions for 25
-epochs; Strata starts from that for such encoders. The released code chooses the best checkpoint by the mean of the last
-layer; Strata scores checkpoints as it exports them. Its Adam has no bias correction (uncorrected_adam).
-"""
+"""ConSERT (Yan and others 2021): two views of a sentence, changed at the embedding layer, are a positive pair."""
 
 from __future__ import annotations
 
@@ -26,8 +15,7 @@ from explorer.encoding.tune import editing
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Paper, Schedule, knob
-from explorer.methods._uncorrected import Uncorrected
+from explorer.methods import Schedule, UncorrectedAdam, cited, knob
 
 VIEWS = (PLAIN, SHUFFLE, TOKENS, FEATURES) = ("none", "shuffle", "token cutoff", "feature cutoff")
 WEIGHT = 0.15  # of the loss; with Adam it acts through ε, clipping and weight decay only
@@ -37,26 +25,26 @@ _VIEW_HELP = (
 )
 
 
-class ConSERT(Uncorrected):
-    """Both views are anchors, and everything else in the batch is a negative."""
+class ConSERT(UncorrectedAdam):
+    """ConSERT: two augmented views of a sentence, changed at the embedding layer, are a positive pair.
 
+    Yan and others 2021, section 3. The first view is without a fifth of the features of its embeddings (feature
+    cutoff), the second has its positions shuffled; there is no dropout. The loss is 0.15 times the sum of both
+    directions of NT-Xent over the means of the last layer; afterwards a sentence is the mean of the last two layers.
+    The settings are those of the released code for BERT-base without labels.
+
+    The preset *tuned* has the values with which the authors later report better scores, on their repository. The
+    released script for BERT-large keeps the dropout and contrasts the plain sentence with shuffled positions for 25
+    epochs; Strata starts from that for such encoders. The released code chooses the best checkpoint by the mean of the
+    last layer; Strata scores checkpoints as it exports them. Its Adam has no bias correction (uncorrected_adam).
+    """
+
+    # both views are anchors, and everything else in the batch is a negative
+    name = "consert"
+    family = "ConSERT"
+    paper = cited("yan-etal-2021-consert")
     when_to_use = "With the preset tuned: at the published learning rate 200 updates hardly change an encoder."
-    eats = SENTENCES
-    paper = Paper(
-        title="ConSERT: A Contrastive Framework for Self-Supervised Sentence Representation Transfer",
-        authors="Yan and others",
-        year=2021,
-        link="https://aclanthology.org/2021.acl-long.393",
-        bibtex="""@inproceedings{yan-etal-2021-consert,
-  title = {{ConSERT}: A Contrastive Framework for Self-Supervised Sentence Representation Transfer},
-  author = {Yan, Yuanmeng and Li, Rumei and Wang, Sirui and Zhang, Fuzheng and Wu, Wei and Xu, Weiran},
-  booktitle = {Proceedings of ACL-IJCNLP 2021},
-  pages = {5065--5075},
-  year = {2021},
-  url = {https://aclanthology.org/2021.acl-long.393}
-}""",
-        family="ConSERT",
-    )
+    rows = SENTENCES
     schedule = Schedule(
         batch_size=96,
         epochs=10,
@@ -116,7 +104,7 @@ class ConSERT(Uncorrected):
         """The weighted sum of both directions."""
         (sentences,) = columns
         one, other = (gathered(self.view(sentences, change)) for change in (self.first_view, self.second_view))
-        self.watch(one, other)
+        self.record_similarities(one, other)
         return both_directions(one, other, self.temperature)
 
     def view(self, sentences: list[str], change: str) -> Tensor:
@@ -131,7 +119,7 @@ class ConSERT(Uncorrected):
         def shuffle(ids: Tensor, mask: Tensor) -> Tensor:
             return permuted(ids, mask, torch.rand(*mask.shape))
 
-        return self.encoded(
+        return self.encode(
             sentences,
             Head(("mean",)),
             edit={FEATURES: cut_features, TOKENS: cut_tokens}.get(change),

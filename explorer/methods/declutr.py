@@ -1,16 +1,4 @@
-"""DeCLUTR: spans of one document are positive pairs, and masked words of the anchors are predicted.
-
-Giorgi, Nitski, Wang and Bader 2021, section 3: long anchor spans are drawn from each document, and for each of them
-shorter positives that overlap it, adjoin it or lie inside it. The loss is NT-Xent of the anchors with the mean vectors
-of their positives, plus the loss of a masked language model on the anchors, with equal weights. Settings as in the
-released code, with the paper's 16 documents per batch; the code's option to scale the first loss by the number of GPUs
-is left out, and its Adam has no bias correction (uncorrected_adam). Spans are slices of the encoder's own tokens, not
-of words that are joined and tokenised again; with its special tokens a span is truncated to max_length.
-
-A document needs 2 × anchors × longest_span tokens: 2,048 as published, so sentences cannot be used, and shorter
-documents are left out and counted. The words are predicted by the head in the encoder's folder; if the folder has none,
-as that of a sentence encoder, by one that starts from random weights. The head is not exported.
-"""
+"""DeCLUTR (Giorgi, Nitski, Wang and Bader 2021): spans of one document are positive pairs."""
 
 from __future__ import annotations
 
@@ -32,10 +20,7 @@ from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Paper, Schedule, knob
-from explorer.methods._pooled import Pooled, pooling_knob
-from explorer.methods._sampling import Sampler
-from explorer.methods._uncorrected import Uncorrected
+from explorer.methods import Pooled, Sampler, Schedule, UncorrectedAdam, cited, knob, pooling_knob
 
 MASKED = 0.15  # of the tokens of an anchor, as BERT was trained
 SHORT_TEXT: Values = {"anchors": 1, "shortest_span": 8, "longest_span": 32}
@@ -73,26 +58,28 @@ class LongDocuments(Sampler):
         return kept
 
 
-class DeCLUTR(Uncorrected, Pooled):
-    """Anchors of one document are negatives of each other, as are those of other documents."""
+class DeCLUTR(UncorrectedAdam, Pooled):
+    """DeCLUTR: spans of one document are positive pairs, and masked words of the anchors are predicted.
 
+    Giorgi, Nitski, Wang and Bader 2021, section 3: long anchor spans are drawn from each document, and for each of them
+    shorter positives that overlap it, adjoin it or lie inside it. The loss is NT-Xent of the anchors with the mean
+    vectors of their positives, plus the loss of a masked language model on the anchors, with equal weights. Settings as
+    in the released code, with the paper's 16 documents per batch; the code's option to scale the first loss by the
+    number of GPUs is left out, and its Adam has no bias correction (uncorrected_adam). Spans are slices of the
+    encoder's own tokens, not of words that are joined and tokenised again; with its special tokens a span is truncated
+    to max_length.
+
+    A document needs 2 × anchors × longest_span tokens: 2,048 as published, so sentences cannot be used, and shorter
+    documents are left out and counted. The words are predicted by the head in the encoder's folder; if the folder has
+    none, as that of a sentence encoder, by one that starts from random weights. The head is not exported.
+    """
+
+    # anchors of one document are negatives of each other, as are those of other documents
+    name = "declutr"
+    family = "documents"
+    paper = cited("giorgi-etal-2021-declutr")
     when_to_use = "Texts of many sentences, and [CLS] must be the vector; the model default gained nothing."
-    eats = DOCUMENTS
-    paper = Paper(
-        title="DeCLUTR: Deep Contrastive Learning for Unsupervised Textual Representations",
-        authors="Giorgi, Nitski, Wang and Bader",
-        year=2021,
-        link="https://aclanthology.org/2021.acl-long.72",
-        bibtex="""@inproceedings{giorgi-etal-2021-declutr,
-  title = {{D}e{CLUTR}: Deep Contrastive Learning for Unsupervised Textual Representations},
-  author = {Giorgi, John and Nitski, Osvald and Wang, Bo and Bader, Gary},
-  booktitle = {Proceedings of ACL-IJCNLP 2021},
-  pages = {879--895},
-  year = {2021},
-  url = {https://aclanthology.org/2021.acl-long.72}
-}""",
-        family="documents",
-    )
+    rows = DOCUMENTS
     training_only = ("masked",)
     unused = ("decay",)
     released: ClassVar[Values] = {"uncorrected_adam": True}
@@ -156,7 +143,7 @@ class DeCLUTR(Uncorrected, Pooled):
         passes = self.base.grouped_tokens(positives)
         other = in_order((places, head(states.hidden, states.mask)) for places, states in passes)
         one, other = gathered(one), gathered(other.view(len(anchors), self.positives, -1))
-        self.watch(one, other.mean(1))
+        self.record_similarities(one, other.mean(1))
         return contrast(one, other, self.temperature) + words
 
     def spans(self, documents: list[str]) -> tuple[list[list[int]], list[list[int]]]:

@@ -1,8 +1,4 @@
-"""DiffCSE: SimCSE without labels, plus detecting replaced words from the sentence's vector.
-
-Chuang and others 2022, equations 1 to 4 and appendix A. The projector is used in training only: the trained model
-uses the pooled vector ([CLS] in the paper). The projector has batch norms, or is SimCSE's dense layer (Table 6).
-"""
+"""DiffCSE (Chuang and others 2022): the detection of replaced words in addition to SimCSE without labels."""
 
 from __future__ import annotations
 
@@ -10,18 +6,23 @@ import torch
 from torch import Tensor, nn
 
 from explorer.gathering import gathered, own_share
-from explorer.methods import Schedule, knob
-from explorer.methods._diffcse import Differing
-from explorer.methods._pooled import Pooled
+from explorer.methods import Pooled, Schedule, knob
+from explorer.methods._replaced_tokens import DETECTION_PARTS, ReplacedTokenDetection
 
 PROJECTORS = ("batch norm", "tanh")
 
 
-class DiffCSE(Differing, Pooled):
-    """Trains sensitivity to edits that change the meaning, in addition to SimCSE's invariance to dropout."""
+class DiffCSE(ReplacedTokenDetection, Pooled):
+    """DiffCSE: SimCSE without labels, plus detecting replaced words from the sentence's vector.
 
+    Chuang and others 2022, equations 1 to 4 and appendix A. The projector is used in training only: the trained model
+    uses the pooled vector ([CLS] in the paper). The projector has batch norms, or is SimCSE's dense layer (Table 6).
+    """
+
+    # trains sensitivity to edits that change the meaning, in addition to SimCSE's invariance to dropout
+    name = "diffcse"
     when_to_use = "Only sentences and time for many updates: 200 of 16 rows gave [CLS] one point."
-    training_only = ("guesser", "detector", "tell", "project")
+    training_only = (*DETECTION_PARTS, "project")
     schedule = Schedule(batch_size=64, learning_rate=7e-6, max_length=32, epochs=2, evaluate_every=125)
 
     projector: str = knob(
@@ -52,7 +53,6 @@ class DiffCSE(Differing, Pooled):
 
     def projected(self, sentences: list[str]) -> Tensor:
         """Vectors of sentences after the projector."""
-        with torch.autocast(
-            self.base.model.device.type, enabled=False
-        ):  # batch norm over few rows needs more than bfloat16
-            return own_share(self.project(gathered(self.encoded(sentences, self.before_normalising)).float()))
+        # batch norm over few rows needs more precision than bfloat16
+        with torch.autocast(self.base.model.device.type, enabled=False):
+            return own_share(self.project(gathered(self.encode(sentences, self.before_normalising)).float()))

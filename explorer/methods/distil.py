@@ -1,14 +1,4 @@
-"""Distillation: train an encoder that is cut after a layer towards the vectors of the whole encoder.
-
-Reimers and Gurevych 2020, section 2: the mean squared error between the vectors of a student and of a frozen teacher,
-here on the same sentence. The teacher is the whole encoder under its model default; the student is its first layers,
-which become an encoder of their own. Vectors are compared as they are used, so that those of both encoders can be
-compared with each other: at unit length if the model default normalises them. Settings are those of the released code,
-model_distillation.py of sentence-transformers, but learning rate, warmup and epsilon: it trains on many more sentences.
-It keeps layers at equal distances; Strata keeps the lowest, so that the cut encoder has the vectors of one layer before
-training. The target similarities is Strata's. The teacher encodes each batch anew: vectors that were kept would differ
-by rounding after a run is resumed.
-"""
+"""Distillation (Reimers and Gurevych 2020): the whole encoder teaches its own first layers."""
 
 from __future__ import annotations
 
@@ -25,32 +15,30 @@ from explorer.encoding.tune import cutting
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Paper, Schedule, knob
-from explorer.methods._pooled import Pooled
+from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Pooled, Schedule, cited, knob
 
 VECTORS, SIMILARITIES = "vectors", "similarities"
 
 
 class Distil(Pooled):
-    """The whole encoder, frozen, teaches its own first layers."""
+    """Distillation: train an encoder that is cut after a layer towards the vectors of the whole encoder.
 
+    Reimers and Gurevych 2020, section 2: the mean squared error between the vectors of a student and of a frozen
+    teacher, here on the same sentence. The teacher is the whole encoder under its model default; the student is its
+    first layers, which become an encoder of their own. Vectors are compared as they are used, so that those of both
+    encoders can be compared with each other: at unit length if the model default normalises them. Settings are those of
+    the released code, model_distillation.py of sentence-transformers, but learning rate, warmup and epsilon: it trains
+    on many more sentences. It keeps layers at equal distances; Strata keeps the lowest, so that the cut encoder has the
+    vectors of one layer before training. The target similarities is Strata's. The teacher encodes each batch anew:
+    vectors that were kept would differ by rounding after a run is resumed.
+    """
+
+    # the whole encoder, frozen, teaches its own first layers
+    name = "distil"
+    family = "distillation"
+    paper = cited("reimers-gurevych-2020-making")
     when_to_use = "To make an encoder smaller: training gives back a part of what the removed layers cost."
-    eats = SENTENCES
-    paper = Paper(
-        title="Making Monolingual Sentence Embeddings Multilingual using Knowledge Distillation",
-        authors="Reimers and Gurevych",
-        year=2020,
-        link="https://aclanthology.org/2020.emnlp-main.365",
-        bibtex="""@inproceedings{reimers-gurevych-2020-making,
-  title = {Making Monolingual Sentence Embeddings Multilingual using Knowledge Distillation},
-  author = {Reimers, Nils and Gurevych, Iryna},
-  booktitle = {Proceedings of EMNLP 2020},
-  pages = {4512--4525},
-  year = {2020},
-  url = {https://aclanthology.org/2020.emnlp-main.365}
-}""",
-        family="distillation",
-    )
+    rows = SENTENCES
     as_published = False
     compares_rows = False
     training_only = ("teacher",)
@@ -125,10 +113,10 @@ class Distil(Pooled):
         """The mean squared error of vectors, or of cosines between vectors, over the rows of all processes."""
         (sentences,) = columns
         with torch.no_grad():
-            teacher = gathered(self.encoded(sentences, self.taught, copy=self.teacher))
-        student = gathered(self.encoded(sentences))
+            teacher = gathered(self.encode(sentences, self.taught, copy=self.teacher))
+        student = gathered(self.encode(sentences))
         if student.shape == teacher.shape:
-            self.watch(student, teacher)
+            self.record_similarities(student, teacher)
         if self.target == SIMILARITIES:
             return losses.similarity_regression(student, teacher)
         return losses.vector_regression(student, teacher)
@@ -138,12 +126,12 @@ class Distil(Pooled):
         """The model default of the whole encoder; its tokenizer adds the prompt already."""
         return self.on_device("taught", lambda: replace(self.teacher.encoder.default_head, prompt="", remark=""))
 
-    def start(self) -> Head:
+    def base_head(self) -> Head:
         """The base under the same pooling of the last layer that remains, as an encoder that is cut there has it."""
         poolings = tuple(f"{pooling} of layer {self.base.layers}" for pooling in self.pooled.poolings)
         return replace(self.pooled, poolings=poolings, remark=LAST_NORM if self._normed else "")
 
-    def _declared(self) -> Head:
+    def _chosen(self) -> Head:
         whole = self.taught
         if self.pooling != MODEL_DEFAULT:
             return Head((self.pooling,), normalize=whole.normalize)

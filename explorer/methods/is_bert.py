@@ -1,11 +1,4 @@
-"""IS-BERT: maximise the mutual information of a sentence's vector and those of its tokens.
-
-Zhang, He, Liu, Lim and Bing 2020, section 3: three convolutions over the last layer give local vectors, their mean is
-the sentence's vector, and the Jensen-Shannon estimate of the mutual information of the two is maximised. A token is
-compared with its own sentence and with all others of the batch, by the dot product. As in the released code the
-convolutions have no activation, and long sentences count more, since the mean goes over tokens. Padding is zero before
-the convolutions, so that a vector does not depend on it. The convolutions are part of the exported model.
-"""
+"""IS-BERT (Zhang, He, Liu, Lim and Bing 2020): mutual information of a sentence's vector and those of its tokens."""
 
 from __future__ import annotations
 
@@ -24,32 +17,27 @@ from explorer.encoding.read.pooling import pool_mean
 from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
 from explorer.losses import cosines
-from explorer.methods import Paper, Schedule, knob
-from explorer.methods._uncorrected import Uncorrected
+from explorer.methods import Schedule, UncorrectedAdam, cited, knob
 
 KERNELS = (1, 3, 5)  # tokens that a filter reads
 
 
-class ISBERT(Uncorrected):
-    """The encoder and three convolutions are trained; the discriminator is the dot product, without weights."""
+class ISBERT(UncorrectedAdam):
+    """IS-BERT: maximise the mutual information of a sentence's vector and those of its tokens.
 
+    Zhang, He, Liu, Lim and Bing 2020, section 3: three convolutions over the last layer give local vectors, their mean
+    is the sentence's vector, and the Jensen-Shannon estimate of the mutual information of the two is maximised. A token
+    is compared with its own sentence and with all others of the batch, by the dot product. As in the released code the
+    convolutions have no activation, and long sentences count more, since the mean goes over tokens. Padding is zero
+    before the convolutions, so that a vector does not depend on it. The convolutions are part of the exported model.
+    """
+
+    # the encoder and three convolutions are trained; the discriminator is the dot product, without weights
+    name = "is-bert"
+    family = "mutual information"
+    paper = cited("zhang-etal-2020-unsupervised")
     when_to_use = "To repeat the paper: on this tuned encoder the difference could be chance."
-    eats = SENTENCES
-    paper = Paper(
-        title="An Unsupervised Sentence Embedding Method by Mutual Information Maximization",
-        authors="Zhang, He, Liu, Lim and Bing",
-        year=2020,
-        link="https://aclanthology.org/2020.emnlp-main.124",
-        bibtex="""@inproceedings{zhang-etal-2020-unsupervised,
-  title = {An Unsupervised Sentence Embedding Method by Mutual Information Maximization},
-  author = {Zhang, Yan and He, Ruidan and Liu, Zuozhu and Lim, Kwan Hui and Bing, Lidong},
-  booktitle = {Proceedings of EMNLP 2020},
-  pages = {1601--1610},
-  year = {2020},
-  url = {https://aclanthology.org/2020.emnlp-main.124}
-}""",
-        family="mutual information",
-    )
+    rows = SENTENCES
     schedule = Schedule(
         batch_size=32,
         learning_rate=2e-6,
@@ -89,7 +77,7 @@ class ISBERT(Uncorrected):
         """The mean of the convolutions, without what padding would change."""
         return Head((), layers=self._convolution(reads_padding=False))
 
-    def start(self) -> Head:
+    def base_head(self) -> Head:
         """The mean of the last layer of the base."""
         return Head(("mean",))
 
@@ -99,7 +87,7 @@ class ISBERT(Uncorrected):
         local, real = self._local(sentences)
         vectors = gathered(pool_mean(local, real))
         own = own_share(torch.arange(len(vectors))).to(vectors.device, non_blocking=True)
-        self._watch_tokens(local, real, vectors, own)
+        self._record_similarities_of_tokens(local, real, vectors, own)
         return mutual_information(gathered(sums(local, real, vectors, own)[None]).sum(0), len(vectors))
 
     def _local(self, sentences: list[str]) -> tuple[Tensor, Tensor]:
@@ -122,13 +110,13 @@ class ISBERT(Uncorrected):
         filters, biases = zip(*parts, strict=True)
         return TokenConvolution(filters, biases, self.relu, reads_padding)
 
-    def _watch_tokens(self, local: Tensor, real: Tensor, vectors: Tensor, own: Tensor) -> None:
+    def _record_similarities_of_tokens(self, local: Tensor, real: Tensor, vectors: Tensor, own: Tensor) -> None:
         """Record the mean similarity of tokens with their own sentence, and with the others."""
         with torch.no_grad():
             alike = cosines(local.flatten(0, 1), vectors).view(*local.shape[:2], -1) * real[:, :, None]
             mine = torch.arange(len(vectors), device=vectors.device) == own[:, None, None]
             same, every, tokens = gathered(torch.stack([(alike * mine).sum(), alike.sum(), real.sum()])[None]).sum(0)
-            self.watched = same / tokens, (every - same) / (tokens * (len(vectors) - 1))
+            self.similarities = same / tokens, (every - same) / (tokens * (len(vectors) - 1))
 
 
 def sums(local: Tensor, real: Tensor, vectors: Tensor, own: Tensor) -> Tensor:

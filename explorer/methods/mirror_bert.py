@@ -1,13 +1,4 @@
-"""Mirror-BERT: a sentence and its copy with a few characters masked are a positive pair.
-
-Liu, Vulić, Korhonen and Collier 2021, section 2: NT-Xent over a sentence and its copy, in which a span of 5 characters
-is replaced by the mask token, both under dropout. The settings are those of the released code for sentences: 50 updates
-of 200 sentences with a constant learning rate and no clipping, which decay every weight, biases and norms too. It pools
-BERT by the mean, RoBERTa by its first token. "drop heads" is the paper's variant with DropHead instead of dropout.
-
-Where the released code differs from what is meant, Strata does what is meant: the span is cut at the drawn place, not
-where the same 5 characters occur first; the mask token is the encoder's, also for RoBERTa; the mean leaves out padding.
-"""
+"""Mirror-BERT (Liu, Vulić, Korhonen and Collier 2021): a sentence and its masked copy are a positive pair."""
 
 from __future__ import annotations
 
@@ -23,8 +14,7 @@ from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Paper, Schedule, knob
-from explorer.methods._pooled import Pooled, pooling_knob
+from explorer.methods import Pooled, Schedule, cited, knob, pooling_knob
 from explorer.optimizers import Group
 
 NOISES = (DROPOUT, DROP_HEADS) = ("dropout", "drop heads")
@@ -32,27 +22,25 @@ SHORTEST = 30  # characters: of shorter sentences too little would be left
 
 
 class MirrorBERT(Pooled):
-    """Both views are anchors, and everything else in the batch is a negative."""
+    """Mirror-BERT: a sentence and its copy with a few characters masked are a positive pair.
 
+    Liu, Vulić, Korhonen and Collier 2021, section 2: NT-Xent over a sentence and its copy, in which a span of 5
+    characters is replaced by the mask token, both under dropout. The settings are those of the released code for
+    sentences: 50 updates of 200 sentences with a constant learning rate and no clipping, which decay every weight,
+    biases and norms too. It pools BERT by the mean, RoBERTa by its first token. "drop heads" is the paper's variant
+    with DropHead instead of dropout.
+
+    Where the released code differs from what is meant, Strata does what is meant: the span is cut at the drawn place,
+    not where the same 5 characters occur first; the mask token is the encoder's, also for RoBERTa; the mean leaves out
+    padding.
+    """
+
+    # both views are anchors, and everything else in the batch is a negative
+    name = "mirror-bert"
+    family = "Mirror-BERT"
+    paper = cited("liu-etal-2021-fast")
     when_to_use = "Only sentences: a gain like SimCSE's under the model default, and a larger one of [CLS]."
-    eats = SENTENCES
-    paper = Paper(
-        title="Fast, Effective, and Self-Supervised: Transforming Masked Language Models into Universal "
-        "Lexical and Sentence Encoders",
-        authors="Liu, Vulić, Korhonen and Collier",
-        year=2021,
-        link="https://aclanthology.org/2021.emnlp-main.109",
-        bibtex="""@inproceedings{liu-etal-2021-fast,
-  title = {Fast, Effective, and Self-Supervised: Transforming Masked Language Models into Universal Lexical
-           and Sentence Encoders},
-  author = {Liu, Fangyu and Vuli{\\'c}, Ivan and Korhonen, Anna and Collier, Nigel},
-  booktitle = {Proceedings of EMNLP 2021},
-  pages = {1442--1459},
-  year = {2021},
-  url = {https://aclanthology.org/2021.emnlp-main.109}
-}""",
-        family="Mirror-BERT",
-    )
+    rows = SENTENCES
     schedule = Schedule(
         batch_size=200, learning_rate=2e-5, max_length=50, decay="none", weight_decay=0.01, epsilon=1e-8, clip=0.0
     )
@@ -122,9 +110,9 @@ class MirrorBERT(Pooled):
         starts = torch.rand(len(sentences)).tolist()
         copies = [self.masked(one, start) for one, start in zip(sentences, starts, strict=True)]
         with self.base.heads_dropped(self.dropped_heads if self.training and self.noise == DROP_HEADS else 0.0):
-            vectors = self.encoded(sentences + copies)
+            vectors = self.encode(sentences + copies)
         one, other = (gathered(side) for side in vectors.chunk(2))
-        self.watch(one, other)
+        self.record_similarities(one, other)
         return nt_xent(one, other, self.temperature)
 
     def masked(self, sentence: str, start: float) -> str:

@@ -1,12 +1,4 @@
-"""TSDAE: rebuild each sentence from the vector of what is left when most of its words are deleted.
-
-Wang, Reimers and Gurevych 2021, section 3: a decoder of the encoder's architecture sees the words so far, and by
-cross-attention a single vector, that of the corrupted sentence; it predicts the next word. The decoder shares the
-encoder's weights. Its cross-attention and its output layer, apart from the word embeddings, are its own, start at
-random and are not exported. The paper deletes 60 % of the words and trains 100,000 steps with batches of 8 and a
-constant learning rate; other settings are those of its released code. Words are split at white space, where the paper
-uses a tokenizer of words; text without spaces is left as it is. At least one word of a sentence is left.
-"""
+"""TSDAE (Wang, Reimers and Gurevych 2021): rebuild a sentence from the vector of its corrupted form."""
 
 from __future__ import annotations
 
@@ -27,8 +19,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Paper, Schedule, knob
-from explorer.methods._pooled import Pooled, pooling_knob
+from explorer.methods import Pooled, Schedule, cited, knob, pooling_knob
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -37,29 +28,24 @@ NO_TARGET = -100  # of the places after a sentence's end
 
 
 class TSDAE(Pooled):
-    """A denoising auto-encoder whose only path from input to output is the sentence vector."""
+    """TSDAE: rebuild each sentence from the vector of what is left when most of its words are deleted.
 
+    Wang, Reimers and Gurevych 2021, section 3: a decoder of the encoder's architecture sees the words so far, and by
+    cross-attention a single vector, that of the corrupted sentence; it predicts the next word. The decoder shares the
+    encoder's weights. Its cross-attention and its output layer, apart from the word embeddings, are its own, start at
+    random and are not exported. The paper deletes 60 % of the words and trains 100,000 steps with batches of 8 and a
+    constant learning rate; other settings are those of its released code. Words are split at white space, where the
+    paper uses a tokenizer of words; text without spaces is left as it is. At least one word of a sentence is left.
+    """
+
+    # a denoising auto-encoder whose only path from input to output is the sentence vector
+    name = "tsdae"
+    family = "denoising"
+    paper = cited("wang-etal-2021-tsdae-using")
     when_to_use = "Not in a short run for the model default of a tuned encoder, which got worse; [CLS] gained."
-    eats = SENTENCES
-    paper = Paper(
-        title="TSDAE: Using Transformer-based Sequential Denoising Auto-Encoder for Unsupervised Sentence Embedding "
-        "Learning",
-        authors="Wang, Reimers and Gurevych",
-        year=2021,
-        link="https://aclanthology.org/2021.findings-emnlp.59",
-        bibtex="""@inproceedings{wang-etal-2021-tsdae-using,
-  title = {{TSDAE}: Using Transformer-based Sequential Denoising Auto-Encoder
-           for Unsupervised Sentence Embedding Learning},
-  author = {Wang, Kexin and Reimers, Nils and Gurevych, Iryna},
-  booktitle = {Findings of EMNLP 2021},
-  pages = {671--688},
-  year = {2021},
-  url = {https://aclanthology.org/2021.findings-emnlp.59}
-}""",
-        family="denoising",
-    )
+    rows = SENTENCES
     compares_rows = False
-    has_partners = False
+    has_positive_pairs = False
     training_only = ("bridge", "decoder")
     schedule = Schedule(batch_size=8, learning_rate=3e-5, max_length=75, decay="none", evaluate_every=1000)
     released: ClassVar[Values] = {"warmup": 0.0008, "decay": "linear"}
@@ -83,7 +69,7 @@ class TSDAE(Pooled):
     def loss(self, *columns: list[str]) -> Tensor:
         """The cross-entropy of the next token, averaged over the tokens of all sentences, of all processes."""
         (sentences,) = columns
-        memories = self.bridge(self.encoded(self.corrupted(sentences), self.before_normalising))
+        memories = self.bridge(self.encode(self.corrupted(sentences), self.before_normalising))
         sums, counts = [], []
         for places, ids, mask, real in self.base.padded_groups(sentences):
             rows = torch.tensor(places).to(memories.device, non_blocking=True)  # a list as index makes a GPU wait

@@ -147,7 +147,7 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: TuningOpti
 def _method() -> str:
     """The method that fine-tunes on labelled texts and predicts their classes."""
     kinds = {name: methods.load(name) for name in methods.names()}
-    return next(name for name, kind in kinds.items() if kind.eats == LABELLED_TEXTS and kind.predicts())
+    return next(name for name, kind in kinds.items() if kind.rows == LABELLED_TEXTS and kind.predicts())
 
 
 def _trained(run: Run, online: bool, task: str) -> Work[None]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from explorer.data.sample import MINIMAL_PAIRS
-from explorer.methods import DEMONSTRATION, load, names
-from explorer.methods._suggestion import UNEVEN
+from explorer.methods import DEMONSTRATION, UNEVEN, load, names
 from explorer.training.recipe import Recipe, start_values
 
 

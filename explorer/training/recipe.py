@@ -187,7 +187,7 @@ def _knobs_of(kind: type[Method]) -> dict[str, Knob]:
     scheduled = {
         name: replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
         for name, one in Schedule.knobs.items()
-        if one.rows in (None, kind.eats) and name not in kind.unused
+        if one.rows in (None, kind.rows) and name not in kind.unused
     }
     return {**kind.knobs, **scheduled}
 
@@ -213,7 +213,7 @@ def suggested(rows: Kind, texts: int) -> str:
     """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
     for name in names():
         kind = load(name)
-        if kind.eats == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
+        if kind.rows == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
             return name
     return ""
 

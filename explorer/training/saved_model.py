@@ -14,6 +14,7 @@ from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.knobs import Values
+from explorer.methods import PredictedClasses
 from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
@@ -49,8 +50,8 @@ def _put_classifier(learner: Learner, folder: Path) -> None:
     """Write the classification layer next to the encoder, if the method has one; libraries ignore the file."""
     from safetensors.torch import save
 
-    tensors = learner.method.classification()
-    if tensors:
+    if isinstance(learner.method, PredictedClasses):
+        tensors = learner.method.classification()
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         content = save(weights, {"classes": json.dumps(learner.method.classes)})
         write_whole(folder / CLASSIFIER, lambda file: file.write(content))
@@ -114,7 +115,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         as_published=method.as_published,
         data_digest=prepared.corpus.digest,
         verdict=training.verdict,
-        trained=method.start().facts(),
+        trained=method.base_head().facts(),
         seeds=tuple(done),
         kept=training.best_seed,
         seconds=seconds,

@@ -22,11 +22,14 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     code, out, _ = said("methods", name)
     kind = methods.load(name)
     assert code == 0
-    assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
-    assert f"Family: {kind.paper.family}. Trains on {kind.eats.title}. {kind.paper.line}: {kind.paper.link}" in out
+    head, _, _ = out.partition("\nFamily: ")
+    described = f"{kind.title()} {kind.about()}".split()
+    assert head.split()[: len(described)] == described
+    assert len(head.splitlines()[2]) <= 120
+    assert f"Family: {kind.family}. Trains on {kind.rows.title}. {kind.paper.line}: {kind.paper.link}" in out
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
     scheduled = [
-        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.eats) and name not in kind.unused
+        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
     ]
     assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
     assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096" in out) == kind.trains()
@@ -45,8 +48,8 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
     assert [one["name"] for one in found] == list(methods.names())
     for one in found:
         kind = methods.load(one["name"])
-        assert one["eats"] == kind.eats.name
-        assert one["family"] == kind.paper.family
+        assert one["rows"] == kind.rows.name
+        assert one["family"] == kind.family
         assert one["trains"] == kind.trains()
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
         scheduled = kind.schedule.values() if kind.trains() else {}

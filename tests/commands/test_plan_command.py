@@ -18,7 +18,7 @@ from explorer.training.record.status import FINISHED, INTERRUPTED
 def plan(place, tmp_path, monkeypatch) -> Plan:
     """One row of one seed, in an empty folder of runs."""
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr("explorer.methods._self_guided.PROJECTION", 8)
+    monkeypatch.setattr("explorer.methods.self_guided.PROJECTION", 8)
     settings = {"batch_size": 4, "steps": 2, "max_length": 16}
     sets = {"dev": str(place.dev), "test": str(place.test), "precision": "float32", "device": "cpu"}
     return Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1,), **sets)

@@ -11,7 +11,7 @@ from explorer.data import published_figures
 from explorer.data.graded.sts import SETS
 from explorer.data.published_figures import FOLDER, figures_for, find_table, tables, tasks
 from explorer.errors import BadChoice
-from explorer.methods import _papers
+from explorer.methods import papers
 
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
@@ -217,7 +217,7 @@ def test_an_unknown_table_is_refused_with_the_known_ones():
 
 
 def test_papers_are_those_of_the_methods():
-    known = {paper.title: paper for paper in vars(_papers).values() if isinstance(paper, _papers.Paper)}
+    known = {paper.title: paper for paper in papers().values()}
     for one in tables():
         method = known[one.paper.title]
         assert (one.paper.authors, one.paper.year, one.paper.url) == (method.authors, method.year, method.link)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from explorer.methods import _self_guided
+from explorer.methods import self_guided
 from tests.independent.models import Pair, made
 
 
 @pytest.fixture(autouse=True)
 def small_projection(monkeypatch):
     """The head of the self-guided methods is a hundred times as large as the tiny encoder: here it is small."""
-    monkeypatch.setattr(_self_guided, "PROJECTION", 24)
+    monkeypatch.setattr(self_guided, "PROJECTION", 24)
 
 
 @pytest.fixture(scope="session")

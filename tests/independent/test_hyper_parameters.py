@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from explorer import methods
-from explorer.methods import Schedule
-from explorer.methods._schedule import ADAPTERS
+from explorer.methods import ADAPTERS, Schedule
 from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
 

@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
-from explorer.methods import Method, _self_guided
+from explorer.methods import Method, self_guided
 from explorer.training.record import runs
 from tests.independent.adamw import METHOD, SCHEDULES, ByHand, assert_followed
 from tests.methods.hub import save_generator
@@ -28,7 +28,7 @@ def in_each_process(folder: Path, file: Path) -> None:
     rank, found = dist.get_rank(), {}
     for name in TUNING:
         method = ready(name, folder)
-        half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
+        half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.rows]]
         module = DistributedDataParallel(method)  # it has to be there until the gradients are
         loss = loss_of(module, half)
         loss.backward()
@@ -46,7 +46,7 @@ def ready(name: str, folder: Path) -> Method:
     generator = str(folder.parent / "generator")
     settings = {"temperature": 0.5, "scale": 2.0, "similarity": "dot product", "generator": generator}
     mild = {knob: value for knob, value in settings.items() if knob in kind.knobs}
-    with mock.patch.object(_self_guided, "PROJECTION", 64):
+    with mock.patch.object(self_guided, "PROJECTION", 64):
         method = kind(Tunable(encoder_of(folder), 64), mild).eval()
     with torch.no_grad():
         for weight in method.base.model.encoder.parameters():
@@ -86,7 +86,7 @@ def two_processes(tmp_path_factory, folder, words_with_opposites) -> dict:
 @pytest.mark.parametrize("name", TUNING)
 def test_two_processes_learn_what_one_would(two_processes, folder, name):
     method = ready(name, folder)
-    columns = COLUMNS[method.eats]
+    columns = COLUMNS[method.rows]
     loss = loss_of(method, columns)
     loss.backward()
     shared, together = two_processes[name]

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from explorer.methods import conisi_s
+from explorer.methods import conisi
 from tests.independent import formulas
 from tests.independent.bert import layers, linear, pool
 from tests.independent.models import FIRST, LENGTH, assert_same
@@ -33,8 +33,8 @@ def others_of(model, kind, method, monkeypatch):
     """What each sentence is to be paired with: a list that is filled when the loss is computed."""
     drawn = []
     if kind == "s":
-        draw = conisi_s.neighbours
-        monkeypatch.setattr(conisi_s, "neighbours", lambda count: drawn.extend(draw(count)) or drawn)
+        draw = conisi.neighbours
+        monkeypatch.setattr(conisi, "neighbours", lambda count: drawn.extend(draw(count)) or drawn)
         return lambda: [pieces(model, FIRST[place]) for place in drawn]
     if kind == "o1":
         draw = method.changed

@@ -128,12 +128,12 @@ def test_the_loss_of_diffcse_is_the_papers(shallow, generator, name, settings):
         ]
 
     method.masker = lambda ids, mask: (torch.tensor([hidden(row) for row in ids.tolist()]), None)
-    guesser = AutoModelForMaskedLM.from_pretrained(generator).double().eval()
+    generator_model = AutoModelForMaskedLM.from_pretrained(generator).double().eval()
 
     def written(ids):
         """What the generator says at every place but the first."""
         with torch.no_grad():
-            scores = guesser(torch.tensor([hidden(ids)])).logits[0]
+            scores = generator_model(torch.tensor([hidden(ids)])).logits[0]
         return [ids[0], *(max(range(len(row)), key=row.__getitem__) for row in scores.tolist()[1:])]
 
     def vectors(weights):
@@ -154,10 +154,12 @@ def test_the_loss_of_diffcse_is_the_papers(shallow, generator, name, settings):
             ids = shallow.ids(sentence)
             shown = written(ids)
             padding = width - len(ids) if settings.get("count_padding") else 0
-            states = layers(weights, shown + [0] * padding, under="detector.model.", first=vector, padding=padding)[-1]
+            states = layers(
+                weights, shown + [0] * padding, under="discriminator.model.", first=vector, padding=padding
+            )[-1]
             replaced = [int(one != other) for one, other in zip(ids, shown, strict=True)] + [0] * padding
             for state, right in zip(states, replaced, strict=True):
-                scores = linear(weights, "tell", state).exp()
+                scores = linear(weights, "classify_tokens", state).exp()
                 terms.append(-torch.log(scores[right] / scores.sum()))
             assert 0 < sum(replaced) < len(ids), "otherwise there is nothing to tell"
         contrast = formulas.info_nce(read[:4], read[4:], settings.get("temperature", 0.05))

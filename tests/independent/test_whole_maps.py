@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from explorer.encoding.read.flow import Flow
-from explorer.methods import whitening
+from explorer.methods import post_processing
 from explorer.progress import finish
 from tests.independent.bert import layers, linear, pool, wide
 from tests.independent.formulas import mean
 from tests.independent.models import FIRST, assert_same
-from tests.methods.rows import MANY
+from tests.methods.rows import MANY, vectors_of
 from tests.tiny_models import POSITIONS
 
 
@@ -125,7 +125,7 @@ def test_whitened_cosines_are_those_of_eigenvectors(shallow, reads, dimensions):
     largest = np.argsort(-variances)[: dimensions or sum(variances > 1e-10 * variances.max())]
     white = [(vectors[one] - mean_of_all) @ directions[:, largest] / np.sqrt(variances[largest]) for one in FIRST]
     expected = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a in white] for b in white]
-    found = method.vectors(FIRST)
+    found = vectors_of(method, FIRST)
     assert found.shape[1] == len(largest) == (dimensions or 31), "layer norm leaves a plane"
     assert (found @ found.T).numpy() == pytest.approx(np.array(expected), abs=2e-3 if not dimensions else 1e-4)
 
@@ -133,7 +133,7 @@ def test_whitened_cosines_are_those_of_eigenvectors(shallow, reads, dimensions):
 def test_variances_and_directions_are_those_of_sums_over_rows():
     rows = np.random.default_rng(0).normal(size=(40, 5)) * [3, 1, 2, 0.5, 4]
     centred = rows - rows.mean(0)
-    directions, variances = whitening.principal(torch.from_numpy(centred))
+    directions, variances = post_processing.principal(torch.from_numpy(centred))
     covariance = np.array([[sum(row[i] * row[j] for row in centred) / 39 for i in range(5)] for j in range(5)])
     for direction, variance in zip(directions.T.numpy(), variances.numpy(), strict=True):
         assert covariance @ direction == pytest.approx(variance * direction, abs=1e-9)
@@ -186,6 +186,6 @@ def test_wk_weights_layers_and_words_as_the_paper(deep, settings):
         found = [word(one, settings.get("window", 2), settings.get("whole_window", False)) for one in states[:-1]]
         total = sum(change for _, change in found)
         expected.append(sum(change / total * vector for vector, change in found))
-    found = method.vectors(FIRST).numpy()
+    found = vectors_of(method, FIRST).numpy()
     assert np.abs(expected).max() > 0.1
     assert found == pytest.approx(np.array(expected), abs=1e-3)

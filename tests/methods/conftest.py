@@ -6,7 +6,7 @@ import torch
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.losses import cosines
-from explorer.methods import Method, _self_guided
+from explorer.methods import Fitting, Method, self_guided
 from explorer.progress import finish
 from tests.device import DEVICE
 from tests.methods import hub
@@ -16,7 +16,7 @@ from tests.methods.rows import COLUMNS, FIRST, FIXED_DRAWS, MANY, TRAINED, TUNIN
 @pytest.fixture(autouse=True)
 def small_projection(monkeypatch):
     """The head of the self-guided methods is a hundred times as large as the tiny encoder: here it is small."""
-    monkeypatch.setattr(_self_guided, "PROJECTION", 64)
+    monkeypatch.setattr(self_guided, "PROJECTION", 64)
 
 
 @pytest.fixture(scope="session")
@@ -88,10 +88,11 @@ def tuning(request, base) -> Method:
 def made(kind: type[Method], base: Tunable) -> Method:
     torch.manual_seed(0)
     method = kind(base).to(DEVICE)
-    finish(method.fit(MANY))
+    if isinstance(method, Fitting):
+        finish(method.fit(MANY))
     if kind.after_update is not Method.after_update:  # a memory of earlier rows, if it has one, is then filled
         with torch.no_grad():
-            method(*COLUMNS[kind.eats])
+            method(*COLUMNS[kind.rows])
             method.after_update()
-        method.watched = None
+        method.similarities = None
     return method

@@ -6,18 +6,20 @@ import torch
 
 from explorer import methods
 from explorer.data.row_kinds import KINDS, Document, Kind, Score
-from explorer.methods._after import After
+from explorer.methods import Method
+from explorer.methods.post_processing import MappedVectors
+from explorer.progress import finish
 
 # those with a loss; those of them that train an encoder; those of them whose loss compares the rows of a batch
 TRAINED = [name for name in methods.names() if methods.load(name).trains()]
-TUNING = [name for name in TRAINED if not issubclass(methods.load(name), After)]
+TUNING = [name for name in TRAINED if not issubclass(methods.load(name), MappedVectors)]
 COMPARING = [name for name in TUNING if methods.load(name).compares_rows]
 
 # in place of what is drawn, by what is to be patched; rows stand in for each other in pairs
 FIXED_DRAWS = {
     "torch.randint": lambda *bounds, **_: torch.zeros(bounds[-1], dtype=torch.long),
     "torch.rand": lambda *shape, **_: torch.zeros(*shape),
-    "explorer.methods.conisi_s.neighbours": lambda count: [place ^ 1 for place in range(count)],
+    "explorer.methods.conisi.neighbours": lambda count: [place ^ 1 for place in range(count)],
 }
 
 FIRST = [
@@ -47,6 +49,12 @@ def _columns(kind: Kind) -> tuple[list[str] | list[float], ...]:
 
 
 COLUMNS = {kind: _columns(kind) for kind in KINDS}
+
+
+def vectors_of(method: Method, sentences: list[str]) -> torch.Tensor:
+    """Vectors (sentence, width) as after training."""
+    return finish(method.vectors(sentences))
+
 
 # more than a vector of theirs has dimensions
 MANY = [*FIRST, *(" ".join(random.Random(seed).choices(_WORDS, k=4 + seed % 5)) for seed in range(200))]

@@ -5,27 +5,32 @@ import sys
 
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from explorer import methods
+from explorer.__main__ import main
 from explorer.data.row_kinds import PAIRS, SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from explorer.progress import finish
 from explorer.training.loop.preparing import prepare
+from explorer.training.record import runs
+from explorer.ui.access import method_cards
+from tests import train_visits
 from tests.live import ROOT
 from tests.methods.conftest import made
 from tests.methods.test_contract import (  # noqa: F401 (they run here on the methods of the page)
     test_a_few_steps_lower_the_loss_of_the_batch,
-    test_a_file_holds_one_method_and_says_what_it_is,
     test_a_form_shows_six_settings_at_most_before_it_is_unfolded,
-    test_a_method_says_what_it_eats_how_long_it_takes_and_whose_it_is,
+    test_a_method_says_what_it_is,
+    test_a_method_states_its_rows_its_schedule_and_its_paper,
     test_a_setting_of_a_method_is_none_of_every_methods_schedule,
     test_a_step_makes_no_gpu_wait,
     test_a_step_on_another_device_mixes_none_and_waits_for_no_copy,
     test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base,
     test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_for,
     test_nothing_is_random_but_dropout_and_what_is_drawn,
-    test_partners_and_strangers_are_watched,
+    test_similarities_of_positive_and_of_random_pairs_are_recorded,
     test_the_loss_is_one_finite_number_that_can_be_followed,
     test_the_order_of_the_rows_does_not_matter,
     test_what_belongs_together_matters,
@@ -35,11 +40,11 @@ from tests.methods.test_reading import (  # noqa: F401 (as above)
     test_reading_knows_no_dropout_and_leaves_no_gradient,
 )
 from tests.training.loop.test_every_method_resumes import goes_on_to_the_bit
-from tests.trainings import furnish, recipe
+from tests.trainings import few_probes, furnish, recipe, words_of
 
 PAGE = ROOT / "docs" / "adding_a_method.md"
 FILES = dict(re.findall(r"`explorer/methods/(\w+)\.py`.*?```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
-NAMES = [file.replace("_", "-") for file in FILES]
+NAMES = [name for code in FILES.values() for name in re.findall(r'^    name = "(.+)"$', code, re.MULTILINE)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,10 +54,12 @@ def added(tmp_path_factory):
     for name, code in FILES.items():
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
+        method_cards.methods.clear()
         patch.setattr(methods, "__path__", [*methods.__path__, str(folder)])
-        methods.names.cache_clear()
+        methods.files.cache_clear()
         yield
-    methods.names.cache_clear()
+    methods.files.cache_clear()
+    method_cards.methods.clear()
     for name in FILES:
         sys.modules.pop(f"explorer.methods.{name}", None)
         vars(methods).pop(name, None)
@@ -85,13 +92,40 @@ def place(tmp_path_factory):
 
 def test_the_page_shows_a_loss_a_momentum_copy_and_a_decoder():
     assert NAMES == ["nearest-pair", "momentum-views", "autoencoder"]
-    assert [methods.load(name).eats for name in NAMES] == [PAIRS, SENTENCES, SENTENCES]
+    assert [methods.load(name).rows for name in NAMES] == [PAIRS, SENTENCES, SENTENCES]
     assert set(NAMES) < set(methods.names())
 
 
 def test_a_run_of_it_that_is_stopped_goes_on_to_the_bit(kind, place, tmp_path):
-    name = kind.__module__.rpartition(".")[2].replace("_", "-")
-    goes_on_to_the_bit(finish(prepare(recipe(place, name))), tmp_path / "state")
+    goes_on_to_the_bit(finish(prepare(recipe(place, kind.name))), tmp_path / "state")
+
+
+def test_one_file_is_all_that_commands_pages_and_a_run_need(kind, place, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+    name = kind.name
+
+    def printed(*words):
+        assert main(["methods", *words]) == 0
+        return capsys.readouterr().out
+
+    assert dict(line.split(maxsplit=1) for line in printed().splitlines())[name] == kind.title()
+    assert printed(name).startswith(f"{kind.title()}\n\n")
+    section = printed("--markdown").partition(f"### `{name}`\n\n{kind.title()}\n")[2].partition("\n### ")[0]
+    assert re.findall(r"^- `(\w+)` = ", section, re.MULTILINE) == list(kind.knobs)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.switch_page(train_visits.PAGE)
+    app.query_params.update(method=name, model=str(place.model), data=str(place.triplets))
+    train_visits.well(app.run())
+    assert app.selectbox(key="method").value == name
+    fields = {one.key for fields in (app.number_input, app.selectbox, app.text_input) for one in fields}
+    assert {f"knob {name} {knob}" for knob in kind.knobs} <= fields
+    assert app.code[0].value.startswith(f"python -m explorer train {name} ")
+    assert not app.button(key=train_visits.START).disabled
+    with few_probes():
+        assert main(words_of(recipe(place, name))) == 0
+    (run,) = runs.every()
+    assert run.recipe().method == name
+    assert run.has_model
 
 
 def test_the_momentum_copy_follows_only_after_updates(tiny_encoder):

@@ -11,7 +11,7 @@ from explorer.losses import cosines
 from explorer.methods import consert
 from explorer.optimizers import UncorrectedAdamW
 from explorer.training.recipe import knobs_of, released_values
-from tests.methods.rows import FIRST
+from tests.methods.rows import FIRST, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny
 
@@ -113,7 +113,7 @@ def test_two_plain_views_are_equal(base):
     one, other = (method.view(FIRST, "none") for _ in range(2))
     assert torch.allclose(cosines(one, other).diagonal(), torch.ones(len(FIRST)), atol=1e-6)
     method(FIRST)
-    assert method.watched[0].item() == pytest.approx(1.0, abs=1e-6)
+    assert method.similarities[0].item() == pytest.approx(1.0, abs=1e-6)
     with_dropout = made(base, first_view="none", second_view="none", dropout=True)
     one, other = (with_dropout.view(FIRST, "none") for _ in range(2))
     assert cosines(one, other).diagonal().max() < 0.999
@@ -133,10 +133,10 @@ def test_the_vector_of_the_loss_is_of_the_last_layer_and_the_exported_one_of_the
     last, before = ((layer * states.mask[:, :, None]).sum(1) / states.mask.sum(1, keepdim=True)
                     for layer in (states.hidden[-1], states.hidden[-2]))  # fmt: skip
     assert torch.allclose(method.view(FIRST, "none"), last, atol=1e-5)
-    assert torch.allclose(method.vectors(FIRST), (last + before) / 2, atol=1e-5)
-    assert method.head() == method.start() == Head((f"mean of layers {base.layers - 1} + {base.layers}",))
+    assert torch.allclose(vectors_of(method, FIRST), (last + before) / 2, atol=1e-5)
+    assert method.head() == method.base_head() == Head((f"mean of layers {base.layers - 1} + {base.layers}",))
     only_last = made(base, reads="mean").eval()
-    assert torch.allclose(only_last.vectors(FIRST), last, atol=1e-5)
+    assert torch.allclose(vectors_of(only_last, FIRST), last, atol=1e-5)
 
 
 def test_an_encoder_without_position_ids_is_refused_unless_nothing_is_shuffled(tmp_path):

@@ -1,9 +1,11 @@
 """Test the contract that every method in the folder keeps; a new file is tested at once."""
 
+import importlib
 import inspect
 import random
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from explorer.data.row_kinds import KINDS
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Method, Schedule
+from explorer.methods._description import PAPERS
 from explorer.training.loop.learner import changing
 from tests.device import DEVICE
 from tests.live import ROOT
@@ -30,27 +33,33 @@ def weights_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: weight.detach().clone() for name, weight in module.state_dict().items()}
 
 
-def test_there_is_a_method_for_each_file_and_none_without():
-    files = {path.stem for path in (Path(methods.__file__).parent).iterdir() if path.suffix == ".py"}
-    assert {name.replace("-", "_") for name in methods.names()} == {name for name in files if name[0] != "_"}
-    assert {"sg", "sg-opt", "simcse"} <= set(methods.names())
-    assert list(methods.names()) == sorted(methods.names())
+def test_the_list_has_every_class_that_states_a_name_and_no_other():
+    kinds = [
+        value
+        for path in Path(methods.__file__).parent.glob("[!_]*.py")
+        for value in vars(importlib.import_module(f"explorer.methods.{path.stem}")).values()
+        if inspect.isclass(value) and "name" in vars(value)
+    ]
+    assert {methods.load(name) for name in methods.names()} == set(kinds)
+    assert [methods.load(name).name for name in methods.names()] == list(methods.names()) == sorted(methods.names())
 
 
 def test_a_form_starts_with_one_of_them():
-    assert [name for name in methods.names() if methods.load(name).first] == ["contrast-hard"]
+    assert [name for name in methods.names() if methods.DEMONSTRATION in methods.load(name).presets] == [
+        "contrast-hard"
+    ]
 
 
 def test_listing_the_methods_imports_none_of_them():
     code = """
 import sys
 from explorer import methods
-modules = {f"explorer.methods.{name.replace('-', '_')}" for name in methods.names()}
-assert "explorer.methods.sg" in modules
+modules = {f"explorer.methods.{file}" for file in methods.files().values()}
+assert "explorer.methods.self_guided" in modules
 loaded = modules & set(sys.modules)
 assert not loaded, loaded
 methods.load("sg")
-assert modules & set(sys.modules) == {"explorer.methods.sg"}
+assert modules & set(sys.modules) == {"explorer.methods.self_guided"}
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
@@ -60,26 +69,25 @@ def test_an_unknown_method_is_refused_with_the_nearest_name():
         methods.load("simsce")
     with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
         methods.load("sg_opt")
-    for hidden in ("_self_guided", "__init__", ""):
+    for hidden in ("self-guided", "_info_nce", "__init__", ""):
         with pytest.raises(BadChoice, match=rf"There is no method '{hidden}'\."):
             methods.load(hidden)
 
 
-def test_a_file_holds_one_method_and_says_what_it_is(kind):
-    module = sys.modules[kind.__module__]
-    own = [value for value in vars(module).values() if inspect.isclass(value) and value.__module__ == module.__name__]
-    assert [one for one in own if issubclass(one, Method)] == [kind]
-    first, _, rest = module.__doc__.partition("\n")
+def test_a_method_says_what_it_is(kind):
+    first, _, rest = inspect.cleandoc(vars(kind)["__doc__"]).partition("\n")
     assert first.endswith(".")
     assert len(first) <= 100
     assert kind.title() == first
-    assert kind.about() == inspect.cleandoc(rest)
+    assert kind.about().split() == rest.split()
+    assert kind.about().count("\n\n") == rest.strip().count("\n\n"), "a line for each paragraph"
     assert str(kind.paper.year) in kind.about(), "the rest names the paper"
 
 
-def test_a_method_says_what_it_eats_how_long_it_takes_and_whose_it_is(kind):
-    assert kind.eats in KINDS
+def test_a_method_states_its_rows_its_schedule_and_its_paper(kind):
+    assert kind.rows in KINDS
     assert isinstance(kind.schedule, Schedule)
+    assert kind.family
     assert kind.paper.line.startswith(f"{kind.paper.authors} {kind.paper.year}, ")
     assert kind.paper.bibtex.count("{") == kind.paper.bibtex.count("}") > 0
     assert kind.paper.link in kind.paper.bibtex
@@ -106,7 +114,7 @@ def test_a_form_shows_six_settings_at_most_before_it_is_unfolded(kind):
 
 
 def test_the_loss_is_one_finite_number_that_can_be_followed(trained):
-    loss = trained(*COLUMNS[trained.eats])
+    loss = trained(*COLUMNS[trained.rows])
     assert loss.shape == ()
     assert loss.dtype == torch.float32
     assert torch.isfinite(loss)
@@ -130,7 +138,7 @@ def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
 
 
 def test_a_few_steps_lower_the_loss_of_the_batch(trained, quiet):
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     trained.eval()
     optimizer = torch.optim.AdamW([one for one in trained.parameters() if one.requires_grad], 1e-3, weight_decay=0.0)
     losses = []
@@ -151,7 +159,7 @@ def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, 
     method = methods.load(name)(Tunable(tiny_encoder, 64)).to(DEVICE)
     optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], 1e-2)
     for _ in range(2):
-        method(*COLUMNS[method.eats]).backward()
+        method(*COLUMNS[method.rows]).backward()
         optimizer.step()
     learned = weights_of(method.base.model)
     moved = any(not torch.equal(learned[one], weight) for one, weight in before.items())
@@ -171,7 +179,7 @@ def test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base
     schedule = trained.schedule.but({"learning_rate": 1e-2})
     optimizer = trained.make_optimizer(trained.groups(schedule), schedule)
     for step in range(2):
-        trained(*COLUMNS[trained.eats]).backward()
+        trained(*COLUMNS[trained.rows]).backward()
         for group in optimizer.param_groups:
             group["update"] = step
         optimizer.step()
@@ -192,7 +200,7 @@ def unsaved(method):
 
 def test_nothing_is_random_but_dropout_and_what_is_drawn(trained, quiet):
     trained.eval()
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     losses = []
     for seed in (1, 2):
         torch.manual_seed(seed)
@@ -205,47 +213,47 @@ def test_the_order_of_the_rows_does_not_matter(trained, quiet):
     if trained.order_matters:
         pytest.skip("the place of a row in its batch says what it is")
     trained.eval()
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     mixed = tuple([column[row] for row in PAIRWISE] for column in columns)
     assert trained(*mixed).item() == pytest.approx(trained(*columns).item(), rel=1e-4)
 
 
 def test_what_belongs_together_matters(trained, quiet):
     trained.eval()
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     if len(columns) == 1:
         other = ([columns[0][0], *SECOND[1:]],)
     else:
         other = (columns[0], [columns[1][row] for row in MIXED], *columns[2:])
-    least = 1e-4 if trained.has_partners else 1e-5  # a decoder that has learned nothing yet hardly reacts
+    least = 1e-4 if trained.has_positive_pairs else 1e-5  # a decoder that has learned nothing yet hardly reacts
     assert abs(trained(*other).item() - trained(*columns).item()) > least
 
 
-def test_partners_and_strangers_are_watched(tuning, quiet):
-    assert tuning.watched is None
-    tuning(*COLUMNS[tuning.eats])
-    if not tuning.has_partners:
-        assert tuning.watched is None
+def test_similarities_of_positive_and_of_random_pairs_are_recorded(tuning, quiet):
+    assert tuning.similarities is None
+    tuning(*COLUMNS[tuning.rows])
+    if not tuning.has_positive_pairs:
+        assert tuning.similarities is None
         return
-    partners, strangers = tuning.watched
-    for cosine in (partners, strangers):
+    positive, random_pairs = tuning.similarities
+    for cosine in (positive, random_pairs):
         assert cosine.shape == ()
         assert not cosine.requires_grad
         assert -1.0001 <= cosine.item() <= 1.0001
-    assert partners != strangers
+    assert positive != random_pairs
 
 
-def test_watching_is_the_slow_means(method):
+def test_recorded_similarities_are_the_slow_means(method):
     one, other = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
-    method.watch(one, other)
+    method.record_similarities(one, other)
     alike = [[torch.cosine_similarity(a, b, dim=0).item() for b in other] for a in one]
-    partners = sum(alike[i][i] for i in range(4)) / 4
-    strangers = sum(alike[i][j] for i in range(4) for j in range(4) if i != j) / 12
-    assert [cosine.item() for cosine in method.watched] == pytest.approx([partners, strangers], abs=1e-6)
+    positive = sum(alike[i][i] for i in range(4)) / 4
+    random_pairs = sum(alike[i][j] for i in range(4) for j in range(4) if i != j) / 12
+    assert [cosine.item() for cosine in method.similarities] == pytest.approx([positive, random_pairs], abs=1e-6)
 
 
 def test_a_step_makes_no_gpu_wait(trained):
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     trained.train()
     trained(*columns).backward()  # the first pass may prepare what later ones reuse
     with Waits() as waits:
@@ -255,10 +263,16 @@ def test_a_step_makes_no_gpu_wait(trained):
 
 
 def test_a_step_on_another_device_mixes_none_and_waits_for_no_copy(trained):
-    columns = COLUMNS[trained.eats]
+    columns = COLUMNS[trained.rows]
     trained.train()
     with far_away(trained):
         with Waits(FAR) as waits:
             trained(*columns).backward()
         assert {weight.grad.device.type for weight in trained.parameters() if weight.requires_grad} == {FAR}
     assert waits.found == []
+
+
+def test_every_entry_of_the_bibliography_is_cited_and_installed():
+    assert {methods.load(name).paper for name in methods.names()} == set(methods.papers().values())
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert PAPERS.name in settings["tool"]["setuptools"]["package-data"]["explorer.methods"]

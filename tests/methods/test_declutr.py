@@ -19,7 +19,7 @@ from explorer.methods.declutr import DRAWN, anchors_of, contrast
 from explorer.training.loop.loop import Training
 from explorer.training.loop.row_order import Feed
 from tests import trainings
-from tests.methods.rows import COLUMNS, FIRST
+from tests.methods.rows import COLUMNS, FIRST, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny, tiny_tokenizer
 
@@ -220,8 +220,8 @@ def test_the_exported_model_has_no_head(folder, tmp_path):
     method = method_on(folder, **SHORT)
     export(method.base, method.head(), tmp_path / "out", "# card", None)
     found = encoder_of(tmp_path / "out")
-    assert torch.allclose(method.vectors(FIRST), method.head()(found.states(FIRST).hidden, found.states(FIRST).mask),
-                          atol=1e-5)  # fmt: skip
+    states = found.states(FIRST)
+    assert torch.allclose(vectors_of(method, FIRST), method.head()(states.hidden, states.mask), atol=1e-5)
     config = (tmp_path / "out" / "config.json").read_text()
     assert "BertModel" in config
     assert "MaskedLM" not in config

@@ -19,7 +19,7 @@ from explorer.training.loop.judging import base_items
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.independent import formulas
-from tests.methods.rows import FIRST, SECOND
+from tests.methods.rows import FIRST, SECOND, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 
@@ -53,7 +53,7 @@ def test_before_training_the_student_is_the_cut_encoder(tmp_path, kind):
     method = made(encoder, keep_layers=2).eval()
     cut = cutting.cut(encoder, 2)
     assert method.base.layers == method.base.model.config.num_hidden_layers == 2
-    assert torch.allclose(method.vectors(FIRST), taught(cut, Head(("mean",))), atol=1e-5)
+    assert torch.allclose(vectors_of(method, FIRST), taught(cut, Head(("mean",))), atol=1e-5)
     method(FIRST).backward()
     assert all(weight.grad is not None for weight in method.base.parameters())
 
@@ -74,7 +74,7 @@ def test_the_loss_is_that_of_plain_loops_on_vectors_as_they_are_used(whole, monk
     slow = formulas.vector_regression if target == "vectors" else formulas.similarity_regression
     assert method(FIRST).item() == pytest.approx(slow(list(student), list(teacher)).item(), rel=1e-4)
     assert method.head() == Head(("mean",), normalize=normalize), "the export is comparable with the whole"
-    partners, _ = method.watched
+    partners, _ = method.similarities
     assert partners.item() == pytest.approx(functional.cosine_similarity(student, teacher).mean().item(), abs=1e-5)
 
 
@@ -90,14 +90,14 @@ def test_training_changes_neither_teacher_nor_base(whole, adapters):
     vectors = taught(whole, whole.default_head)
     method = made(whole, adapters).to(DEVICE)
     assert not any(weight.requires_grad for weight in method.teacher.parameters())
-    start = method.vectors(FIRST)
+    start = vectors_of(method, FIRST)
     optimizer = torch.optim.AdamW([weight for weight in method.parameters() if weight.requires_grad], 1e-2)
     for _ in range(3):
         method(FIRST).backward()
         assert method.base.model.training
         assert not method.teacher.model.training, "dropout would change what it teaches"
         optimizer.step()
-    assert not torch.allclose(method.vectors(FIRST), start, atol=1e-3)
+    assert not torch.allclose(vectors_of(method, FIRST), start, atol=1e-3)
     assert all(torch.equal(weight, before[name]) for name, weight in whole.model.state_dict().items())
     kept = method.teacher.model.state_dict()
     assert all(torch.equal(kept[name].cpu(), weight) for name, weight in before.items())
@@ -117,7 +117,7 @@ def test_libraries_open_the_export_as_an_encoder_with_fewer_layers(tmp_path, kin
     for _ in range(2):
         method(FIRST).backward()
         optimizer.step()
-    expected = method.vectors(SENTENCES)
+    expected = vectors_of(method, SENTENCES)
     export(method.exported, method.head(), tmp_path / "export", "card", encoder.folder)
     assert torch.allclose(by_sentence_transformers(tmp_path / "export", SENTENCES), expected, atol=1e-5)
     assert torch.allclose(by_transformers(tmp_path / "export", pooling, SENTENCES), expected, atol=1e-5)
@@ -133,11 +133,11 @@ def test_the_base_under_the_trained_pooling_is_the_cut_encoder_before_training(t
     pairs = GradedPairs("made up", tuple(FIRST), tuple(SECOND), (1.0, 2.0, 3.0, 4.0), ())
     judge = judge_of(pairs, encoder, encoder.role_prompts)
     items = finish(base_items(encoder, method, judge))
-    assert items.same_reading == pytest.approx(judge.items(method.vectors(judge.texts)), abs=1e-5)
+    assert items.same_reading == pytest.approx(judge.items(vectors_of(method, judge.texts)), abs=1e-5)
     whole = taught(encoder, encoder.default_head, judge.texts)
     assert items.declared == pytest.approx(judge.items(whole), abs=1e-5)
     normed = " after the last norm" * (kind != "bert")
-    assert method.start().describe().replace(",", "") == f"mean of layer 1{normed}"
+    assert method.base_head().describe().replace(",", "") == f"mean of layer 1{normed}"
 
 
 def test_a_pooling_with_dense_layers_is_kept_as_the_model_default(whole, monkeypatch):
@@ -146,8 +146,8 @@ def test_a_pooling_with_dense_layers_is_kept_as_the_model_default(whole, monkeyp
     method = made(whole, pooling="model default").eval()
     assert method.head().dense[0].weight is step.weight
     assert method.head().normalize
-    assert method.vectors(FIRST).shape == (len(FIRST), 20)
-    assert method.watched is None
+    assert vectors_of(method, FIRST).shape == (len(FIRST), 20)
+    assert method.similarities is None
     method(FIRST).backward()
     assert not step.weight.requires_grad
     refused = r"vectors of 'tiny' have 20 dimensions, .* 32\. Set pooling to model default, or target to similarities\."
@@ -155,7 +155,7 @@ def test_a_pooling_with_dense_layers_is_kept_as_the_model_default(whole, monkeyp
         made(whole)
     other = made(whole, target="similarities")
     assert torch.isfinite(other(FIRST))
-    assert other.watched is None, "vectors of other widths have no cosine"
+    assert other.similarities is None, "vectors of other widths have no cosine"
 
 
 def test_a_model_default_of_other_layers_is_refused(whole, monkeypatch):

@@ -54,8 +54,8 @@ def texts(place):
 def trained(place, texts, name, tmp_path, monkeypatch, every):
     """Losses and weights after the last step, the random state, and how many evaluations there were."""
     kind = methods.load(name)
-    settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.eats == TRIPLETS else {})}
-    recipe = trainings.recipe(place, name, data=(str(texts[kind.eats]),), settings=settings)
+    settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.rows == TRIPLETS else {})}
+    recipe = trainings.recipe(place, name, data=(str(texts[kind.rows]),), settings=settings)
     monkeypatch.setattr(Learner, "evaluate_every", every)
     work, found, looked = Training(recipe, tmp_path), [], 0
     with trainings.in_no_time():

@@ -16,7 +16,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods.is_bert import mutual_information, sums
 from tests.exports import TEXTS, as_trained, assert_close, by_strata
-from tests.methods.rows import FIRST, MANY
+from tests.methods.rows import FIRST, MANY, vectors_of
 from tests.spoiling import configure
 from tests.tiny_models import WIDTH
 
@@ -105,9 +105,9 @@ def test_the_convolutions_of_bert_base_have_1770240_weights(base, monkeypatch):
 
 def test_the_model_is_compared_with_the_mean_of_the_base(base):
     method = made(base)
-    assert method.start() == Head(("mean",))
+    assert method.base_head() == Head(("mean",))
     assert method.head().describe() == "mean of a convolution over tokens (kernels 1, 3, 5)"
-    assert method.head().width(WIDTH) == 24 == method.vectors(FIRST).shape[1]
+    assert method.head().width(WIDTH) == 24 == vectors_of(method, FIRST).shape[1]
 
 
 def tokens_of(method, sentence):
@@ -130,14 +130,14 @@ def test_dropout_is_on_and_the_watched_similarities_are_means_over_tokens(base):
     assert not torch.equal(made(base)(FIRST), made(base)(FIRST[::-1]))
     method = made(base).eval()
     method(FIRST)
-    vectors = method.vectors(FIRST)
+    vectors = vectors_of(method, FIRST)
     same, others = [], []
     for place, sentence in enumerate(FIRST):
         for token in tokens_of(method, sentence):
             for at, vector in enumerate(vectors):
                 (same if at == place else others).append(torch.cosine_similarity(token, vector, dim=0).item())
     expected = sum(same) / len(same), sum(others) / len(others)
-    assert [one.item() for one in method.watched] == pytest.approx(expected, abs=1e-5)
+    assert [one.item() for one in method.similarities] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.fixture
@@ -201,5 +201,5 @@ def test_it_learns_to_tell_sentences_by_their_tokens(base):
         optimizer.zero_grad()
         losses.append(loss.item())
     assert losses[-1] < losses[0] - 0.1
-    same, others = method.watched
+    same, others = method.similarities
     assert same > others

@@ -40,7 +40,7 @@ def test_a_span_of_five_characters_is_replaced_by_its_place(base):
 def test_every_place_is_as_likely_as_any_other_and_the_copy_alone_is_masked(base, monkeypatch):
     method = made(base)
     seen = []
-    monkeypatch.setattr(method, "encoded", lambda texts: seen.append(texts) or torch.randn(len(texts), 8))
+    monkeypatch.setattr(method, "encode", lambda texts: seen.append(texts) or torch.randn(len(texts), 8))
     for _ in range(1000):
         method([LETTERS, "short"])
     assert all(texts[:2] == [LETTERS, "short"] and texts[3] == "short" for texts in seen)
@@ -77,28 +77,28 @@ def test_both_views_are_under_dropout_or_under_dropped_heads(base, monkeypatch):
     short = FIRST[:1]
     dropout = made(base)
     assert dropout.base.model.training
-    one, other = dropout.encoded(short * 2)
+    one, other = dropout.encode(short * 2)
     assert not torch.allclose(one, other, atol=1e-3)
     method = made(base, noise="drop heads", dropped_heads=0.5)
     assert not method.base.model.training
-    assert torch.allclose(*method.encoded(short * 2), atol=1e-6), "no dropout"
+    assert torch.allclose(*method.encode(short * 2), atol=1e-6), "no dropout"
     texts = [*FIRST, *FIRST]
     with method.base.heads_dropped(0.5):
-        one, other = method.encoded(texts).chunk(2)
+        one, other = method.encode(texts).chunk(2)
     assert not torch.allclose(one, other, atol=1e-3)
     losses = {method(LONG).item() for _ in range(4)}
     assert len(losses) == 4
     method.eval()
     monkeypatch.setattr(method, "masked", lambda sentence, start: sentence)
     method(FIRST)
-    assert method.watched[0].item() == pytest.approx(1.0, abs=1e-6), "no heads are dropped outside training"
+    assert method.similarities[0].item() == pytest.approx(1.0, abs=1e-6), "no heads are dropped outside training"
 
 
 def test_the_loss_is_nt_xent_over_both_views(base, monkeypatch):
     c, h = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
     for temperature, golden in ((0.04, 0.346574), (1.0, 0.732602)):
         method = made(base, temperature=temperature)
-        monkeypatch.setattr(method, "encoded", lambda texts: torch.cat([c, h]))
+        monkeypatch.setattr(method, "encode", lambda texts: torch.cat([c, h]))
         assert method(FIRST[:2]).item() == pytest.approx(golden, abs=2e-6)
 
 
@@ -125,7 +125,7 @@ def test_the_papers_pooling_of_a_roberta_is_its_first_token(base):
 def test_a_duplicate_is_a_negative(base):
     method = made(base).eval()
     twice = [FIRST[0], FIRST[0], FIRST[1]]
-    vectors = method.encoded(twice)
+    vectors = method.encode(twice)
     assert method(twice).item() == pytest.approx(nt_xent(vectors, vectors, 0.04).item(), abs=1e-4)
     assert method(twice).item() > 0.5
 

@@ -8,7 +8,7 @@ import torch
 from explorer.errors import BadChoice
 from explorer.knobs import find
 from explorer.methods import Schedule
-from tests.methods.rows import COLUMNS, FIRST
+from tests.methods.rows import COLUMNS, FIRST, vectors_of
 from tests.tiny_models import POSITIONS
 
 ODD = {
@@ -23,8 +23,8 @@ ODD = {
 
 @pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
 def test_odd_rows_have_a_finite_loss_that_can_be_followed(trained, rows):
-    answered = trained.eats.answer is not None
-    given = COLUMNS[trained.eats]
+    answered = trained.rows.answer is not None
+    given = COLUMNS[trained.rows]
     columns = (*[rows] * (len(given) - answered), *given[len(given) - answered :])
     loss = trained(*columns)
     assert loss.shape == ()
@@ -36,12 +36,12 @@ def test_odd_rows_have_a_finite_loss_that_can_be_followed(trained, rows):
     with torch.no_grad():
         for weight in weights:
             weight.sub_(1e-4 * weight.grad)
-    assert torch.isfinite(trained.vectors(FIRST)).all()
+    assert torch.isfinite(vectors_of(trained, FIRST)).all()
 
 
 @pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
 def test_odd_sentences_are_read_once_a_method_has_learned(method, rows):
-    found = method.vectors(rows)
+    found = vectors_of(method, rows)
     assert torch.isfinite(found).all()
     if len(set(rows)) == 1:
         assert torch.allclose(found, found[:1].expand_as(found), atol=1e-5)
@@ -49,7 +49,7 @@ def test_odd_sentences_are_read_once_a_method_has_learned(method, rows):
 
 def test_what_is_longer_than_the_encoder_can_read_is_cut_and_not_refused(method):
     long = ["late " * count for count in (POSITIONS - 2, 600)]
-    one, other = method.vectors(long)
+    one, other = vectors_of(method, long)
     assert torch.allclose(one, other, atol=1e-5)
 
 
@@ -65,6 +65,6 @@ def test_lengths_of_all_kinds_meet_in_a_batch(trained):
     found = set()
     for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 7):
         mixed = [rows[place] for place in order]
-        vectors = trained.vectors(mixed)
+        vectors = vectors_of(trained, mixed)
         found.add(tuple(round(float(vectors[order.index(place)].sum()), 3) for place in range(4)))
     assert len(found) == 1

@@ -8,8 +8,8 @@ from explorer import methods
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
-from explorer.methods._self_guided import SelfGuided
-from tests.methods.rows import COLUMNS, FIRST
+from explorer.methods.self_guided import SelfGuided
+from tests.methods.rows import COLUMNS, FIRST, vectors_of
 
 # distil trains another encoder than the one whose pooling it is: see test_distil.py
 POOLED = [name for name in methods.names() if "pooling" in methods.load(name).knobs and name != "distil"]
@@ -51,7 +51,7 @@ def test_every_method_that_trains_a_pooling_starts_with_the_model_default():
 @pytest.mark.parametrize("name", POOLED)
 def test_a_model_that_declares_nothing_is_read_by_its_first_token(base, name):
     method = methods.load(name)(base)
-    assert method.start() == Head(("cls",))
+    assert method.base_head() == Head(("cls",))
     assert method.head().poolings == ("cls",)
 
 
@@ -60,7 +60,7 @@ def test_a_model_that_declares_nothing_is_read_by_its_first_token(base, name):
 def test_a_pooling_that_is_chosen_is_of_the_last_layer_alone(declaring, name, pooling):
     base = declaring(Head(("mean",), (dense(32),), normalize=True))
     method = methods.load(name)(base, {"pooling": pooling})
-    assert method.start() == Head((pooling,))
+    assert method.base_head() == Head((pooling,))
     assert method.head().poolings == (pooling,)
 
 
@@ -69,15 +69,15 @@ def test_the_model_default_is_the_whole_declared_head_with_the_prompt_once(decla
     step = dense(32)
     base = declaring(Head(("mean",), (step,), normalize=True, prompt="the dog: ", remark="as somebody reads it"))
     method = methods.load(name)(base)
-    head = method.start()
+    head = method.base_head()
     assert (head.poolings, head.normalize, head.prompt, head.remark) == (("mean",), True, "", "")
     assert head.dense[0].weight is step.weight
     with torch.no_grad():
-        read = method.eval().encoded(FIRST, head)
+        read = method.eval().encode(FIRST, head)
         for row, sentence in enumerate(FIRST):
             assert torch.allclose(read[row], by_hand(base, sentence, "the dog: ", step), atol=1e-5)
     assert head.width(base.width) == WIDTH_OUT
-    assert method.vectors(FIRST).shape == (len(FIRST), WIDTH_OUT)
+    assert vectors_of(method, FIRST).shape == (len(FIRST), WIDTH_OUT)
 
 
 @pytest.mark.parametrize("name", POOLED)
@@ -88,7 +88,7 @@ def test_the_declared_maps_are_not_trained_and_what_is_below_them_is(declaring, 
     method = methods.load(name)(base)
     trained = [weight for weight in method.parameters() if weight.requires_grad]
     assert not any(weight is step.weight for weight in trained)
-    loss = method(*COLUMNS[method.eats])
+    loss = method(*COLUMNS[method.rows])
     loss.backward()
     assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in trained)
     assert any(weight.grad.any() for name, weight in base.model.named_parameters() if weight.requires_grad)
@@ -104,9 +104,9 @@ def test_several_poolings_side_by_side_are_trained_or_refused_with_a_way_out(dec
         with pytest.raises(BadChoice, match="Set pooling to mean or cls"):
             kind(base)
     else:
-        assert kind(base).vectors(FIRST).shape == (len(FIRST), 2 * base.width)
+        assert vectors_of(kind(base), FIRST).shape == (len(FIRST), 2 * base.width)
     method = kind(base, {"pooling": "mean"} if issubclass(kind, SelfGuided) else {})
-    assert torch.isfinite(method(*COLUMNS[method.eats]))
+    assert torch.isfinite(method(*COLUMNS[method.rows]))
 
 
 @pytest.mark.parametrize("name", ["simcse-sup", "simcse-hard"])
@@ -118,6 +118,6 @@ def test_the_dense_layer_that_is_trained_stays_or_not(declaring, name, keep_head
     assert len(method.head().dense) == 1 + keep_head
     assert method.head().dense[0].weight is step.weight
     assert method.head().normalize
-    assert method.start().dense == method.start().dense[:1]
-    method(*COLUMNS[method.eats]).backward()
+    assert method.base_head().dense == method.base_head().dense[:1]
+    method(*COLUMNS[method.rows]).backward()
     assert all(weight.grad.any() for weight in (method.dense.weight, method.dense.bias)), "it is trained either way"

@@ -8,24 +8,24 @@ import torch
 from explorer import methods
 from explorer.encoding.read.head import Dense
 from explorer.encoding.tune.tunable import Tunable
-from tests.methods.rows import FIRST, SECOND, TRAINED
+from tests.methods.rows import FIRST, SECOND, TRAINED, vectors_of
 
 
 def test_a_sentence_reads_the_same_in_any_company(method):
     sentences = [*FIRST, *SECOND, FIRST[1]]
-    found = method.vectors(sentences)
+    found = vectors_of(method, sentences)
     assert found.shape[0] == len(sentences)
     assert found.dtype == torch.float32
     for place, sentence in enumerate(sentences):
-        assert torch.allclose(method.vectors([sentence])[0], found[place], atol=1e-5)
+        assert torch.allclose(vectors_of(method, [sentence])[0], found[place], atol=1e-5)
     assert torch.equal(found[1], found[-1])
     distances = [(one - other).abs().max() for one, other in itertools.combinations(found[:-1], 2)]
     assert min(distances) > 1e-3, "sentences are told apart"
 
 
 def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
-    assert torch.equal(method.vectors(FIRST), method.vectors(FIRST))
-    assert not method.vectors(FIRST).requires_grad
+    assert torch.equal(vectors_of(method, FIRST), vectors_of(method, FIRST))
+    assert not vectors_of(method, FIRST).requires_grad
     assert all(weight.grad is None for weight in method.parameters())
 
 
@@ -33,9 +33,9 @@ def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
 def test_reading_leaves_every_part_in_the_mode_it_was_in(method, learning):
     method.train(learning)
     before = [part.training for part in method.modules()]
-    method.vectors(FIRST)
+    vectors_of(method, FIRST)
     assert [part.training for part in method.modules()] == before
-    halfway = method.reading(FIRST)
+    halfway = method.vectors(FIRST)
     next(halfway)
     assert not method.base.model.training
     assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
@@ -45,7 +45,7 @@ def test_reading_leaves_every_part_in_the_mode_it_was_in(method, learning):
 
 def test_nothing_to_read_is_refused(method):
     with pytest.raises(ValueError, match="no sentences to read"):
-        method.vectors([])
+        vectors_of(method, [])
     assert method.training
 
 
@@ -55,23 +55,25 @@ def test_vectors_are_the_head_over_the_last_layer(method):
         method.head()([layer[row : row + 1, : int(states.mask[row].sum())] for layer in states.hidden], None)[0]
         for row in range(len(FIRST))
     ]
-    assert torch.allclose(method.vectors(FIRST), torch.stack(by_hand), atol=1e-5)
+    assert torch.allclose(vectors_of(method, FIRST), torch.stack(by_hand), atol=1e-5)
 
 
 def test_the_base_is_read_for_comparison_without_what_training_adds(method):
-    start = tuple(name.partition(" of layer ")[0] for name in method.start().poolings)  # of a cut encoder, the base's
+    start = tuple(
+        name.partition(" of layer ")[0] for name in method.base_head().poolings
+    )  # of a cut encoder, the base's
     assert start == method.head().poolings or not method.head().poolings
-    assert not any(isinstance(step, Dense) for step in method.start().dense)
+    assert not any(isinstance(step, Dense) for step in method.base_head().dense)
 
 
 def test_what_is_for_training_only_is_no_part_of_reading(method):
-    before = method.vectors(FIRST)
+    before = vectors_of(method, FIRST)
     parts = [method.get_submodule(name) for name in method.training_only]
     shared = set(method.base.parameters())  # a decoder may share them
     with torch.no_grad():
         for weight in set(itertools.chain(*(part.parameters() for part in parts))) - shared:
             weight.fill_(float("nan"))
-    assert torch.equal(method.vectors(FIRST), before)
+    assert torch.equal(vectors_of(method, FIRST), before)
 
 
 @pytest.mark.parametrize("kind", [methods.load(name) for name in TRAINED])
@@ -84,8 +86,8 @@ def test_what_is_trained_and_not_for_training_only_is_all_that_reading_needs(kin
     with torch.no_grad():
         for weight in trained.values():
             weight.add_(0.02 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
-        assert (other.vectors(FIRST) - method.vectors(FIRST)).abs().max() > 1e-2
+        assert (vectors_of(other, FIRST) - vectors_of(method, FIRST)).abs().max() > 1e-2
         for name, weight in other.named_parameters():
             if name in trained and not name.startswith(outside):
                 weight.copy_(trained[name])
-    assert torch.equal(other.vectors(FIRST), method.vectors(FIRST))
+    assert torch.equal(vectors_of(other, FIRST), vectors_of(method, FIRST))

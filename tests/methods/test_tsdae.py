@@ -15,7 +15,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.methods import tsdae
-from tests.methods.rows import FIRST, MANY
+from tests.methods.rows import FIRST, MANY, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -124,7 +124,7 @@ def test_padding_changes_no_prediction(quiet_method):
 def test_the_sentence_vector_is_all_that_the_decoder_has_of_the_encoder(quiet_method):
     ids, mask = quiet_method.base.encoder.padded(quiet_method.base.encoder.tokens(FIRST).ids)
     inputs, targets = tsdae.shifted(ids, mask)
-    memories = quiet_method.encoded(FIRST).detach().requires_grad_(True)
+    memories = quiet_method.encode(FIRST).detach().requires_grad_(True)
 
     def loss(of):
         return tsdae.reconstruction(quiet_method.scores(inputs, of), targets)
@@ -145,7 +145,7 @@ def test_a_vector_that_is_not_as_wide_as_the_encoder_is_mapped(base, monkeypatch
     method = made(base)
     assert method.bridge.weight.shape == (32, 64)
     assert torch.isfinite(method(FIRST))
-    assert method.vectors(FIRST).shape == (len(FIRST), 64), "the exported vector is as it was"
+    assert vectors_of(method, FIRST).shape == (len(FIRST), 64), "the exported vector is as it was"
 
 
 @pytest.mark.parametrize("kind", [kind for row in FAMILIES if row.cross_attention for kind in row.types])

@@ -7,7 +7,7 @@ from explorer.training.record.runs import Run
 from tests.training.unbroken import begun
 from tests.trainings import Place, few_probes, furnish, in_no_time, train
 
-SMALL = ("explorer.methods._self_guided.PROJECTION", 8)
+SMALL = ("explorer.methods.self_guided.PROJECTION", 8)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -16,5 +16,5 @@ def test_it_is_a_whole_recipe_on_shipped_text():
 
 def test_it_goes_through_its_text_at_least_half_and_at_most_three_times():
     recipe = demonstration.recipe()
-    rows, schedule = corpus(recipe.data, recipe.kind.eats)[0], recipe.schedule()
+    rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()
     assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

@@ -57,7 +57,7 @@ def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
     assert changed
     written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
     scheduled = {
-        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.eats) and name not in kind.unused
+        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
     }
     assert written.keys() == {*kind.knobs, *(scheduled if kind.trains() else ())}
     assert not kind.trains() or {"steps", "accumulate", "early_stop"} <= written.keys()

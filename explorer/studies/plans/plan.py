@@ -211,7 +211,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
     knobs = knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
-    dev, test = evaluated_beside(data, kind.eats) or (Recipe.dev, Recipe.test)
+    dev, test = evaluated_beside(data, kind.rows) or (Recipe.dev, Recipe.test)
     recipe = Recipe(
         method=method,
         model=model,

@@ -53,7 +53,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         a_row = _held_by(learner, min(FEW, rows)) / min(FEW, rows)
         if fixed + a_row * 8 * FEW <= free:  # so that four times as many rows fit, too
             a_row = max(a_row, _peak_per_row(learner, rows))
-        needed = int(fixed + a_row * learner.method.held_rows(rows))
+        needed = int(fixed + a_row * learner.method.rows_in_memory(rows))
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
         with _peak(device) as peak:
@@ -90,15 +90,15 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], fl
     some = every[0][:: max(1, len(every[0]) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
-        finish(learner.method.reading(some[-1:], None, autocast))  # the first pass is slower
+        finish(learner.method.vectors(some[-1:], None, autocast))  # the first pass is slower
         started = time.monotonic()
-        finish(learner.method.reading(some, None, autocast))
+        finish(learner.method.vectors(some, None, autocast))
         return (time.monotonic() - started) / len(some)
 
     evaluations = learner.total // learner.evaluate_every + 1
     # the base and the best checkpoint on every set in float32, and the dev set at each evaluation
     once = a_sentence(nullcontext) * sum(map(len, every))
-    copies = max(1, len(learner.method.candidates()))
+    copies = len(learner.method.candidates())
     dev = a_sentence(learner.world.autocast) * len(every[0]) * copies
     return lambda seeds: once * (1 + seeds) + dev * evaluations * seeds
 
@@ -115,7 +115,7 @@ def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
 
 def check_reading(learner: Learner) -> None:
     """Refuse to train the first token of a decoder: it does not depend on the tokens after it."""
-    one, other = finish(learner.method.reading(["one and two", "one and three"], learner.method.start()))
+    one, other = finish(learner.method.vectors(["one and two", "one and three"], learner.method.base_head()))
     if torch.equal(one, other):
         raise BadChoice(
             f"'{learner.method.base.encoder.name}' reads from left to right, so the first token of a sentence ('cls') "

@@ -17,7 +17,7 @@ from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import in_order
 from explorer.measuring.scores.metrics import class_scores
-from explorer.methods import Method
+from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Work
 
 SHARE = 0.1  # of the rows
@@ -29,12 +29,13 @@ def score(
     method: Method, held: Corpus, by: str, autocast: Callable[[], AbstractContextManager[object]] = nullcontext
 ) -> Work[float]:
     """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
-    if held.labels:
+    if isinstance(method, PredictedClasses):
         found = yield from method.predicted(held.texts, autocast)
         return class_scores(held.labels, found).measure(by)
-    held = replace(held, columns=method.prompted(held.texts))
+    if isinstance(method, PromptedRows):
+        held = replace(held, columns=method.prompted(held.texts))
     texts = sentences(held)
-    vectors = yield from method.reading(texts, None, autocast)
+    vectors = yield from method.vectors(texts, None, autocast)
     return accuracy(held, texts, vectors.numpy())
 
 

@@ -25,7 +25,7 @@ def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[BaseItems
 
     Where a method trains a part of the encoder, the trained layer & pooling is that of this part before training.
     """
-    trained, part = method.start(), method.base.encoder
+    trained, part = method.base_head(), method.base.encoder
     if judge.before is None and part is encoder:
         declared, same = yield from _items(encoder, judge, (encoder.default_head, trained))
         return BaseItems(declared, same)
@@ -78,7 +78,7 @@ def under_heads(
 
 def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
     """Judge the model as exported: in float32, whatever the precision of the training."""
-    vectors = yield from method.reading(judge.texts)
+    vectors = yield from method.vectors(judge.texts)
     return judge.items(vectors)
 
 

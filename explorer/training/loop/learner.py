@@ -16,7 +16,7 @@ from explorer.errors import Diverged
 from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
-from explorer.methods import Method, Schedule
+from explorer.methods import Fitting, Method, PredictedClasses, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.training.loop import held_out_rows
@@ -83,7 +83,7 @@ class Learner:
     @property
     def evaluate_every(self) -> int:
         """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
-        return self.schedule.look_every(self.total)
+        return self.schedule.evaluation_interval(self.total)
 
     @property
     def enough(self) -> bool:
@@ -103,7 +103,7 @@ class Learner:
 
     def fit(self) -> Work[None]:
         """Fit the part of a method that needs all of the text at once, before the first update."""
-        if type(self.method).fit is not Method.fit:
+        if isinstance(self.method, Fitting):
             yield from self.method.fit(list(dict.fromkeys(one for column in self.corpus.texts for one in column)))
 
     @property
@@ -130,8 +130,8 @@ class Learner:
         self.method.after_update()
         self.step += 1
         unknown = losses[0].new_full((), math.nan)
-        watched = self.method.watched or (unknown, unknown)  # of the last accumulated batch
-        measured = [torch.stack(losses).double().mean(), length, *watched]
+        similarities = self.method.similarities or (unknown, unknown)  # of the last accumulated batch
+        measured = [torch.stack(losses).double().mean(), length, *similarities]
         self._measured.append((self.step, rate, torch.stack([each.detach().double() for each in measured])))
 
     def fetch(self) -> tuple[Update, ...]:
@@ -144,7 +144,7 @@ class Learner:
         steps, rates, rows = zip(*self._measured, strict=True)
         self._measured = []
         found: list[Update] = []
-        for step, rate, (loss, length, *watched) in zip(steps, rates, torch.stack(rows).tolist(), strict=True):
+        for step, rate, (loss, length, *similarities) in zip(steps, rates, torch.stack(rows).tolist(), strict=True):
             for what, size in (("loss", loss), ("gradient", length)):
                 if not math.isfinite(size):
                     self.trouble = Diverged(
@@ -153,7 +153,7 @@ class Learner:
                         "folder holds the last good state."
                     )
                     return tuple(found)
-            found.append(Update(step, loss, rate, *watched))
+            found.append(Update(step, loss, rate, *similarities))
         return tuple(found)
 
     def gradients(self, columns: Batch, share: float = 1.0) -> Tensor:
@@ -169,16 +169,16 @@ class Learner:
         `head` replaces the layer & pooling.
         """
         found: dict[str, Checkup] = {}
-        for name in self.method.candidates() or ("",):
-            self.method.choose(name)
+        for name in self.method.candidates():
+            self.method.candidate = name
             found[name] = yield from self._evaluate(dev, head)
         best = max(found, key=lambda name: _or_lowest(found[name].score))
-        self.method.choose(best)
+        self.method.candidate = best
         return found[best]
 
     def _evaluate(self, dev: Judge, head: Head | None) -> Work[Checkup]:
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
-        vectors = yield from self.method.reading(dev.texts, head, self.world.autocast, probe.add)
+        vectors = yield from self.method.vectors(dev.texts, head, self.world.autocast, probe.add)
         return checkup(dev, vectors, probe.mean(), self.world.precision)
 
     def held_out_score(self) -> Work[float | None]:
@@ -219,7 +219,7 @@ class Learner:
                 if name in self.kept:
                     weight.copy_(self.kept[name])
         if self.kept:
-            self.method.choose(self.best_candidate)
+            self.method.candidate = self.best_candidate
 
     @property
     def best_score(self) -> float | None:
@@ -238,7 +238,8 @@ class Learner:
 
     def _kept(self) -> list[tuple[Tensor, str]]:
         """The trained weights that are saved: all except heads that only the loss uses."""
-        unused = set(self.method.training_only) - set(self.method.kept_for_scores)
+        scored_with = self.method.kept_for_scores if isinstance(self.method, PredictedClasses) else ()
+        unused = set(self.method.training_only) - set(scored_with)
         outside = tuple(f"{name}." for name in unused)
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
 

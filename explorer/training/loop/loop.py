@@ -24,6 +24,7 @@ from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.metrics import ClassScores, class_scores
 from explorer.measuring.scores.verdict import BaseItems, RunVerdict
+from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import check_reading, estimate
@@ -108,7 +109,7 @@ class Training:
         if self.learner is None:
             return None
         method = self.learner.method
-        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).facts()
+        return (method.head() if method.base.encoder is self.prepared.encoder else method.base_head()).facts()
 
     @property
     def adapters(self) -> Adapters | None:
@@ -257,10 +258,10 @@ class Training:
 
     def _classified(self, learner: Learner) -> Work[tuple[ClassScores | None, tuple[tuple[str, str], ...]]]:
         """The scores of the test rows of labelled texts, in float32, with their classes; none for other rows."""
-        test = self.prepared.corpus.test
-        if test is None:
+        test, method = self.prepared.corpus.test, learner.method
+        if test is None or not isinstance(method, PredictedClasses):
             return None, ()
-        predicted = yield from learner.method.predicted(test.texts)
+        predicted = yield from method.predicted(test.texts)
         return class_scores(test.labels, predicted), tuple(zip(test.labels, predicted, strict=True))
 
     def _restore(self, state: State) -> Iterator[Step]:

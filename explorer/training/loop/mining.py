@@ -13,7 +13,7 @@ from explorer.errors import TooFewRows
 from explorer.measuring.neighbours.batch_search import batch_search
 from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
-from explorer.methods._mining import Mining
+from explorer.methods import Mining
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.judging import under_heads
 

@@ -25,6 +25,7 @@ from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge, ProbeJudge
 from explorer.measuring.scores.verdict import by_use
+from explorer.methods import MinedNegatives, PromptedRows
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import PACKS
@@ -158,23 +159,25 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     Missing files are downloaded from the hub only if `online` is true.
     """
     yield Progress(Phase.READING_TEXT, 0, 0)
-    mining = recipe.kind.mining(recipe.method_values())
+    method, values = recipe.kind, recipe.method_values()
+    mining = method.mining(values) if issubclass(method, MinedNegatives) else None
     texts = read_texts(recipe, online)
     others: dict[str, Found] = {}
-    for name, knob in recipe.kind.knobs.items():
+    for name, knob in method.knobs.items():
         if knob.masked_model:
             others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
-    prompts = recipe.kind.prompts(recipe.method_values(), encoder)
-    if recipe.kind.prompts_rows and prompts.pooled:
+    prompts_rows = issubclass(method, PromptedRows)
+    prompts = method.prompts(values, encoder) if issubclass(method, PromptedRows) else encoder.role_prompts
+    if prompts_rows and prompts.pooled:
         check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, encoder, prompts)
     test, *more = (judge_of(one, encoder, prompts) for one in texts.tests) if texts.tests else (None,)
     told = []
     if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test, *more)):
-        told = [TRAINED_TOO if recipe.kind.prompts_rows else UNTRAINED]
+        told = [TRAINED_TOO if prompts_rows else UNTRAINED]
     reports = (*texts.reports, *told)
     prepared = Prepared(
         recipe,
@@ -200,7 +203,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     """Load the training text and the evaluation sets, without a model."""
     corpus, reports = corpora.corpus(
         recipe.data,
-        recipe.kind.eats,
+        recipe.kind.rows,
         recipe.columns,
         online=online,
         keep_duplicates=recipe.keeps_duplicates,

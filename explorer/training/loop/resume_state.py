@@ -161,7 +161,7 @@ def restore(learner: Learner, state: State) -> None:
     learner.step, learner.evaluated_at, learner.best_step = notes["step"], notes["evaluated_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     learner.best_dev, learner.best_candidate = notes["best_dev"], notes["best_candidate"]
-    learner.method.choose(notes["candidate"])
+    learner.method.candidate = notes["candidate"]
     _set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)

@@ -8,8 +8,7 @@ import torch
 
 from explorer.data.corpora import Corpus
 from explorer.errors import BadChoice, TooFewRows
-from explorer.methods import Schedule
-from explorer.methods._sampling import Sampler
+from explorer.methods import Sampler, Schedule
 
 Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
 

@@ -199,7 +199,7 @@ def rows(
 
     kind = load(method)
     found, reports = corpora.corpus(
-        sources, kind.eats, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
+        sources, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
     )
     kind.check_rows(found)
     return len(found), found.duplicates, reports, found.told
@@ -217,19 +217,19 @@ def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> st
     spinner="Comparing the text with dev and test set …",
 )
 def shared(
-    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], _evaluated: EvaluationSet, divide: bool = True
+    sources: tuple[str, ...], kind: Kind, columns: Mapping[str, str], _evaluated: EvaluationSet, divide: bool = True
 ) -> int:
     """The number of texts of an evaluation set that are in the rows of the sources."""
-    found, _ = corpora.corpus(sources, eats, columns, divide=divide)
+    found, _ = corpora.corpus(sources, kind, columns, divide=divide)
     return len(set(texts_of(_evaluated)) & set().union(*found.texts))
 
 
 @by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
 def left(
-    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+    sources: tuple[str, ...], kind: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
-    found, _ = corpora.corpus(sources, eats, columns)
+    found, _ = corpora.corpus(sources, kind, columns)
     given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
     kept, dropped = held_out.without(found, list(map(texts_of, given)), batch)
     return len(kept), dropped

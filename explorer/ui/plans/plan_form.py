@@ -153,14 +153,14 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
 
 
 def _told(card: MethodCard, lack: str) -> str:
-    return f"{card.name} ({card.eats.title})" + " – does not fit" * bool(lack)
+    return f"{card.name} ({card.kind.rows.title})" + " – does not fit" * bool(lack)
 
 
 def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
     """The reason why the text has no rows for a method; "" if it has, or cannot be read."""
     for source in text:
         try:
-            lack = cached_text.serves(source, {})[card.eats]
+            lack = cached_text.serves(source, {})[card.kind.rows]
         except StrataError:  # the field of the text shows the error
             continue
         if lack:

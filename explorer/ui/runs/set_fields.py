@@ -27,7 +27,7 @@ ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 def held_out_of(cards: Sequence[MethodCard]) -> list[str]:
     """Held-out rows of the text as an evaluation set, if every method has them."""
-    return [HELD_OUT] if cards and all(card.eats.pairs_up for card in cards) else []
+    return [HELD_OUT] if cards and all(card.kind.rows.pairs_up for card in cards) else []
 
 
 def dev_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
@@ -112,7 +112,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     shown = demonstration.recipe()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return shown.dev, shown.test
-    every = [evaluated_beside(sources, card.eats) for card in cards]
+    every = [evaluated_beside(sources, card.kind.rows) for card in cards]
     possible = [one for one in every if one is not None and (HELD_OUT not in one or held_out_of(cards))]
     if possible:
         return possible[0]
@@ -133,18 +133,16 @@ def warn(
     test: EvaluationSet | None,
 ) -> None:
     """Warn if dev set, test set and training text share sentences: scores on them are optimistic."""
-    from explorer.methods import load
-
     if dev is not None and test is not None:
         tested = {*texts_of(test)}
         if 2 * len(tested & {*texts_of(dev)}) > len(tested):
             st.warning(TEST_IN_DEV, icon=":material/balance:")
-    if not sources or not load(card.name).learns() or card.eats == SCORED_PAIRS:  # their shared rows are held out
+    if not sources or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
         return
     told = []
     for what, given in (("dev", dev), ("test", test)):
         try:
-            count = given and cached_text.shared(sources, card.eats, columns, given, card.predicts)
+            count = given and cached_text.shared(sources, card.kind.rows, columns, given, card.kind.predicts())
         except StrataError:
             return  # the text form shows the error
         if given is not None and count:

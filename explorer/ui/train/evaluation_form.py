@@ -48,7 +48,7 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             "standard deviation.",
         )
         seeds = _seeds(typed)
-    set_fields.warn(sources, text_form.columns(sources, card.eats), card, dev_set, test_set)
+    set_fields.warn(sources, text_form.columns(sources, card.kind.rows), card, dev_set, test_set)
     if (
         seeds is None
         or not set_fields.is_usable(dev, dev_set, held_out)

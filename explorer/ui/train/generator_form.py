@@ -58,7 +58,7 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
 
 def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
     """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
-    columns = text_form.columns(sources, card.eats)
+    columns = text_form.columns(sources, card.kind.rows)
     try:
         folder = folder_of(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
     except StrataError:  # the form shows the error of the base or of the text

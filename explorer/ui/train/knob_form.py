@@ -59,7 +59,7 @@ def fit_batch(card: MethodCard, rows: int) -> int | None:
 def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
     """Give fields that have the default for the encoder before the default for this one; `plain` is for any encoder."""
     state, key = st.session_state, f"encoders {card.name}"
-    before = plain.for_encoders(state.get(key, ""))
+    before = MethodCard(plain.kind, state.get(key, ""))
     for name in {**before.of_encoders, **card.of_encoders}:
         knob, field = card.knobs[name], key_of(card.name, name)
         # the batch size follows the text
@@ -120,10 +120,10 @@ def _presets(card: MethodCard) -> dict[str, Values]:
     usual = {name: knob.default for name, knob in card.knobs.items()}
     paper = {name: knob.paper_value for name, knob in card.knobs.items()}
     found: dict[str, Values] = {DEFAULTS: usual}
-    if card.as_published and paper != usual:
+    if card.kind.as_published and paper != usual:
         found[PAPER] = paper
-    if card.as_published and {**paper, **card.released} not in (usual, paper):
-        found[RELEASED] = {**paper, **card.released}
+    if card.kind.as_published and {**paper, **card.kind.released} not in (usual, paper):
+        found[RELEASED] = {**paper, **card.kind.released}
     for name, values in card.presets.items():
         if values:
             found[name.capitalize()] = {**usual, **values}
@@ -179,7 +179,7 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
 
 def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
     """The value to compare with: the paper's; without a paper's values that of the marked preset, or the default."""
-    if card.as_published:
+    if card.kind.as_published:
         return knob.paper_value
     marked = marked_preset(card)
     return _presets(card)[marked][knob.name] if marked else knob.default
@@ -189,12 +189,12 @@ def _mark(card: MethodCard, knob: Knob) -> None:
     """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
     value = _reference(card, knob)
     shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.told(value)
-    st.badge(f"{'paper' if card.as_published else 'default'}: {messages.plain(shown)}", color="orange")
+    st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")
 
 
 def _tip(card: MethodCard, knob: Knob) -> str:
     told = f"Default: {Knob.told(knob.default)}. "
-    if card.as_published or knob.paper is not None:
+    if card.kind.as_published or knob.paper is not None:
         paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
         told = paper if knob.paper_value == knob.default else told + paper
     told += f"Allowed: {knob.allowed}."

@@ -34,8 +34,8 @@ def method() -> MethodCard:
         "line.",
     )
     card = cards[name]
-    st.caption(f"{messages.plain(card.title)} Trains on {card.eats.title}.")
-    if card.when_to_use:
+    st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
+    if card.kind.when_to_use:
         st.caption(_advice(card), help=messages.plain(measured_methods.source()))
     return card
 
@@ -43,8 +43,8 @@ def method() -> MethodCard:
 def about(card: MethodCard) -> None:
     """What the method does, and its paper."""
     with st.expander(f"About {messages.plain(card.name)}", icon=":material/menu_book:"):
-        st.markdown(messages.plain(card.about))
-        st.markdown(f"Paper: [{messages.plain(card.paper)}]({card.link})")
+        st.markdown(messages.plain(card.kind.about()))
+        st.markdown(f"Paper: [{messages.plain(card.kind.paper.line)}]({card.kind.paper.link})")
 
 
 def ready(card: MethodCard) -> bool:
@@ -60,8 +60,8 @@ def ready(card: MethodCard) -> bool:
 
 def every(sources: tuple[str, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
-    cards = sorted(method_cards.methods().values(), key=lambda card: KINDS.index(card.eats))
-    lacks = {card.name: text_form.lacks(sources, card.eats) or _missing(card) for card in cards}
+    cards = sorted(method_cards.methods().values(), key=lambda card: KINDS.index(card.kind.rows))
+    lacks = {card.name: text_form.lacks(sources, card.kind.rows) or _missing(card) for card in cards}
     fitting = sum(not lack for lack in lacks.values())
     fit = f"{fitting} of {len(lacks)} fit this text" if sources else f"{len(lacks)}"
     folded = st.expander(
@@ -74,9 +74,9 @@ def every(sources: tuple[str, ...]) -> None:
         return
     with folded:
         st.caption(messages.plain(measured_methods.source()))
-        for kind, of_kind in groupby(cards, key=lambda card: card.eats):
+        for kind, of_kind in groupby(cards, key=lambda card: card.kind.rows):
             st.markdown(f"**Trained on {kind.title}**")
-            for family, of_family in groupby(of_kind, key=lambda card: card.family):
+            for family, of_family in groupby(of_kind, key=lambda card: card.kind.family):
                 st.caption(messages.plain(family))
                 for card in of_family:
                     _one_of_many(card, lacks[card.name])
@@ -87,14 +87,14 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     button.button(
         card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
     )
-    told = messages.plain(card.title)
+    told = messages.plain(card.kind.title())
     about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
-    if card.when_to_use:
+    if card.kind.when_to_use:
         about.caption(_advice(card))
 
 
 def _advice(card: MethodCard) -> str:
-    return messages.plain(measured_methods.advice(card.name, card.when_to_use))
+    return messages.plain(measured_methods.advice(card.name, card.kind.when_to_use))
 
 
 def _choose(card: MethodCard) -> None:

@@ -58,7 +58,7 @@ def recipe() -> Recipe | None:
         sources = text_form.chosen_text()
     with right:
         plain = method_menu.method()
-        card = plain.for_encoders(family)
+        card = MethodCard(plain.kind, family)
         knob_form.follow_encoder(card, plain)
         method_menu.about(card)
         ready = method_menu.ready(card)
@@ -68,15 +68,15 @@ def recipe() -> Recipe | None:
         if shown:
             st.caption(ABOUT_DEMONSTRATION)
     with left:
-        text_form.choose_columns(sources, card.eats)
+        text_form.choose_columns(sources, card.kind.rows)
         rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
         suggested_method.told(sources, card, rows is not None)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)
-    if rows is not None and settings is not None and judging is not None and card.eats == SCORED_PAIRS:
+    if rows is not None and settings is not None and judging is not None and card.kind.rows == SCORED_PAIRS:
         evaluated = tuple(name for name in (judging.dev, judging.test, *judging.more_tests) if name)
-        rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
+        rows = text_form.left(sources, card.kind.rows, evaluated, _batch(card, settings))
     if rows is not None and settings is not None:
         uses = (judging.test, judging.dev, *judging.more_tests).count(HELD_OUT) if judging is not None else 0
         steps.caption(plan(card, settings, rows, uses))
@@ -84,21 +84,21 @@ def recipe() -> Recipe | None:
         return None
     if not generator_form.ready(card, model, sources, settings):
         return None
-    if card.trains and not _batch_fits(card, settings, rows):
+    if card.kind.trains() and not _batch_fits(card, settings, rows):
         return None
     return _checked(card, model, sources, settings, judging)
 
 
 def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
     """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
-    st.subheader("Training settings" if card.trains else "Settings")
-    fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
+    st.subheader("Training settings" if card.kind.trains() else "Settings")
+    fitting = knob_form.fit_batch(card, rows) if card.kind.trains() and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
     knob_form.presets(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
-        whose = OF_PAPER if card.as_published else OF_DEFAULTS
+        whose = OF_PAPER if card.kind.as_published else OF_DEFAULTS
         st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
     if card.of_encoders:
         st.caption(_of_encoders(card))
@@ -121,20 +121,20 @@ def _of_encoders(card: MethodCard) -> str:
 
 def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) -> str:
     """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`; some evaluation sets are held-out rows."""
-    if not card.trains:
+    if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
-    from explorer.methods import Schedule, load
+    from explorer.methods import Schedule
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     from explorer.training.loop import held_out_rows
 
-    schedule = load(card.name).schedule.but(scheduled)
+    schedule = card.kind.schedule.but(scheduled)
     held = 0
     for _ in range(held_out_sets):
         held += held_out_rows.evaluated(rows - held)
     held += 0 if schedule.select_by == "dev" else held_out_rows.count(rows - held)
     steps = schedule.updates(rows - held)
-    every = schedule.look_every(steps)
+    every = schedule.evaluation_interval(steps)
     told = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
     return told + f" {held:,} rows are held out." * bool(held)
 
@@ -166,7 +166,7 @@ def _checked(
             method=card.name,
             model=model,
             data=sources,
-            columns=text_form.columns(sources, card.eats),
+            columns=text_form.columns(sources, card.kind.rows),
             dev=judging.dev,
             test=judging.test,
             more_tests=judging.more_tests,
@@ -220,6 +220,6 @@ def fill(recipe: Recipe) -> None:
     train_form_keys.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
-    knob_form.fill(card.for_encoders(model_names.family(recipe.model)), recipe.every_setting())
+    knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device

@@ -111,7 +111,7 @@ def _test_key(recipe: Recipe) -> str:
     """What decides the score: the models and texts as they are, the rows that are held out, and the device."""
     now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
-    return f"base on test {now} {recipe.kind.eats} {parts}"
+    return f"base on test {now} {recipe.kind.rows} {parts}"
 
 
 def _tested(recipe: Recipe) -> Work[RoomToGain | None]:

@@ -56,10 +56,10 @@ def told(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
     name = of_text(chosen) if chosen else ""
     if not name:
         return
-    suggestion = method_cards.methods()[name].suggestion
+    suggestion = method_cards.methods()[name].kind.suggestion
     if suggestion is None or not any(map(sources.is_file, chosen)):
         return
-    why = messages.plain(suggestion.told(ONE_FILE if len(chosen) == 1 else OTHERS, name))
+    why = messages.plain(suggestion.sentence(ONE_FILE if len(chosen) == 1 else OTHERS, name))
     if card.name == name and fits:
         st.caption(why)
     elif not fits and card.name != name:

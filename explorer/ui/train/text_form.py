@@ -79,7 +79,7 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
         return None
     try:
         count, duplicates, reports, divided = cached_text.rows(
-            chosen, card.name, columns(chosen, card.eats), keep_duplicates
+            chosen, card.name, columns(chosen, card.kind.rows), keep_duplicates
         )
     except SetNotFound as error:
         splits = (split for source in chosen for split in availability.published(sources.identity(source)))
@@ -88,16 +88,16 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
     except StrataError as error:
         messages.trouble(error)
         return None
-    _told(count, duplicates if keep_duplicates else 0, card.eats, reports)
+    _told(count, duplicates if keep_duplicates else 0, card.kind.rows, reports)
     if divided:
         st.caption(messages.plain(f"{divided}."))
     return count
 
 
-def left(chosen: tuple[str, ...], eats: Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
+def left(chosen: tuple[str, ...], kind: Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
-        count, dropped = cached_text.left(chosen, eats, columns(chosen, eats), evaluated, batch)
+        count, dropped = cached_text.left(chosen, kind, columns(chosen, kind), evaluated, batch)
     except StrataError as error:
         messages.trouble(error)
         return None
@@ -106,11 +106,11 @@ def left(chosen: tuple[str, ...], eats: Kind, evaluated: tuple[str, ...], batch:
     return count
 
 
-def lacks(chosen: Sequence[str], eats: Kind) -> str:
+def lacks(chosen: Sequence[str], kind: Kind) -> str:
     """The reason why the text has no rows of this kind; "" if it has."""
     for source in chosen:
         try:
-            lack = cached_text.serves(source, {})[eats]
+            lack = cached_text.serves(source, {})[kind]
         except StrataError:  # `rows` shows the error
             continue
         if lack:
@@ -118,13 +118,13 @@ def lacks(chosen: Sequence[str], eats: Kind) -> str:
     return ""
 
 
-def columns(chosen: Sequence[str], eats: Kind) -> dict[str, str]:
+def columns(chosen: Sequence[str], kind: Kind) -> dict[str, str]:
     """The columns that the visitor chose instead of the recognised ones, by role."""
-    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in eats.trained)}
+    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in kind.trained)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
-def choose_columns(chosen: Sequence[str], eats: Kind) -> None:
+def choose_columns(chosen: Sequence[str], kind: Kind) -> None:
     """A select box for each role that a column of the file can have."""
     files = _files(chosen)
     if not files:
@@ -137,7 +137,7 @@ def choose_columns(chosen: Sequence[str], eats: Kind) -> None:
         return
     with st.expander("Columns", icon=":material/view_column:"):
         boxes = st.container(horizontal=True)
-        for column in eats.trained:
+        for column in kind.trained:
             key = column_key(column.role)
             if st.session_state.get(key) not in names:
                 st.session_state[key] = GUESSED
@@ -165,9 +165,9 @@ def _train_parts() -> list[str]:
     return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 
-def _told(count: int, duplicates: int, eats: Kind, reports: Sequence[Report]) -> None:
+def _told(count: int, duplicates: int, kind: Kind, reports: Sequence[Report]) -> None:
     lengths = [report.words for report in reports if report.rows_kept]
-    told = f"{count:,} {'sentences' if eats == SENTENCES else f'rows of {eats.title}'}"
+    told = f"{count:,} {'sentences' if kind == SENTENCES else f'rows of {kind.title}'}"
     if lengths:
         told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
     again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)

@@ -22,7 +22,7 @@ from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.errors import NotWeights, UnsupportedModel
-from explorer.methods._layer_attention import POOLERS
+from explorer.methods.layer_attention import POOLERS
 from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import WIDTH, save_tiny

@@ -11,7 +11,7 @@ from explorer.encoding.tune import lora
 from explorer.encoding.tune.lora import ALL_LINEAR, ATTENTION, TARGETS, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
-from explorer.methods._momentum import follow
+from explorer.methods import follow
 from explorer.training.loop.measured_facts import Adapters
 from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, save_tiny

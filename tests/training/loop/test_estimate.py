@@ -46,7 +46,7 @@ def test_room_is_asked_for_every_step_that_is_kept(place):
     few = estimate(learner(place, steps=4, evaluate_every=2), place.folder).disk
     kept = learner(place, steps=4, evaluate_every=2, keep_steps=True)
     model = sum(weight.numel() * 4 for weight in kept.method.base.parameters())
-    assert kept.schedule.look_every(kept.total) == 1
+    assert kept.schedule.evaluation_interval(kept.total) == 1
     assert estimate(kept, place.folder, seeds=3).disk == few + 3 * 5 * model
 
 
@@ -154,11 +154,11 @@ def test_the_time_is_that_of_all_steps_of_all_seeds(place):
 def test_evaluations_take_the_time_of_their_sentences(place, monkeypatch):
     of, clock = learner(place, steps=20, evaluate_every=2), [0.0]
 
-    def reading(sentences, *_):
+    def vectors(sentences, *_):
         clock[0] += 2.0 * len(sentences)
         yield Progress("encoding sentences", len(sentences), len(sentences))
 
-    of.method.reading = reading
+    of.method.vectors = vectors
     monkeypatch.setattr(estimates.time, "monotonic", lambda: clock[0])
     dev, test = (scored_pairs(str(path))[0] for path in (place.dev, place.test))
     steps_alone = estimate(of, place.folder, 3).seconds

@@ -77,7 +77,7 @@ def prepared_for(name: str, place, rows_of: Path, **changes) -> Prepared:
     settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs} | changes
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
-    text = str(rows_of / f"{kind.eats}.csv")
+    text = str(rows_of / f"{kind.rows}.csv")
     return finish(prepare(recipe(place, name, data=(text,), settings=settings)))
 
 
@@ -111,12 +111,12 @@ def test_what_a_loss_leaves_for_the_update_is_of_that_update_alone(place, tmp_pa
 
         def loss(self, *columns):
             if self.training:
-                self.latest.append(self.encoded(columns[0]).detach())
+                self.latest.append(self.encode(columns[0]).detach())
                 self.bank = torch.cat([self.bank, self.latest[-1]])
             return super().loss(*columns)
 
         def after_update(self):
-            self.rows = [len(part) for part in self.latest]
+            self.counts = [len(part) for part in self.latest]
             self.latest.clear()
 
     learned = made(finish(prepare(recipe(place, "simcse"))))
@@ -124,5 +124,5 @@ def test_what_a_loss_leaves_for_the_update_is_of_that_update_alone(place, tmp_pa
     learned.method.latest.append(torch.ones(1, 1))
     estimate(learned, tmp_path)
     assert [part.tolist() for part in learned.method.latest] == [[[1.0]]]
-    assert not hasattr(learned.method, "rows")
+    assert not hasattr(learned.method, "counts")
     assert learned.method.bank.shape == (0, learned.method.width)

@@ -7,7 +7,7 @@ import torch
 
 from explorer import run_folder
 from explorer.errors import Diverged, RunError, RunTooLarge
-from explorer.methods._self_guided import SelfGuided
+from explorer.methods.self_guided import SG
 from explorer.progress import Phase
 from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
@@ -94,10 +94,10 @@ def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_th
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
 
     def spoiled(self, update):
-        loss = SelfGuided.loss
+        loss = SG.loss
         term = {"loss": lambda zero: zero / zero, "gradient": torch.sqrt}[what]
         with monkeypatch.context() as patch:
-            patch.setattr(SelfGuided, "loss", lambda own, *columns: loss(own, *columns) + term(own.held() * 0).sum())
+            patch.setattr(SG, "loss", lambda own, *columns: loss(own, *columns) + term(own.regularisation() * 0).sum())
             return update(self)
 
     with monkeypatch.context() as patch:

@@ -40,7 +40,7 @@ def judged(folder, head, pairs=None):
     """The base's items under this head, of an encoder that was just loaded from a folder."""
     encoder = load(of_folder("tiny", folder), precision="float32", device="cpu")
     method = SimCSE(Tunable(encoder, 16))
-    method.start = lambda: head
+    method.base_head = lambda: head
     judge = judges.judge_of(pairs or sample.pairs(), encoder, encoder.role_prompts)
     return finish(judging.base_items(encoder, method, judge))
 

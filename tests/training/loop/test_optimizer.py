@@ -6,8 +6,7 @@ import torch
 from explorer import methods
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
-from explorer.methods import Schedule
-from explorer.methods._uncorrected import Uncorrected
+from explorer.methods import Schedule, UncorrectedAdam
 from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
@@ -97,12 +96,12 @@ def test_the_early_steps_without_bias_correction_are_as_large_as_published():
 
 
 def test_a_setting_of_some_methods_leaves_out_the_bias_correction(tiny_encoder):
-    class Early(Uncorrected):
-        eats = SENTENCES
+    class Early(UncorrectedAdam):
+        rows = SENTENCES
         schedule = Schedule()
 
         def loss(self, *columns):
-            return self.encoded(columns[0]).sum()
+            return self.encode(columns[0]).sum()
 
     for value in (True, False):
         method = Early(Tunable(tiny_encoder, 16), {"uncorrected_adam": value})

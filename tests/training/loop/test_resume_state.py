@@ -138,9 +138,9 @@ class Following(SimCSE):
 
     def loss(self, *columns):
         with torch.no_grad():
-            states = [self.read(states) for _, states in self.target.grouped(columns[0])]
+            states = [self.head()(states.hidden, states.mask) for _, states in self.target.grouped(columns[0])]
             self.keys = torch.cat(states)
-        return super().loss(*columns) + (self.queue.sum() - 1) * self.encoded(columns[0]).mean()
+        return super().loss(*columns) + (self.queue.sum() - 1) * self.encode(columns[0]).mean()
 
     def after_update(self):
         with torch.no_grad():
@@ -185,13 +185,13 @@ def test_the_best_of_several_copies_is_kept_and_read(prepared, tmp_path):
         learned.method.base.model.embeddings.word_embeddings.weight.zero_()
     scores = {}
     for name in ("target", "online"):
-        learned.method.choose(name)
+        learned.method.candidate = name
         scores[name] = finish(learned._evaluate(prepared.dev, None)).score
     best = max(scores, key=scores.__getitem__)
     assert finish(learned.evaluate(prepared.dev)).score == scores[best]
     assert learned.method.exported is learned.method.candidates()[best]
     assert learned.record_score(scores[best])
-    learned.method.choose("online" if best == "target" else "target")
+    learned.method.candidate = "online" if best == "target" else "target"
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
     other = following(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))

@@ -9,8 +9,7 @@ from explorer.data.corpora import Corpus
 from explorer.data.row_kinds import PAIRS, SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
-from explorer.methods import Schedule, load
-from explorer.methods._sampling import NoDuplicates, Sampler
+from explorer.methods import NoDuplicates, Sampler, Schedule, load
 from explorer.training.loop.row_order import Feed
 
 ROWS = 23

@@ -11,12 +11,13 @@ from explorer.data.sources import shown
 from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import RunVerdict, Verdict
-from explorer.methods._papers import SIMCSE
+from explorer.methods import cited
 from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record.model_card import CardFacts, card
 from explorer.training.record.run_facts import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
+SIMCSE = cited("gao-etal-2021-simcse")
 FACTS = CardFacts(
     run="bold-otter",
     facts=RunFacts(

@@ -435,7 +435,7 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = method_cards.methods()[method].suggestion.told(suggested_method.ONE_FILE, method)
+    why = method_cards.methods()[method].kind.suggestion.sentence(suggested_method.ONE_FILE, method)
     assert why in words(visit.caption)
     assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()

@@ -1,0 +1,197 @@
+"""What a method may add to the four things that each one has: small classes that it inherits from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.tune.lora import effective
+from explorer.knobs import Values, knob
+from explorer.methods._method import Autocast, Method
+from explorer.methods._schedule import Schedule
+from explorer.optimizers import Group, adamw
+from explorer.progress import Work
+
+MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares
+TRAINED_POOLINGS = ("cls", "mean", "max")
+
+
+def pooling_knob(paper: str | None = None) -> str:
+    """The setting of the pooling; `paper` is the paper's value, if it is one of them."""
+    return knob(
+        MODEL_DEFAULT,
+        choices=(MODEL_DEFAULT, *TRAINED_POOLINGS),
+        paper=paper,
+        help="Pooling in training and afterwards. model default: the pooling that the model declares, with its dense "
+        "layers unchanged; [CLS] of the last layer if the model declares none. cls, mean and max: of the last "
+        "layer, without those dense layers.",
+    )
+
+
+class Pooled(Method):
+    """A choice of poolings: the vector is one pooling of the last layer, with nothing added by default."""
+
+    pooling: str = pooling_knob("cls")
+
+    _on_device: Mapping[str, tuple[str, Head]] = MappingProxyType({})
+
+    @property
+    def pooled(self) -> Head:
+        """The chosen pooling, with the maps that the model declares after it, on the current device."""
+        return self.on_device("pooled", self._chosen)
+
+    def on_device(self, name: str, make: Callable[[], Head]) -> Head:
+        """The head with this name on the current device; it is made once for each device."""
+        device = str(self.base.model.device)
+        if name not in self._on_device or self._on_device[name][0] != device:
+            head = make().to(device)  # which may ask for another
+            self._on_device = {**self._on_device, name: (device, head)}
+        return self._on_device[name][1]
+
+    @property
+    def before_normalising(self) -> Head:
+        """The chosen pooling before normalisation: for a head that is trained on top."""
+        return replace(self.pooled, normalize=False)
+
+    def head(self) -> Head:
+        """The pooling alone."""
+        return self.pooled
+
+    def base_head(self) -> Head:
+        """The pooling alone, as afterwards."""
+        return self.pooled
+
+    def _chosen(self) -> Head:
+        declared = self.base.encoder.head
+        if self.pooling != MODEL_DEFAULT:
+            return Head((self.pooling,))
+        if declared is None:
+            return Head(("cls",))
+        # the tokenizer adds the prompt already
+        return replace(declared, prompt="", remark="")
+
+
+class Fitting(Method):
+    """A part that is fitted to all sentences at once, before the first batch; without a loss, that is all of it."""
+
+    def fit(self, sentences: Sequence[str]) -> Work[None]:
+        """Fit to all sentences."""
+        raise NotImplementedError
+
+    @classmethod
+    def learns(cls) -> bool:
+        """It does, with a loss or without."""
+        return True
+
+
+class PredictedClasses(Method):
+    """Classes of labelled rows that the trained model predicts; they choose the checkpoint, and are tested."""
+
+    kept_for_scores: ClassVar[tuple[str, ...]] = ()  # parts for training only that rows are scored with
+
+    @classmethod
+    def predicts(cls) -> bool:
+        """It does."""
+        return True
+
+    def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
+        """The class of each row; `texts` are its columns of sentences."""
+        raise NotImplementedError
+
+    def classification(self) -> dict[str, Tensor]:
+        """The classification layer, to be saved next to the exported encoder."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Mining:
+    """Of each anchor's nearest second texts, those ranked `first` to `last` that are far enough from the positive.
+
+    A candidate's cosine is at most that of the positive less the share `margin`: what is closer is probably another
+    right answer that nobody marked (a false negative).
+    """
+
+    negatives: int  # of each row
+    first: int
+    last: int
+    margin: float
+
+
+class MinedNegatives(Method):
+    """Hard negatives that are mined from pairs with the base, each one more column of the rows."""
+
+    @classmethod
+    def mining(cls, values: Values) -> Mining | None:
+        """How they are mined before training under these settings; None if they are not."""
+        raise NotImplementedError
+
+
+class PromptedRows(Method):
+    """Rows that are encoded after the prompts of queries and documents."""
+
+    @classmethod
+    def prompts(cls, values: Values, encoder: Encoder) -> RolePrompts:
+        """The prompts in training, in evaluation and afterwards, under these settings."""
+        raise NotImplementedError
+
+    def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+        """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
+        roles = self.prompts(self.values(), self.base.encoder).pooled_ones()
+        prompts = roles.query, *[roles.document] * (len(columns) - 1)
+        return tuple(tuple(prompt + text for text in column) for prompt, column in zip(prompts, columns, strict=True))
+
+
+class Momentum(Pooled):
+    """A copy without gradients, which moves a little towards the trained encoder after each update."""
+
+    compares_rows = False  # but for batch norm in training
+
+    def build(self) -> None:
+        """Copy the encoder."""
+        self.target = self.base.frozen()
+
+    def encode_by_target(self, sentences: list[str], head: Head) -> Tensor:
+        """Vectors (sentence, width) of the copy."""
+        with torch.no_grad():
+            return self.encode(sentences, head, copy=self.target)
+
+
+@torch.no_grad()
+def follow(copies: Iterable[nn.Module], trained: Iterable[nn.Module], momentum: float) -> None:
+    """Move the weights of copies towards those of trained modules: momentum × theirs + (1 - momentum) × the others'.
+
+    With adapters, the weights of the trained modules are those that they compute with.
+    """
+    moved: list[Tensor] = []
+    towards: list[Tensor] = []
+    for module, other in zip(copies, trained, strict=True):
+        weights = effective(other)
+        for name, weight in module.named_parameters():
+            if weight is not weights[name]:  # a weight that adapters leave as it is may be one for both
+                moved.append(weight)
+                towards.append(weights[name])
+    torch._foreach_lerp_(moved, towards, 1 - momentum)
+
+
+class UncorrectedAdam(Method):
+    """AdamW without bias correction, where the published code has none."""
+
+    uncorrected_adam: bool = knob(
+        False,
+        help="AdamW without bias correction, as in the published code: early steps are up to 6.6 times as large, late "
+        "ones the same.",
+    )
+
+    def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:
+        """AdamW with the settings of the schedule."""
+        corrected = not self.uncorrected_adam
+        return adamw(groups, schedule.learning_rate, schedule.beta2, schedule.epsilon, corrected)

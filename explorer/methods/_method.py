@@ -1,0 +1,173 @@
+"""The base class of training methods: the rows that one trains on, its loss, what is exported, and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from explorer.data.kinds import Corpus
+from explorer.data.row_kinds import Kind
+from explorer.encoding.read.batches import in_order
+from explorer.encoding.read.encoder import States
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.editing import Edit
+from explorer.encoding.tune.tunable import Tunable
+from explorer.knobs import Knobs, Values
+from explorer.losses import cosines
+from explorer.methods._description import Described
+from explorer.methods._schedule import Updates
+from explorer.progress import Progress, Work
+
+Autocast = Callable[[], AbstractContextManager[object]]
+OnStates = Callable[[list[int], States], object]
+
+
+class Method(Described, Updates, Knobs):
+    """A loss over rows of text that fine-tunes an encoder.
+
+    Four things make a method: `rows`, `loss`, `head` (what is exported) and `schedule`. `build` makes the parts that it
+    adds to the encoder; weights with `requires_grad` are trained. Everything else has a default, or is an addition: a
+    class of `_additions.py` to inherit from. A method without a loss trains no weights.
+    """
+
+    rows: ClassVar[Kind]
+    training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
+    # for tests of all methods: whether a row's loss depends on its batch, on the order, and whether rows are pairs
+    compares_rows: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = False
+    has_positive_pairs: ClassVar[bool] = True
+
+    def __init__(self, base: Tunable, values: Values | None = None, classes: tuple[str, ...] = ()) -> None:
+        """`classes` are those of the rows, for a method on labelled texts."""
+        super().__init__()
+        for need in self.needs:
+            need.check()
+        self.set(values or {})
+        self.base, self.classes, self.width = base, classes, base.width
+        self.similarities: tuple[Tensor, Tensor] | None = None  # of positive and of random pairs of the last batch
+        self.candidate = ""  # the copy that is evaluated and exported, by its name among the candidates
+        self.build()
+        self.train()  # encoders are in evaluation mode, and so are copies of them
+
+    def build(self) -> None:
+        """Build the parts this method adds; torch's seed initialises their weights."""
+
+    def loss(self, *columns: Any) -> Tensor:
+        """The loss of a batch: a list for each column of its rows, of sentences, labels, or scores from 0 to 1."""
+        raise NotImplementedError
+
+    def forward(self, *columns: Any) -> Tensor:
+        """The loss; several processes need it as the module's call."""
+        return self.loss(*columns)
+
+    def head(self) -> Head:
+        """The layer & pooling of the trained model; the same one is evaluated in training and exported."""
+        return Head(("cls",))
+
+    def base_head(self) -> Head:
+        """The layer & pooling of the base, for comparison: `head` without the parts that training adds."""
+        return Head(self.head().poolings or ("cls",))
+
+    def encode(
+        self,
+        sentences: list[str],
+        head: Head | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+        copy: Tunable | None = None,
+    ) -> Tensor:
+        """Vectors (sentence, width) with gradients, for a loss; `head` replaces the layer & pooling.
+
+        `edit` and `position_ids` change embeddings and positions, see `Tunable.states`. `copy` replaces the base, in a
+        method that has several copies.
+        """
+        pool = head or self.head()
+        passes = (copy or self.base).grouped(sentences, edit, position_ids)
+        return in_order((places, pool(states.hidden, states.mask)) for places, states in passes)
+
+    def vectors(
+        self,
+        sentences: Sequence[str],
+        head: Head | None = None,
+        autocast: Autocast = nullcontext,
+        on_states: OnStates | None = None,
+    ) -> Work[Tensor]:
+        """Vectors (sentence, width) as after training, without dropout; `head` replaces the layer & pooling.
+
+        `on_states` is called with the states of every batch and the places of its sentences.
+        """
+        if not sentences:
+            raise ValueError("no sentences to read")
+        training, done, pool = self.training, 0, head or self.head()
+        found = torch.empty(0)
+        self.eval()
+        try:
+            for places, states in self.exported.read(sentences, autocast):
+                with torch.no_grad():
+                    vectors = pool(states.hidden, states.mask).float().cpu()
+                    if on_states:
+                        on_states(places, states)
+                if not done:
+                    found = vectors.new_empty(len(sentences), vectors.shape[-1])
+                found[places] = vectors
+                done += len(places)
+                yield Progress("encoding sentences", done, len(sentences))
+        finally:
+            self.train(training)
+        return found
+
+    def record_similarities(self, one: Tensor, other: Tensor) -> None:
+        """Record the mean similarity of positive and of random pairs; rows i of both sides are a positive pair."""
+        with torch.no_grad():
+            alike = cosines(one, other)
+            positive = alike.diagonal().mean()
+            random = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
+            self.similarities = positive, random
+
+    def remark(self) -> str:
+        """A remark about the rows so far, or ""."""
+        return ""
+
+    @classmethod
+    def trains(cls) -> bool:
+        """Whether it has a loss to minimise."""
+        return cls.loss is not Method.loss
+
+    @classmethod
+    def learns(cls) -> bool:
+        """Whether the result depends on the text."""
+        return cls.trains()
+
+    @classmethod
+    def predicts(cls) -> bool:
+        """Whether it predicts classes; if so, labelled rows are held out that choose the checkpoint and test it."""
+        return False
+
+    @classmethod
+    def check_rows(cls, corpus: Corpus) -> None:
+        """Raise if it cannot train on rows of this kind."""
+
+    @classmethod
+    def check_layers(cls, values: Values, model: str, layers: int) -> None:
+        """Raise if it cannot train a model with so many layers under these settings."""
+
+    def constant(self) -> tuple[nn.Module, ...]:
+        """Parts that nothing changes in training, such as a frozen base; the state of a stopped run leaves them out."""
+        return ()
+
+    def rows_in_memory(self, rows: int) -> int:
+        """Of a batch of so many rows, those whose activations are held at a time: all."""
+        return rows
+
+    def candidates(self) -> Mapping[str, Tunable]:
+        """Trained copies by name, among which each evaluation chooses by its score: the base alone."""
+        return {"": self.base}
+
+    @property
+    def exported(self) -> Tunable:
+        """The trained copy that is evaluated and exported."""
+        return self.candidates()[self.candidate] if self.candidate else self.base

@@ -1,0 +1,126 @@
+"""Replaced token detection with the help of the sentence vector: the second loss of DiffCSE, on any vectors.
+
+Chuang and others 2022, section 3. A frozen masked language model fills in masked words; a second encoder, whose first
+token is the vector of the original sentence, detects which words were replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from explorer.data.row_kinds import SENTENCES
+from explorer.encoding.load import masked_model
+from explorer.encoding.locate import model_names
+from explorer.encoding.tune.editing import Edit
+from explorer.gathering import gathered
+from explorer.knobs import Values
+from explorer.losses import info_nce
+from explorer.methods import Method, cited, knob
+
+DETECTION_PARTS = ("generator_model", "discriminator", "classify_tokens")  # that are for training only
+
+
+class ReplacedTokenDetection(Method):
+    """L = L_contrast + λ L_RTD."""
+
+    family = "DiffCSE"
+    paper = cited("chuang-etal-2022-diffcse")
+    rows = SENTENCES
+
+    temperature: float = knob(
+        0.05,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, appendix A: 0.05).",
+    )
+    detection: float = knob(
+        0.005, low=0.0, high=10.0, front=True, help="λ: weight of replaced token detection (paper, appendix A: 0.005)."
+    )
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "RoBERTa-base": {"generator": "distilroberta-base"},
+        "RoBERTa-large": {"generator": "distilroberta-base"},
+    }
+    released: ClassVar[Values] = {"generator_dropout": True, "count_padding": True}
+
+    mask_share: float = knob(
+        0.3, low=0.01, high=0.99, help="Share of the tokens that are masked (paper, appendix A: 0.3)."
+    )
+    generator: str = knob(
+        "distilbert-base-uncased",
+        help="A masked language model with the encoder's vocabulary, by name or folder (default: the paper's for "
+        "BERT). Without a hub, 'python -m explorer generator' trains one from the encoder.",
+        masked_model=True,
+    )
+    generator_dropout: bool = knob(False, help="Use dropout in the generator too.")
+    count_padding: bool = knob(False, help="Average the loss over padding too; it then depends on the padding.")
+
+    def build(self) -> None:
+        """Build the generator and the discriminator with its output layer."""
+        super().build()
+        encoder = self.base.encoder
+        self.masker = masked_model.Masker(encoder, self.mask_share)
+        self.generator_model = masked_model.load(model_names.find(self.generator), encoder)
+        self.discriminator = self.base.another()
+        self.classify_tokens = nn.Linear(self.width, 2)
+
+    def constant(self) -> tuple[nn.Module, ...]:
+        """The generator."""
+        return (self.generator_model,)
+
+    def train(self, mode: bool = True) -> ReplacedTokenDetection:
+        """Switch between training and evaluation; the generator has no dropout unless it is set."""
+        super().train(mode)
+        self.generator_model.train(mode and self.generator_dropout)
+        return self
+
+    def projected(self, sentences: list[str]) -> Tensor:
+        """The vectors (sentence, width) of both losses."""
+        raise NotImplementedError
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """Compute both losses of each sentence, encoded twice with different dropout and masks."""
+        (sentences,) = columns
+        vectors = self.projected(sentences + sentences)
+        one, other = (gathered(side) for side in vectors.chunk(2))
+        self.record_similarities(one, other)
+        return info_nce(one, other, self.temperature) + self.detection * self.detected(sentences + sentences, vectors)
+
+    def detected(self, sentences: list[str], vectors: Tensor) -> Tensor:
+        """L_RTD: the cross-entropy of replaced token detection, averaged over tokens."""
+        sums, counts = [], []
+        for places, ids, mask, real in self.base.padded_groups(sentences):
+            filled_in = self.filled_in(ids, mask, real)
+            rows = torch.tensor(places).to(vectors.device, non_blocking=True)  # a list as index makes a GPU wait
+            states = self.discriminator.states_of(filled_in, mask, edit=with_first_token(vectors[rows])).hidden[-1]
+            count = mask.numel() if self.count_padding else real
+            counted = (
+                torch.arange(count, device=mask.device)
+                if self.count_padding
+                else masked_model.chosen_places(mask, real)
+            )
+            labels = ((filled_in != ids) & mask).flatten()[counted].long()
+            with torch.autocast(states.device.type, enabled=False):
+                scores = self.classify_tokens(states.float()).flatten(0, 1)[counted]
+                sums.append(functional.cross_entropy(scores, labels, reduction="sum"))
+            counts.append(sums[-1].new_full((), count))
+        # over all processes: the mean over tokens is not the mean of means
+        return gathered(torch.stack(sums).sum()[None]).sum() / gathered(torch.stack(counts).sum()[None]).sum()
+
+    @torch.no_grad()
+    def filled_in(self, ids: Tensor, mask: Tensor, real: int) -> Tensor:
+        """Sentences as the generator fills them in: its most likely token everywhere but at the first place."""
+        hidden, _ = self.masker(ids, mask)
+        found = self.generator_model.guesses(hidden, mask, real)
+        found[:, 0] = ids[:, 0]
+        return found.where(mask, 0)
+
+
+def with_first_token(vectors: Tensor) -> Edit:
+    """An edit that makes these vectors (sentence, width) the embeddings of the first tokens."""
+    return lambda embedded, _: torch.cat([vectors[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1)

@@ -1,0 +1,198 @@
+"""Training on labelled texts: BERT fine-tuned to classify them, and Sentence-BERT's classifier of two sentences.
+
+Both minimise the cross-entropy of a linear layer; only the first one predicts classes afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from explorer.data.kinds import Corpus
+from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.encoding.read.batches import in_order
+from explorer.encoding.read.sentence_pairs import Composer
+from explorer.errors import BadChoice, WrongColumns
+from explorer.gathering import gathered
+from explorer.knobs import Values
+from explorer.losses import cosines
+from explorer.methods import (
+    Autocast,
+    Pooled,
+    PredictedClasses,
+    Schedule,
+    Suggestion,
+    UncorrectedAdam,
+    cited,
+    knob,
+    pooling_knob,
+)
+from explorer.progress import Progress, Work
+
+AT_ONCE = 64  # rows that are classified together
+TWO = ("0", "1")  # classes, where nothing says which
+
+
+class Classify(Pooled, PredictedClasses):
+    """Classification: the whole encoder is fine-tuned with a classification layer on labelled texts.
+
+    Devlin, Chang, Lee and Toutanova 2019, section 4.1: dropout and one linear layer on the vector of the input, and the
+    cross-entropy of its classes. Two sentences are one input with token types. As the paper states it, the layer is put
+    on the pooled last layer; BERT's released code has its pre-trained pooler (dense, tanh) between the two. Batches of
+    32 and 3 epochs are the paper's; of its learning rates 5e-5, 4e-5, 3e-5 and 2e-5, which it chooses on the dev set,
+    the lowest is the default. Validation rows choose the best checkpoint, and its classes are scored on the test rows.
+    The exported model is the encoder; its folder also holds the classification layer.
+    """
+
+    name = "classify"
+    family = "classification"
+    paper = cited("devlin-etal-2019-bert")
+    when_to_use = "Labelled texts, to predict classes; judged by accuracy, so it was not measured on STS."
+    rows = LABELLED_TEXTS
+    suggestion = Suggestion("labelled sentences", 1, "it learns to predict their labels")
+    compares_rows = False
+    training_only: ClassVar[tuple[str, ...]] = ("classifier",)
+    kept_for_scores: ClassVar[tuple[str, ...]] = ("classifier",)
+    schedule = Schedule(
+        batch_size=32, epochs=3, learning_rate=2e-5, max_length=128, warmup=0.1, weight_decay=0.01, epsilon=1e-6
+    )
+
+    classifier_dropout: float = knob(
+        0.1, low=0.0, high=0.9, front=True, help="Dropout of the vector before the classification layer."
+    )
+
+    def build(self) -> None:
+        """Build the classification layer, initialised as BERT's own weights."""
+        self.classes = self.classes or TWO
+        self.dropped = nn.Dropout(self.classifier_dropout)
+        self.classifier = nn.Linear(self.before_normalising.width(self.base.width), len(self.classes))
+        nn.init.normal_(self.classifier.weight, std=0.02)
+        nn.init.zeros_(self.classifier.bias)
+
+    @cached_property
+    def composer(self) -> Composer:
+        """What joins two sentences into one input."""
+        return Composer(self.base.encoder)
+
+    def loss(self, *columns: Any) -> Tensor:
+        """The cross-entropy of texts, or of first and second sentences, and their labels, of all processes."""
+        *texts, labels = columns
+        vectors = self._vectors(texts)
+        scores = gathered(self.classifier(self.dropped(vectors)))
+        numbers = gathered(class_numbers(labels, self.classes, vectors.device))
+        self._record_similarities_of_classes(gathered(vectors), numbers)
+        return functional.cross_entropy(scores.float(), numbers)
+
+    def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
+        """The most likely class of each row, truncated as in training, without dropout."""
+        training, total = self.training, len(texts[0])
+        found: list[str] = []
+        self.eval()
+        try:
+            for start in range(0, total, AT_ONCE):
+                with torch.no_grad(), autocast():
+                    scores = self.classifier(self._vectors([column[start : start + AT_ONCE] for column in texts]))
+                found += [self.classes[place] for place in scores.argmax(dim=1).tolist()]
+                yield Progress("classifying", len(found), total)
+        finally:
+            self.train(training)
+        return tuple(found)
+
+    def classification(self) -> dict[str, Tensor]:
+        """The classification layer, with a row of weights for each class."""
+        return {"weight": self.classifier.weight, "bias": self.classifier.bias}
+
+    def _vectors(self, texts: Sequence[Sequence[str]]) -> Tensor:
+        """Vectors (row, width) of texts, or of pairs as one input each."""
+        head = self.before_normalising
+        if len(texts) == 1:
+            return self.encode(list(texts[0]), head)
+        first, second = texts
+        inputs = self.composer.joined_pairs(first, second, self.base.max_length)
+        return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
+
+    def _record_similarities_of_classes(self, vectors: Tensor, classes: Tensor) -> None:
+        """Record the mean similarity of two rows of the same class, and of rows of different classes."""
+        with torch.no_grad():
+            alike = cosines(vectors, vectors)
+            same = classes[:, None] == classes[None, :]
+            others = same.logical_not()
+            same = same.logical_and(torch.eye(len(classes), device=same.device).logical_not())
+            self.similarities = (alike * same).sum() / same.sum(), (alike * others).sum() / others.sum()
+
+
+class SBERT(UncorrectedAdam, Pooled):
+    """SBERT on NLI: a classifier of two sentence vectors and of their difference, on labelled pairs.
+
+    Reimers and Gurevych 2019 (Sentence-BERT), section 3, classification objective: u and v are the pooled vectors of
+    the two sentences, by one encoder, and the classes are predicted from u, v and |u - v|. The paper trains on SNLI and
+    MultiNLI, with three classes; any labelled pairs will do, and triplets give two. The classifier is for training
+    only: the exported vector is the pooled one, and the dev set of scored pairs chooses the checkpoint. As in the
+    released code, the classifier has a bias, which the paper's equation has not, and all rows are trained on.
+    """
+
+    name = "sbert-nli"
+    family = "labelled pairs"
+    paper = cited("reimers-gurevych-2019-sentence")
+    when_to_use = "Pairs with classes, as in NLI; two classes, from triplets, gave a tuned encoder nothing."
+    rows = LABELLED_TEXTS
+    suggestion = Suggestion("labelled pairs", 2, "a pair's class is predicted from the vectors of its two sentences")
+    compares_rows = False
+    training_only = ("classifier",)
+    unused: ClassVar[tuple[str, ...]] = ("validate_by",)  # no classes are predicted afterwards
+    schedule = Schedule(
+        batch_size=16,
+        learning_rate=2e-5,
+        max_length=128,
+        warmup=0.1,
+        weight_decay=0.01,
+        epsilon=1e-6,
+        evaluate_every=1000,
+    )
+    released: ClassVar[Values] = {"uncorrected_adam": True}
+
+    pooling: str = pooling_knob("mean")
+
+    @classmethod
+    def check_rows(cls, corpus: Corpus) -> None:
+        """Refuse rows of one sentence."""
+        if len(corpus.texts) != 2:
+            raise WrongColumns(
+                f"{corpus.name} has one sentence per row: SBERT compares two sentences. Name the column of the second "
+                "one (second=…), or choose labelled pairs such as those of NLI."
+            )
+
+    def build(self) -> None:
+        """Build the classifier, initialised at random."""
+        self.classes = self.classes or TWO
+        self.classifier = nn.Linear(3 * self.before_normalising.width(self.width), len(self.classes))
+
+    def loss(self, *columns: Any) -> Tensor:
+        """The cross-entropy of first and second sentences, encoded in one pass, and their labels, of all processes."""
+        first, second, labels = columns
+        vectors = self.encode([*first, *second], self.before_normalising)
+        one, other = (gathered(side) for side in vectors.chunk(2))
+        self.record_similarities(one, other)
+        numbers = gathered(class_numbers(labels, self.classes, one.device))
+        return functional.cross_entropy(self.classifier(with_difference(one, other)).float(), numbers)
+
+
+def with_difference(one: Tensor, other: Tensor) -> Tensor:
+    """What the classes are predicted from: u, v and the size of their difference (row, 3 × width)."""
+    return torch.cat([one, other, (one - other).abs()], dim=1)
+
+
+def class_numbers(labels: Sequence[str], classes: Sequence[str], device: torch.device) -> Tensor:
+    """The places of labels among the classes."""
+    place = {name: at for at, name in enumerate(classes)}
+    unknown = next((label for label in labels if label not in place), None)
+    if unknown is not None:
+        raise BadChoice(f"There is no class {unknown!r}. There are: {', '.join(classes)}. Give rows of these classes.")
+    # given a device, torch.tensor waits for it
+    return torch.tensor([place[label] for label in labels]).to(device, non_blocking=True)

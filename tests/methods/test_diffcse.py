@@ -1,0 +1,165 @@
+"""Test DiffCSE: masks, the generator's output, the discriminator's input, and the loss."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.load import masked_model
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import States
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import BadChoice, HubUnreachable, UnsupportedModel
+from explorer.losses import info_nce
+from tests.methods.rows import FIRST
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+NAMES = ["diffcse", "layer-attention-diffcse"]
+
+
+def made(base, name="diffcse", **values):
+    torch.manual_seed(0)
+    return methods.load(name)(base, values)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+class Fixed(torch.nn.Module):
+    """A generator that writes the same whatever it is shown."""
+
+    def __init__(self, written):
+        super().__init__()
+        self.written = written
+
+    def guesses(self, ids, mask, real=None):
+        return self.written.clone()
+
+
+def test_what_the_generator_writes_is_taken_but_for_the_first_place_and_padding(base):
+    method = made(base)
+    method.generator_model = Fixed(torch.tensor([[55, 7, 5, 9, 102, 3]]))
+    ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
+    method.masker = lambda ids, mask: (ids, mask)
+    written = method.filled_in(ids, mask, int(mask.sum()))
+    assert written.tolist() == [[101, 7, 5, 9, 102, 0]]
+    assert ((written != ids) & mask).int().tolist() == [[0, 0, 1, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(("count_padding", "expected"), [(False, 0.526928), (True, 0.460261)])
+def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_padding, expected):
+    method = made(base, count_padding=count_padding)
+    ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
+    logits = torch.tensor([[[2.0, 0.0]] * 6])
+    with (
+        mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask, int(mask.sum()))]),
+        mock.patch.object(method, "filled_in", return_value=torch.tensor([[101, 7, 5, 9, 102, 0]])),
+        mock.patch.object(method.discriminator, "states_of", return_value=States((logits,), mask)),
+        mock.patch.object(method, "classify_tokens", torch.nn.Identity()),
+    ):
+        assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(expected, abs=1e-6)
+        logits.zero_()
+        assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_masks_fall_as_often_as_the_knob_says_and_never_on_special_tokens(base):
+    method = made(base, mask_share=0.3)
+    tokenizer = base.encoder.tokenizer()
+    word = tokenizer.convert_tokens_to_ids("guitar")
+    ids = torch.full((200, 100), word)
+    ids[:, 0], ids[:, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    mask[:, 90:] = False
+    torch.manual_seed(1)
+    made_of, chosen = method.masker(ids, mask)
+    inside = made_of[:, 1:90]
+    count = inside.numel()
+    masks, drawn = (inside == tokenizer.mask_token_id), (inside != word) & (inside != tokenizer.mask_token_id)
+    assert abs(masks.float().mean() - 0.24) < 4 * (0.24 * 0.76 / count) ** 0.5 + 0.3 * 0.1 / len(tokenizer)
+    assert abs(drawn.float().mean() - 0.03) < 4 * (0.03 * 0.97 / count) ** 0.5 + 2 * 0.03 / len(tokenizer)
+    assert abs(chosen[:, 1:90].float().mean() - 0.3) < 4 * (0.3 * 0.7 / count) ** 0.5
+    assert not ((made_of != ids) & ~chosen).any()
+    assert torch.equal(made_of[:, 0], ids[:, 0])
+    assert torch.equal(made_of[:, 90:], ids[:, 90:])
+
+
+def test_the_generator_never_learns_and_the_discriminator_does_through_the_vector(base, name):
+    method = made(base, name)
+    method(FIRST).backward()
+    assert all(weight.grad is None for weight in method.generator_model.parameters())
+    assert all(
+        weight.grad is not None and torch.isfinite(weight.grad).all() for weight in method.discriminator.parameters()
+    )
+    assert method.classify_tokens.weight.grad.any()
+
+
+def test_the_encoder_learns_from_detection_alone(base, name):
+    method = made(base, name)
+    vectors = method.projected(FIRST)
+    method.detected(FIRST, vectors).backward()
+    learned = [weight.grad for weight in base.model.encoder.parameters() if weight.grad is not None]
+    assert any(gradient.abs().max() > 1e-8 for gradient in learned)
+
+
+def test_without_detection_it_is_the_contrast_alone(base, name):
+    method = made(base, name, detection=0.0).eval()
+    loss = method(FIRST)
+    one = method.projected(FIRST)
+    assert loss.item() == pytest.approx(info_nce(one, one, 0.05).item(), abs=1e-5)
+    loss.backward()
+    assert not any(weight.grad.any() for weight in method.discriminator.parameters() if weight.grad is not None)
+
+
+def test_the_generator_rests_unless_its_dropout_is_asked_for(base):
+    assert not made(base).generator_model.training
+    assert made(base, generator_dropout=True).generator_model.training
+    assert not made(base, generator_dropout=True).eval().generator_model.training
+
+
+def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
+    method = made(base)
+    width = method.width
+    assert sum(weight.numel() for weight in method.project.parameters()) == 4 * width * width + 4 * width
+    assert 4 * 768 * 768 + 4 * 768 == 2_362_368
+
+
+@pytest.mark.parametrize("projector", ["batch norm", "tanh"])
+def test_the_projector_starts_as_the_release_does(base, projector):
+    project = made(base, projector=projector).project
+    for layer in (one for one in project if isinstance(one, torch.nn.Linear)):
+        spread = layer.weight.std().item()
+        assert spread == pytest.approx(0.02, rel=0.2)
+        assert layer.weight.abs().max().item() > 2.5 * spread, "normal, where torch's own start is uniform"
+        assert layer.bias is None or not layer.bias.any()
+
+
+def test_a_sentence_is_read_without_the_projector_or_through_the_pooler(base):
+    assert made(base).head() == Head(("cls",))
+    head = made(base, "layer-attention-diffcse").head()
+    assert head.layers
+    assert len(head.dense) == 1
+
+
+def test_a_generator_that_is_not_here_is_told_with_what_to_do(base):
+    with pytest.raises(HubUnreachable, match="'distilroberta-base' is neither a folder here nor in the local cache"):
+        made(base, generator="distilroberta-base")
+
+
+def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tmp_path):
+    encoder = encoder_of(save_tiny("roberta", tmp_path / "roberta"))
+    with pytest.raises(BadChoice, match=r"has another vocabulary than .* python -m explorer generator --model"):
+        made(Tunable(encoder, 64))
+
+
+def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
+    with pytest.raises(UnsupportedModel, match="which does not predict masked words"):
+        masked_model.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
+    decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
+    with pytest.raises(BadChoice, match="has no mask token"):
+        masked_model.Masker(decoder, 0.3)
