@@ -141,11 +141,11 @@ def learner(
 
 def generator(setting: Setting, of: Encoder) -> Path:
     """A masked language model with the encoder's vocabulary, untrained: what it predicts does not matter here."""
-    from explorer.encoding.load.masked_model import made_of
+    from explorer.encoding.load.masked_model import with_new_head
 
     folder = Path(setting.folder) / f"generator-{of.width}"
     if not folder.is_dir():
-        made_of(of).save(folder, of.tokenizer())
+        with_new_head(of).save(folder, of.tokenizer())
     return folder
 
 

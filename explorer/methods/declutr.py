@@ -116,7 +116,7 @@ class DeCLUTR(UncorrectedAdam, Pooled):
             )
         encoder = self.base.encoder
         self.masker = masked_model.Masker(encoder, MASKED)
-        self.masked = masked_model.around(self.base.model, encoder)
+        self.masked = masked_model.head_around(self.base.model, encoder)
         self.composer = Composer(encoder)
         self.documents = LongDocuments(self.composer, 2 * self.anchors * self.longest_span)
 

@@ -14,7 +14,7 @@ from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.locate import families
 from explorer.encoding.tune import lora
-from explorer.encoding.tune.editing import quicken
+from explorer.encoding.tune.editing import use_fast_dropout
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
@@ -140,7 +140,7 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
         decoder.tie_weights()  # else the output layer keeps the embeddings of before
     else:
         decoder.base_model.load_state_dict(base.model.state_dict(), strict=False)  # it has no pooling layer
-    quicken(decoder)
+    use_fast_dropout(decoder)
     return decoder.to(base.model.device)
 
 

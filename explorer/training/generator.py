@@ -58,7 +58,7 @@ def make_generator(
     masker = Masker(encoder, SHARE)
     with whole(folder) as part:
         yield Progress("building the head", 0, 0)
-        model = masked_model.made_of(encoder)
+        model = masked_model.with_new_head(encoder)
         before, words = _accuracy(model, encoder, masker, measured, seed)
         weights = [weight for weight in model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=rate, weight_decay=0.01, fused=True)

@@ -43,7 +43,7 @@ def test_it_learns_and_what_it_learned_is_a_generator_for_the_encoder(encoder, t
 def test_words_at_chosen_places_are_expected_as_at_all_places(tmp_path, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
     torch.manual_seed(0)
-    model = masked_model.made_of(encoder).eval()
+    model = masked_model.with_new_head(encoder).eval()
     ids, mask = encoder.padded(encoder.tokens(SENTENCES[:5]).ids)
     chosen = torch.rand(ids.shape) < 0.4
     with torch.no_grad():

@@ -53,7 +53,7 @@ def apply(tuned: nn.Module, base: nn.Module, adapter: Factors) -> None:
         weight.copy_(before[name])
     for name, (inner, outer) in adapter.items():
         if name in adapted:
-            lora.give(adapted[name], inner.float(), outer.float())
+            lora.set_factors(adapted[name], inner.float(), outer.float())
         else:
             after[f"{name}.weight"].add_(outer.float() @ inner.float())
 

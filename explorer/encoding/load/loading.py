@@ -1,4 +1,11 @@
-"""Load an encoder from its folder, with errors that say what is wrong."""
+"""Load an encoder from its folder, with errors that say what is wrong.
+
+SentenceTransformer(folder) computes the same vectors, to the last bit in 10 of the 14 families that the tests build and
+under every head that it knows; the tests compare them. It is not what loads, since it encodes with random numbers where
+weights are missing, and with a thousand layers if config.json states these beside the weights of two. It also runs the
+decoder of a BART, encodes no GPT-2, Llama or Qwen2 without a padding token, opens no adapter that was saved without a
+tokenizer, and is imported in 1.4 s on top of the 2.9 s of torch and transformers (of one core).
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def chosen_places(chosen: Tensor, count: int) -> Tensor:
     return torch.nonzero_static(chosen.flatten(), size=count)[:, 0]
 
 
-def made_of(encoder: Encoder) -> MaskedModel:
+def with_new_head(encoder: Encoder) -> MaskedModel:
     """A trainable copy of an encoder under a head that is initialised at random and tied to the embeddings."""
     config = encoder.model.config
     kind = _class(config)
@@ -117,12 +117,12 @@ def made_of(encoder: Encoder) -> MaskedModel:
     return MaskedModel(model.float().to(encoder.device).train())
 
 
-def around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
+def head_around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
     """A head on a copy of an encoder that is trained elsewhere, tied to its embeddings.
 
     It is that of the encoder's folder, or initialised at random if the folder has none.
     """
-    model = _in_folder(encoder) or made_of(encoder).model
+    model = _in_folder(encoder) or with_new_head(encoder).model
     if type(model.base_model) is not type(inner):
         raise _no_masked_model(encoder)
     setattr(model, model.base_model_prefix, inner)

@@ -1,4 +1,9 @@
-"""Merge a LoRA adapter, as peft saves it, into the weights of its base: W + alpha / rank · B A."""
+"""Merge a LoRA adapter, as peft saves it, into the weights of its base: W + alpha / rank · B A.
+
+peft itself (merge_and_unload) computes the same weights, to the last bit in all families that the tests build, if the
+adapter is whole. It is not used here, since it merges all others too, with a warning at most: one that lacks a matrix,
+one whose names are of a model for a task (and then nothing changes), NaN, pickles, and starts that change the base.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def scaled_heads(states: Tensor, factors: Tensor) -> Tensor:
     return (heads * factors[:, None, :, None].to(states.dtype)).flatten(-2)
 
 
-class Dropout(nn.Dropout):
+class FastDropout(nn.Dropout):
     """nn.Dropout with faster random numbers: one of 64 bits gives four of 16 bits.
 
     Those of torch take a fifth of a training step on a processor.
@@ -96,9 +96,9 @@ class Dropout(nn.Dropout):
         return input * kept.to(input.dtype).div_(1 - self.p)
 
 
-def quicken(module: nn.Module) -> None:
+def use_fast_dropout(module: nn.Module) -> None:
     """Replace torch's dropout in a module by the fast one."""
     for parent in list(module.modules()):
         for name, child in parent.named_children():
             if type(child) is nn.Dropout and not child.inplace:
-                setattr(parent, name, Dropout(child.p).train(child.training))
+                setattr(parent, name, FastDropout(child.p).train(child.training))

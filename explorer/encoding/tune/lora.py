@@ -100,7 +100,7 @@ def adapted(model: nn.Module) -> Iterator[tuple[str, Linear]]:
             yield path, cast("Linear", layer)
 
 
-def give(layer: Linear, inner: Tensor, outer: Tensor) -> None:
+def set_factors(layer: Linear, inner: Tensor, outer: Tensor) -> None:
     """Set the adapter of a layer to the product of A (rank, inputs) and B (outputs, rank), without a scale."""
     layer.get_parameter(f"lora_A.{_ADAPTER}.weight").data.copy_(inner)
     layer.get_parameter(f"lora_B.{_ADAPTER}.weight").data.copy_(outer / layer.scaling[_ADAPTER])
@@ -126,7 +126,7 @@ def effective(model: nn.Module) -> dict[str, Tensor]:
 
 def merged(model: PreTrainedModel) -> PreTrainedModel:
     """A model without adapters that encodes the same; it shares every weight that no adapter changes."""
-    plain = sharing(model)
+    plain = sharing_copy(model)
     with torch.no_grad():
         weights = effective(model)
         for path, layer in list(adapted(plain)):
@@ -137,7 +137,7 @@ def merged(model: PreTrainedModel) -> PreTrainedModel:
     return plain
 
 
-def sharing(model: PreTrainedModel) -> PreTrainedModel:
+def sharing_copy(model: PreTrainedModel) -> PreTrainedModel:
     """A copy of a model that shares its weights, but for those that are not in float32."""
     kept = {id(weight): weight for weight in model.parameters() if weight.dtype == torch.float32}
     return copy.deepcopy(model, kept)  # what is in the second argument counts as copied already

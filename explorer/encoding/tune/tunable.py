@@ -17,7 +17,7 @@ from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer
 from explorer.encoding.read.sentence_pairs import Composed
 from explorer.encoding.tune import cutting, editing, lora
-from explorer.encoding.tune.editing import Edit, quicken
+from explorer.encoding.tune.editing import Edit, use_fast_dropout
 from explorer.encoding.tune.lora import Lora
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class Tunable(nn.Module):
     def __init__(self, encoder: Encoder, max_length: int, adapters: Lora | None = None) -> None:
         super().__init__()
         self.adapters = adapters
-        self.model: PreTrainedModel = (lora.sharing if adapters else copy.deepcopy)(encoder.model).float()
+        self.model: PreTrainedModel = (lora.sharing_copy if adapters else copy.deepcopy)(encoder.model).float()
         self.model.requires_grad_(adapters is None)
-        quicken(self.model)
+        use_fast_dropout(self.model)
         attention.to_train(self.model)
         if adapters:
             lora.adapt(self.model, lora.targets_of(self.model, encoder.name, adapters.targets), adapters)

@@ -73,7 +73,7 @@ def assert_as_peft(folder: Path, base: Path, kind: str = "bert") -> None:
     expected = last_layer(PeftModel.from_pretrained(model, folder).eval(), tokenizer)
     states = encoder_of(folder).states(list(SENTENCES))
     for place, (own, without) in enumerate(zip(expected, plain, strict=True)):
-        assert torch.allclose(states.hidden[-1][place, : len(own)], own, atol=1e-5)
+        assert torch.allclose(states.hidden[-1][place, : len(own)], own, atol=1e-6)
         assert not torch.allclose(own, without, atol=1e-3), "the premise: the adapter changes something"
 
 
@@ -140,7 +140,7 @@ def test_an_adapter_of_sentence_transformers_keeps_its_own_modules(bert, tmp_pat
     assert encoder.head == Head(("mean",))
     expected = torch.from_numpy(model.encode(list(SENTENCES)))
     states = encoder.states(list(SENTENCES))
-    assert torch.allclose(encoder.head(states.hidden, states.mask), expected, atol=1e-5)
+    assert torch.allclose(encoder.head(states.hidden, states.mask), expected, atol=1e-6)
 
 
 def test_an_adapter_beside_the_weights_of_its_base_is_merged_too(saved, bert):
