@@ -10,18 +10,18 @@ from explorer.ui.widgets import score_options
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-shown = side_scores.shown(choice)
-if shown is None:
+scored = side_scores.scored(choice)
+if scored is None:
     st.stop()
 
-metric, aggregate = score_options.ways(shown.scores)
-pictures.warn_of_silent_parts(shown.scores, aggregate)
-best_layer.headline(shown, choice, metric, aggregate)
+metric, aggregate = score_options.ways(scored.scores)
+pictures.warn_of_silent_parts(scored.scores, aggregate)
+best_layer.headline(scored, choice, metric, aggregate)
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
-pictures.show(shown.scores, metric, aggregate, shown.reading, shown.pairs)
-if shown.graded is not None:
-    pictures.cosines(shown, shown.graded)
+pictures.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
+if scored.graded is not None:
+    pictures.cosines(scored, scored.graded)
 
 st.subheader("Export")
-pictures.export(shown, metric, aggregate)
+pictures.export(scored, metric, aggregate)

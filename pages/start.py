@@ -12,13 +12,13 @@ page_frame.enter()
 choice = sidebar_choice.chosen()
 doors.show(choice)
 
-shown = side_scores.shown(choice)
-if shown is not None:
-    doors.model_a(shown)
-    metric = shown.scores.metrics[0]
+scored = side_scores.scored(choice)
+if scored is not None:
+    doors.model_a(scored)
+    metric = scored.scores.metrics[0]
     st.subheader("Score by layer")
     picture_format.draw(
-        by_layer.score_by_layer(shown.scores, metric, "all", shown.reading),
+        by_layer.score_by_layer(scored.scores, metric, "all", scored.reading),
         config=picture_format.config("by-layer"),
         alt=f"{metric} by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )

@@ -60,7 +60,7 @@ SECTION = (
     (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("\n## Stores\n")[2].partition("\n## ")[0]
 )
 DECORATORS = {"cache", "lru_cache", "cache_resource", "cache_data", "by_stamp"}
-CALLS = {"job_results.made", "job_results.known", "job_results.finished", "jobs.follow", "cache"}
+CALLS = {"job_results.result", "job_results.known", "job_results.finished_job", "jobs.follow", "cache"}
 
 
 def keeps_values(file):

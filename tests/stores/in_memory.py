@@ -61,7 +61,7 @@ class Side(Reader):
 def key_of(desk: Desk, module: Any, work: Any, there: Any = None) -> str:
     """The last key under which some work asks for a result; `there` is what each of them is."""
     keys: list[str] = []
-    desk.patch.setattr(module.job_results, "made", lambda key, *_: keys.append(key) or there)
+    desk.patch.setattr(module.job_results, "result", lambda key, *_: keys.append(key) or there)
     work()
     return keys[-1]
 
@@ -146,11 +146,11 @@ def judged_scores(desk: Desk, x: Any) -> Hashable:
 
 
 def token_pairs(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, microscope, lambda: microscope._made(side(x), *x.sentences))
+    return key_of(desk, microscope, lambda: microscope._token_pair(side(x), *x.sentences))
 
 
 def word_pairs(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, word_view, lambda: word_view._made(side(x), *x.sentences, x.reference))
+    return key_of(desk, word_view, lambda: word_view._word_pair(side(x), *x.sentences, x.reference))
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:

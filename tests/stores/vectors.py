@@ -58,7 +58,7 @@ def embedding(desk: Desk, x: Any) -> Hashable:
 
 def opened(desk: Desk, x: Any) -> Hashable:
     path = npy(desk, x, "mine").files[0]
-    desk.patch.setattr(vector_corpora.job_results, "made", lambda key, *_: keys.append(key))
+    desk.patch.setattr(vector_corpora.job_results, "result", lambda key, *_: keys.append(key))
     keys: list[str] = []
     vector_corpora.corpus(str(path), "mean of layer 1")
     return answered(desk, keys[0], (x.vectors, x.texts))
@@ -66,7 +66,7 @@ def opened(desk: Desk, x: Any) -> Hashable:
 
 def large_map(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(digest=x.corpus, name=x.name)
-    return key_of(desk, large_map_view, lambda: large_map_view._made(corpus, x.settings))
+    return key_of(desk, large_map_view, lambda: large_map_view._large_map(corpus, x.settings))
 
 
 STORES: Mapping[str, Store] = {

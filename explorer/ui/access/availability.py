@@ -61,7 +61,7 @@ def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> 
         load()
 
     key = f"loading {how} {found.folder} {found.digest}"
-    if job_results.finished(key, f"Loading {found.name}", loading, jobs.LOADING) is None:
+    if job_results.finished_job(key, f"Loading {found.name}", loading, jobs.LOADING) is None:
         return None
     try:
         with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile

@@ -75,7 +75,7 @@ def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: 
         return encoded
 
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    made: Vectors | None = job_results.made(_vectors_key(found, sentences, reading, settings), title, encode)
+    made: Vectors | None = job_results.result(_vectors_key(found, sentences, reading, settings), title, encode)
     return made
 
 

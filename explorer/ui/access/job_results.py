@@ -15,11 +15,11 @@ WAITING = "Waiting for: {}"
 _FIRST = "_first wait"
 
 
-def made(key: str, title: str, make: jobs.Make) -> Any:
+def result(key: str, title: str, make: jobs.Make) -> Any:
     """The cached result of a job; None, with progress and Stop shown, until it is ready."""
     slot = _slot(key)
     if not slot:
-        job = finished(key, title, make)
+        job = finished_job(key, title, make)
         if job is None:
             return None
         slot.append(job.result)
@@ -32,7 +32,7 @@ def known(key: str) -> Any:
     return next(iter(_slot(key)), None)
 
 
-def finished(key: str, title: str, make: jobs.Make, lane: str = jobs.MEASURING) -> jobs.Job | None:
+def finished_job(key: str, title: str, make: jobs.Make, lane: str = jobs.MEASURING) -> jobs.Job | None:
     """The job of a key when it is done; None, with progress and Stop or its error shown, until then."""
     job = jobs.follow(key, title, make, lane=lane)
     if job.ends_within(MOMENT) and job.state == jobs.DONE:

@@ -17,7 +17,7 @@ from explorer.ui.access import availability, cached, job_results, jobs, sidebar_
 
 
 @dataclass(frozen=True)
-class Shown:
+class ModelScores:
     """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
 
     found: Found
@@ -38,7 +38,7 @@ class Shown:
         return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
 
 
-def shown(choice: sidebar_choice.Choice) -> Shown | None:
+def scored(choice: sidebar_choice.Choice) -> ModelScores | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
     found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.sts)
     if found is None or pairs is None:
@@ -50,7 +50,7 @@ def shown(choice: sidebar_choice.Choice) -> Shown | None:
         messages.trouble(error)
         return None
     scores = _scores(found, pairs, choice, also)
-    return None if scores is None else Shown(found, pairs, scores, reading)
+    return None if scores is None else ModelScores(found, pairs, scores, reading)
 
 
 def are_kept(choice: sidebar_choice.Choice) -> bool:
@@ -71,7 +71,7 @@ def _scores(
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
-    job = job_results.finished(key, title, make)
+    job = job_results.finished_job(key, title, make)
     if job is None:
         return None
     of_job: LayerScores = job.result  # the store is read-only or was emptied

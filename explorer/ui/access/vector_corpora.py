@@ -24,13 +24,13 @@ def corpus(source: str, title: str) -> VectorCorpus | None:
     stamp = _stamp(source)
     opened = _opened(source, title, stamp)
     key = f"vectors on disk {source} {opened.columns} {stamp}"
-    found: VectorCorpus | None = job_results.made(key, f"Vectors of {opened.name}", lambda: preparing.corpus(opened))
+    found: VectorCorpus | None = job_results.result(key, f"Vectors of {opened.name}", lambda: preparing.corpus(opened))
     return found
 
 
 def searchable(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
-    search: VectorSearch | None = job_results.made(
+    search: VectorSearch | None = job_results.result(
         f"index of vectors {corpus.digest} {kind}",
         f"Index of {corpus.name}",
         lambda: saved_index.searchable(corpus, kind),

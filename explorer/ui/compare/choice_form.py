@@ -14,7 +14,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import DevPick, pick
 from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
-from explorer.ui.access.side_scores import Shown
+from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view, grids_view, verdict_view
@@ -41,7 +41,7 @@ def alone(choice: Choice) -> None:
     """The embedding geometry of A, which needs no B."""
     if not geometry_view.asked(1):
         return
-    shown = side_scores.shown(choice)
+    shown = side_scores.scored(choice)
     if shown is not None:
         geometry = geometry_view.found((shown,), grids_view.pooling_control(shown.scores), choice.settings)
         if geometry is not None:
@@ -76,7 +76,7 @@ def _take(title: str) -> None:
         sidebar.choose_for_both(title)
 
 
-def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> DevPick | None:
+def picked(sides: tuple[ModelScores, ModelScores], choices: tuple[Choice, Choice], metric: str) -> DevPick | None:
     """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
     here = sides[0].graded
     if here is None:
@@ -93,7 +93,7 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     )
     if name == NOTHING:
         return None
-    one, other = (side_scores.shown(replace(choice, sts=sources.identity(name), reading=None)) for choice in choices)
+    one, other = (side_scores.scored(replace(choice, sts=sources.identity(name), reading=None)) for choice in choices)
     if one is None or other is None:
         return None  # progress or the error is shown
     if one.graded is None:
@@ -101,7 +101,7 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     return pick(one.graded, (one.scores, other.scores), here, metric)
 
 
-def show_picked(found: DevPick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
+def show_picked(found: DevPick, sides: tuple[ModelScores, ModelScores], metric: str, aggregate: str) -> None:
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)

@@ -13,7 +13,7 @@ from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import availability, side_scores
-from explorer.ui.access.side_scores import Shown
+from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.access.sidebar_choice import Choice
 
 
@@ -21,7 +21,7 @@ from explorer.ui.access.sidebar_choice import Choice
 class Compared:
     """A and B, their scores under the chosen layers & poolings, and the verdict."""
 
-    sides: tuple[Shown, Shown]
+    sides: tuple[ModelScores, ModelScores]
     choices: tuple[Choice, Choice]
     metric: str
     aggregate: str
@@ -46,19 +46,23 @@ class Compared:
         return self.verdict.tuning.tuned if self.verdict.tuning else 1
 
 
-def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
+def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores] | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
     if choices[0].sts == choices[1].sts and availability.evaluated_on(choices[0].sts) is None:
         return None  # the set is the same for both: its card is shown once
-    one = side_scores.shown(choices[0])
+    one = side_scores.scored(choices[0])
     if one is None and choices[0].source == choices[1].source:
         return None  # one job scores both: its progress is shown once
-    other = side_scores.shown(choices[1])
+    other = side_scores.scored(choices[1])
     return None if one is None or other is None else (one, other)
 
 
 def compared(
-    sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], comparison: Comparison, metric: str, aggregate: str
+    sides: tuple[ModelScores, ModelScores],
+    choices: tuple[Choice, Choice],
+    comparison: Comparison,
+    metric: str,
+    aggregate: str,
 ) -> Compared | None:
     """Compute the comparison; None if the two cannot be compared, with the error shown."""
     one, other = sides

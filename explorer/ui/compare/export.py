@@ -90,7 +90,7 @@ def _report(findings: Findings, compared: Compared, pooling: str) -> None:
     geometry = geometry_view.found(sides, pooling, settings)
     if geometry is None:
         return
-    words: ExplainedPairs | None = job_results.made(
+    words: ExplainedPairs | None = job_results.result(
         key,
         "Weighing the words of the report's pairs",
         lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),

@@ -22,10 +22,10 @@ from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
-from explorer.ui.access.side_scores import Shown
+from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.widgets import downloads, picture_format
 
-Sides = Sequence[Shown]
+Sides = Sequence[ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
 
 
@@ -59,7 +59,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
         st.info(NO_PAIRS, icon=":material/block:")
         return None
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
-    made: LayerGeometry | None = job_results.made(
+    made: LayerGeometry | None = job_results.result(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
         lambda: layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
@@ -72,8 +72,8 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     return made.standing_for(known) if len(known) == len(sides) else None
 
 
-def _cloud(side: Shown, pairs: GradedPairs, settings: Settings) -> Cloud | None:
-    cloud: Cloud | None = job_results.made(
+def _cloud(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Cloud | None:
+    cloud: Cloud | None = job_results.result(
         cloud_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
         lambda: reading_cloud(side.found, pairs, side.reading, settings, cached.encoder),
@@ -147,6 +147,6 @@ def key_of(sides: Sides, pooling: str, settings: Settings) -> str:
     return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
 
 
-def cloud_key(side: Shown, settings: Settings) -> str:
+def cloud_key(side: ModelScores, settings: Settings) -> str:
     """The key of the geometry of a chosen layer & pooling."""
     return f"cloud {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

@@ -73,12 +73,12 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
     models = [(found, weights), *([] if model_b is None else [model_b])]
     _heatmaps(models, sentences)
     st.subheader(SCORES)
-    shown = side_scores.shown(choice)
-    _bars(found, weights, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
+    scored = side_scores.scored(choice)
+    _bars(found, weights, sentences, scored.scores if scored else None, scored.pairs.name if scored else "")
     if model_b is not None:
         st.markdown(f"**{messages.plain(_name(model_b[0]))}**")
-        scores = cached.kept_scores(model_b[0], shown.pairs, choice.settings) if shown else None
-        _bars(*model_b, sentences, scores, shown.pairs.name if shown else "")
+        scores = cached.kept_scores(model_b[0], scored.pairs, choice.settings) if scored else None
+        _bars(*model_b, sentences, scores, scored.pairs.name if scored else "")
     _parts(weights, sentences)
     st.subheader(OVER_TRAINING)
     _history(found, weights)
@@ -156,19 +156,19 @@ def _b_in_words(found: Found, weights: LayerWeights, sentences: tuple[str, str],
 
 def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> str:
     """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
-    shown = side_scores.shown(choice)
-    if shown is None:
+    scored = side_scores.scored(choice)
+    if scored is None:
         return NOT_SCORED.format(choice.sts.title)
-    scores = cached.kept_scores(found_b, shown.pairs, other.settings)
+    scores = cached.kept_scores(found_b, scored.pairs, other.settings)
     if scores is None:
-        return NOT_SCORED.format(shown.pairs.name)
+        return NOT_SCORED.format(scored.pairs.name)
     reading = other.reading_of(found_b.folder)
     metric = scores.metrics[0]
-    comparison = Comparison(shown.scores, scores, shown.reading, reading)
-    gap = difference((*shown.measured, found_b.digest, other.settings), comparison)
-    one, two = shown.scores.score(shown.reading, metric), scores.score(reading, metric)
+    comparison = Comparison(scored.scores, scores, scored.reading, reading)
+    gap = difference((*scored.measured, found_b.digest, other.settings), comparison)
+    one, two = scored.scores.score(scored.reading, metric), scores.score(reading, metric)
     verdict = Verdict.of(one, two, gap)
-    return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", shown.pairs.name).text
+    return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", scored.pairs.name).text
 
 
 @by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)

@@ -44,12 +44,12 @@ class ScoredSet:
     measured: tuple[object, ...]
 
 
-def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
+def headline(scored: side_scores.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
-    splits = _dev_and_test(shown, choice)
+    splits = _dev_and_test(scored, choice)
     if splits is None:
-        _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
-        _how_scored(shown, f"{metric} × 100 of {len(shown.pairs):,} {shown.scores.items_named[1]}.")
+        _cards(scored.scores, scored, metric, aggregate, *_best_of_all(scored.scores, metric, aggregate))
+        _how_scored(scored, f"{metric} × 100 of {len(scored.pairs):,} {scored.scores.items_named[1]}.")
         _inflated(choice.sts)
         return
     dev, test = splits
@@ -62,7 +62,7 @@ def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: st
             icon=":material/block:",
         )
     else:
-        _verdict(chosen, dev, test, declared.default_cell(shown.found.folder))
+        _verdict(chosen, dev, test, declared.default_cell(scored.found.folder))
     best = None if chosen is None else chosen.best
     several = test.scores.items_named[1]
     left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
@@ -72,39 +72,39 @@ def headline(shown: side_scores.Shown, choice: sidebar_choice.Choice, metric: st
             _dev_cards(chosen, dev.scores, metric, aggregate)
     with right.container(border=True):
         st.markdown(REPORTED_ON.format(messages.plain(test.name), test.count, several))
-        _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
+        _cards(test.scores, scored, metric, aggregate, BEST_ON_DEV, best, border=False)
     differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
-    _how_scored(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
+    _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(shown: side_scores.Shown, choice: sidebar_choice.Choice) -> tuple[ScoredSet, ScoredSet] | None:
+def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
-    if isinstance(shown.scores, item_scores.ItemScores):
-        return _halves_of_items(shown)
+    if isinstance(scored.scores, item_scores.ItemScores):
+        return _halves_of_items(scored)
     names = sets.dev_and_test(choice.sts)
     if names is None:
         return None
     if choice.sts.is_divided:
-        return _halves(shown, choice, names)
+        return _halves(scored, choice, names)
     other = next(one for one in names if one.piece != (choice.sts.piece or "test"))
     if not availability.on_this_disk(other):
         return None
-    partner = side_scores.shown(replace(choice, sts=other))
+    partner = side_scores.scored(replace(choice, sts=other))
     if partner is None:
         return None  # progress is shown
-    both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (shown, partner)]
+    both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (scored, partner)]
     dev, test = both[::-1] if other == names[0] else both
     return dev, test
 
 
 def _halves(
-    shown: side_scores.Shown, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
+    scored: side_scores.ModelScores, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
 ) -> tuple[ScoredSet, ScoredSet] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
     if choice.sts.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.sts):
         return None
     of_all = choice.sts.whole
-    whole = shown if of_all == choice.sts else side_scores.shown(replace(choice, sts=of_all))
+    whole = scored if of_all == choice.sts else side_scores.scored(replace(choice, sts=of_all))
     if whole is None or whole.graded is None:
         return None
     rows_of = whole.graded.rows_of
@@ -116,19 +116,19 @@ def _halves(
     return first, second
 
 
-def _halves_of_items(shown: side_scores.Shown) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves_of_items(scored: side_scores.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
-    texts = judged(shown.pairs).items
+    texts = judged(scored.pairs).items
     first = layer_choice.half(texts)
     if min(first.sum(), (~first).sum()) < layer_choice.LEAST:
         return None
-    names = f"one half of {shown.pairs.name}", "the other half"
+    names = f"one half of {scored.pairs.name}", "the other half"
     dev, test = (
         ScoredSet(
             name,
             len(rows),
-            shown.scores.of_pairs(rows),
-            (*shown.measured, name),
+            scored.scores.of_pairs(rows),
+            (*scored.measured, name),
         )
         for name, rows in zip(names, (np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()), strict=True)
     )
@@ -177,7 +177,7 @@ def _best_of_all(scores: layer_scores.LayerScores, metric: str, aggregate: str) 
 
 def _cards(
     scores: layer_scores.LayerScores,
-    shown: side_scores.Shown,
+    scored: side_scores.ModelScores,
     metric: str,
     aggregate: str,
     label: str,
@@ -201,16 +201,16 @@ def _cards(
         score = score_options.told(scores.score(OWN, metric, aggregate))
         note = layer_scores.why_missing(scores, OWN, metric, aggregate) or scores.own_title
         messages.number(cards, DEFAULT, score, note, border=border, help=help)
-    score = score_options.told(scores.score(shown.reading, metric, aggregate))
-    note = layer_scores.why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
+    score = score_options.told(scores.score(scored.reading, metric, aggregate))
+    note = layer_scores.why_missing(scores, scored.reading, metric, aggregate) or scored.reading.title
     messages.number(cards, CHOSEN, score, note, border=border, help=help)
 
 
-def _how_scored(shown: side_scores.Shown, what: str) -> None:
-    scores = shown.scores
+def _how_scored(scored: side_scores.ModelScores, what: str) -> None:
+    scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
-        f"{what} {scores.sentences:,} sentences of {messages.plain(shown.pairs.name)} were encoded, at most "
+        f"{what} {scores.sentences:,} sentences of {messages.plain(scored.pairs.name)} were encoded, at most "
         f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in "
         f"{scores.seconds:.1f} s."
     )

@@ -13,7 +13,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import best_threshold, is_binary
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
-from explorer.ui.access.side_scores import Shown
+from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, picture_format
 
@@ -61,31 +61,31 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
         st.caption(f"{on} The same numbers as in the grid.")
 
 
-def cosines(shown: Shown, pairs: GradedPairs) -> None:
+def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
     """The figure of the chosen layer & pooling, or the reason why there is none."""
-    labels = is_binary(shown.scores.gold)
-    st.subheader(f"Cosine by {'label' if labels else 'human score'}: {shown.reading.title}")
-    if not shown.scores.is_measured(shown.reading):
-        st.info(f"{shown.reading.title} is {shown.scores.why_not_measured(shown.reading)}.", icon=":material/block:")
+    labels = is_binary(scored.scores.gold)
+    st.subheader(f"Cosine by {'label' if labels else 'human score'}: {scored.reading.title}")
+    if not scored.scores.is_measured(scored.reading):
+        st.info(f"{scored.reading.title} is {scored.scores.why_not_measured(scored.reading)}.", icon=":material/block:")
         return
     if labels:
-        _strips(shown, pairs)
+        _strips(scored, pairs)
         return
     picture_format.draw(
-        cosine_figures.cosine_by_gold(shown.scores, pairs, shown.reading),
+        cosine_figures.cosine_by_gold(scored.scores, pairs, scored.reading),
         config=picture_format.config("layers"),
-        alt=f"Cosines of {shown.reading.title} by human score.",
+        alt=f"Cosines of {scored.reading.title} by human score.",
     )
     st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
 
 
-def _strips(shown: Shown, pairs: GradedPairs) -> None:
-    gold, cosines = shown.scores.gold, shown.scores.cosines_of(shown.reading)
+def _strips(scored: ModelScores, pairs: GradedPairs) -> None:
+    gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     best = best_threshold(gold, cosines)
     picture_format.draw(
         cosine_figures.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
         config=picture_format.config("layers"),
-        alt=f"Cosines of {shown.reading.title} for both labels: a point for each pair, and their density.",
+        alt=f"Cosines of {scored.reading.title} for both labels: a point for each pair, and their density.",
     )
     if best is not None:
         positive, share = gold.max(), (gold == gold.max()).mean()
@@ -97,11 +97,11 @@ def _strips(shown: Shown, pairs: GradedPairs) -> None:
         )
 
 
-def export(shown: Shown, metric: str, aggregate: str) -> None:
+def export(scored: ModelScores, metric: str, aggregate: str) -> None:
     """The table with its download, and the figure as an HTML page."""
-    table = score_rows(shown.scores)
+    table = score_rows(scored.scores)
     downloads.table(table, lines=8)
-    stem = downloads.file_name(f"{shown.found.name}-{shown.pairs.name}")
+    stem = downloads.file_name(f"{scored.found.name}-{scored.pairs.name}")
     with st.container(horizontal=True):
         st.download_button(
             "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
@@ -109,7 +109,7 @@ def export(shown: Shown, metric: str, aggregate: str) -> None:
         # made on request: the self-contained page includes 4 MB of plotly
         st.download_button(
             "Figure (HTML)",
-            lambda: _html_page(shown, metric, aggregate),
+            lambda: _html_page(scored, metric, aggregate),
             f"{stem}.html",
             "text/html",
             icon=":material/show_chart:",
@@ -118,9 +118,9 @@ def export(shown: Shown, metric: str, aggregate: str) -> None:
     st.caption("To save a figure as SVG or PNG, use the camera in its corner; set the figure format in the sidebar.")
 
 
-def _html_page(shown: Shown, metric: str, aggregate: str) -> bytes:
-    figure = by_layer.score_by_layer(shown.scores, metric, aggregate, shown.reading)
-    title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
+def _html_page(scored: ModelScores, metric: str, aggregate: str) -> bytes:
+    figure = by_layer.score_by_layer(scored.scores, metric, aggregate, scored.reading)
+    title = escape(f"{scored.found.name} on {scored.pairs.name}", quote=False)
     # margins for the title and the axis numbers
     figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
     page: str = figure.to_html(include_plotlyjs=True, full_html=True)

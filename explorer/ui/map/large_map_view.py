@@ -39,19 +39,19 @@ def show(path: str, reader: Reader, settings: projection.MapSettings, *, has_mod
     )
     if (kind, 2) != (settings.kind, settings.axes):
         st.caption(NOT_POSSIBLE.format(kind))
-    first = _made(corpus, at_once)
+    first = _large_map(corpus, at_once)
     if first is None:
         return
-    found = _made(corpus, used)
+    found = _large_map(corpus, used)
     if found is None:
         st.caption(UNTIL_READY)
         used, found = at_once, first
     _draw(corpus, used, found)
 
 
-def _made(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
+def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
-    found: large_map.LargeMap | None = job_results.made(
+    found: large_map.LargeMap | None = job_results.result(
         f"large map {corpus.digest} {settings}",
         f"{settings.kind} of {corpus.name}",
         lambda: large_map.large_map(corpus, settings),

@@ -65,10 +65,10 @@ def mapped(
     one, other = vectors[0], vectors[1] if len(vectors) > 1 else None
     count = f"{len(described):,} sentences"
     subject = digest_of([described.digest, *(side.key for side in sides)])
-    near = job_results.made(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
+    near = job_results.result(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
     if near is None:
         return None
-    maps = job_results.made(
+    maps = job_results.result(
         f"map {subject} {settings}", f"{settings.kind} of {count}", lambda: projection.maps(one, other, near, settings)
     )
     if maps is None:

@@ -296,7 +296,7 @@ def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: step_maps.
         return (yield from step_maps.travel_by_umap(probes, plane, SETTINGS))
 
     key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
-    places: NDArray[np.float64] | None = job_results.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
+    places: NDArray[np.float64] | None = job_results.result(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return places
 
 

@@ -124,15 +124,15 @@ def _with_layer_of_a(source: str) -> sidebar_choice.Choice:
 
 
 def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
-    shown = side_scores.shown(choice)
-    if shown is None:
+    scored = side_scores.scored(choice)
+    if scored is None:
         return
-    metric, aggregate = score_options.ways(shown.scores)
-    _grid(shown.scores, metric, aggregate, shown.reading, None)
+    metric, aggregate = score_options.ways(scored.scores)
+    _grid(scored.scores, metric, aggregate, scored.reading, None)
     others = len(saved.steps) - 1
     st.caption(
-        f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} {shown.scores.items_named[1]}. "
-        f"The colour scale is for this step only. Scoring took {shown.scores.seconds:.1f} s"
+        f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {len(scored.pairs):,} {scored.scores.items_named[1]}. "
+        f"The colour scale is for this step only. Scoring took {scored.scores.seconds:.1f} s"
         + (f"; **Score all steps** scores {others} more." if others else ".")
     )
 
@@ -149,13 +149,13 @@ def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     also = declared.outside(reading, folder)
     measured = " ".join((f"{saved.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
     title = f"{len(saved.steps)} steps on {pairs.name}"
-    scores: tuple[layer_scores.LayerScores, ...] | None = job_results.made(
+    scores: tuple[layer_scores.LayerScores, ...] | None = job_results.result(
         f"steps {measured}", title, lambda: step_scores.score_steps(saved.names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
     metric, aggregate = score_options.ways(scores[0])
-    changed: tuple[step_scores.Change, ...] | None = job_results.made(
+    changed: tuple[step_scores.Change, ...] | None = job_results.result(
         f"changes {measured} {metric} {aggregate}",
         f"What changed: {title}",
         lambda: step_scores.changes(scores, metric, aggregate),

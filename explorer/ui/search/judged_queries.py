@@ -113,7 +113,7 @@ def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> ND
         return None
     place = {text: at for at, text in enumerate(searched)}
     every = unit(documents)[[place[text] for text in task.documents]]
-    scores: NDArray[np.float64] | None = job_results.made(
+    scores: NDArray[np.float64] | None = job_results.result(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
         lambda: ranking_judge.of_queries(every, unit(queries), task.judgements),

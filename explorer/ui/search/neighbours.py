@@ -27,7 +27,7 @@ def search_side(reader: Reader, corpus: Sentences, query: str) -> query_results.
         vectors = reader.vectors(corpus.texts)
         if vectors is None:
             return None
-        index: vector_index.Index | None = job_results.made(
+        index: vector_index.Index | None = job_results.result(
             f"index {_key(reader, corpus)}", f"Index of {corpus.name}", lambda: vector_index.indexed(vectors)
         )
         if index is None:
@@ -61,7 +61,7 @@ def changes(
 ) -> None:
     """Numbers, a histogram, and the sentences whose neighbours changed most and least from A to B."""
     st.subheader("Neighbours over the whole corpus")
-    found: neighbour_overlap.Overlap | None = job_results.made(
+    found: neighbour_overlap.Overlap | None = job_results.result(
         f"neighbours {' '.join(_key(reader, corpus) for reader in readers)} {k}",
         f"Neighbours of {len(corpus):,} sentences",
         lambda: neighbour_overlap.overlap(one.index, other.index, k),

@@ -177,7 +177,10 @@ def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
 def _compute(missing: list[tuple[probes.Pack, Reader]]) -> None:
     """One after another, each with its progress, so that Stop stops all of them."""
     for pack, side in missing:
-        if job_results.made(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side)) is None:
+        if (
+            job_results.result(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side))
+            is None
+        ):
             return
 
 

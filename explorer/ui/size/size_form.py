@@ -140,7 +140,7 @@ def picture(subject: SizeRequest) -> Picture | None:
         )
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
-    found: Picture | None = job_results.made(subject.key, title, lambda: _measured(subject))
+    found: Picture | None = job_results.result(subject.key, title, lambda: _measured(subject))
     return found
 
 

@@ -159,18 +159,17 @@ def _example() -> str | None:
     return next((run_folder.model_name(run.name) for run in runs.examples()), None)
 
 
-def model_a(shown: side_scores.Shown) -> None:
+def model_a(scored: side_scores.ModelScores) -> None:
     """Model A, in a line."""
-    scores, metric = shown.scores, shown.scores.metrics[0]
+    scores, metric = scored.scores, scored.scores.metrics[0]
     best = scores.best(metric)
-    line = (
-        f"**{messages.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
-    )
+    name = messages.plain(scored.found.name)
+    line = f"**{name}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
     if scores.own_title:
         line += f" Model default: {messages.plain(scores.own_title)}."
     if best is not None:
         line += (
-            f" On **{messages.plain(shown.pairs.name)}**, {best.title} has the highest {metric}: "
+            f" On **{messages.plain(scored.pairs.name)}**, {best.title} has the highest {metric}: "
             f"{scores.score(best, metric):.2f}."
         )
     st.markdown(line)

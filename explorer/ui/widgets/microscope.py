@@ -40,8 +40,8 @@ def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
 
 def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
     """Both sentences, the cosine by layer, each token's contribution, and the cosines between tokens."""
-    made = [(side, _made(side, first, second)) for side in sides]
-    pairs: Pairs = {side.name: (side, pair) for side, pair in made if pair is not None}
+    encoded = [(side, _token_pair(side, first, second)) for side in sides]
+    pairs: Pairs = {side.name: (side, pair) for side, pair in encoded if pair is not None}
     if not pairs or len(pairs) < len(sides):
         return  # progress is shown
     _headline(pairs, first, second)
@@ -55,14 +55,14 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
     _downloads({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
 
 
-def _made(side: Reader, first: str, second: str) -> TokenPair | None:
+def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
     def encode() -> Work[TokenPair]:
         yield Progress(f"loading {side.found.name}", 0, 0)
         encoder = cached.encoder(side.found, side.settings)
         return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
-    found: TokenPair | None = job_results.made(key, f"Encoding two sentences with {side.found.name}", encode)
+    found: TokenPair | None = job_results.result(key, f"Encoding two sentences with {side.found.name}", encode)
     return found
 
 

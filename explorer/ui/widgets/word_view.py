@@ -50,7 +50,7 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
 
     `where` is part of the keys: a page may show this twice.
     """
-    made = {side.name: _made(side, first, second, reference) for side in sides}
+    made = {side.name: _word_pair(side, first, second, reference) for side in sides}
     pairs: dict[str, WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
@@ -97,7 +97,7 @@ def _matrices(
     if not folded.open:
         return
     with folded:
-        made = {side.name: _made(side, *sentences, reference, matrix=True) for side in sides}
+        made = {side.name: _word_pair(side, *sentences, reference, matrix=True) for side in sides}
         whole = {name: pair for name, pair in made.items() if pair is not None}
         if len(whole) < len(sides):
             return  # progress is shown
@@ -120,12 +120,12 @@ def _matrices(
         downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
 
-def _made(side: Reader, first: str, second: str, reference: str, *, matrix: bool = False) -> WordPair | None:
+def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix: bool = False) -> WordPair | None:
     length = side.settings.max_length
     texts = digest_of((first, second))
     kind = "pairs of words" if matrix else "words"
     key = f"{kind} {side.found.digest} {texts} {side.reading.title} {reference} {length}"
-    found: WordPair | None = job_results.made(
+    found: WordPair | None = job_results.result(
         key,
         f"Weighing {kind} with {side.found.name}",
         lambda: word_store.measured(
