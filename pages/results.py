@@ -3,11 +3,11 @@
 import streamlit as st
 
 from explorer.ui.frame import page_frame
-from explorer.ui.results import by_layer_view, evaluate_form, filters, published_view, saved_results, table_view
+from explorer.ui.results import by_layer_view, evaluate_form, filters, published_view, table_view
 
 page_frame.enter()
-results = saved_results.every()
-saved_results.warn_of_unreadable()
+results = table_view.every_result()
+table_view.warn_of_unreadable()
 evaluate_form.show(unfolded=not results)
 if not results:
     st.info("No model was evaluated yet. Choose models and suites above.", icon=":material/info:")

@@ -12,15 +12,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import fine_tuned_tasks, flags
+from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.errors import BadChoice
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
+from explorer.progress import Work
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import EvaluationResult, Forecast
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
     from explorer.evaluating.results.scored_task import ScoredTask
     from explorer.evaluating.tasks import Subject
     from explorer.evaluating.word_subject import WordSubject
+    from explorer.studies.fine_tuning import TuningOptions
     from explorer.training.loop.processes import World
+
+PROBE = "fine-tuned"  # the choice of --probe
 
 
 class _Suites(str):
@@ -95,8 +100,8 @@ def _settings() -> dict[str, Knob]:
     probe = Options.knobs["probe"]
     tuned = replace(
         probe,
-        choices=(*probe.choices, fine_tuned_tasks.PROBE),
-        help=f"{probe.help} '{fine_tuned_tasks.PROBE}' trains the whole encoder with a classification layer instead, "
+        choices=(*probe.choices, PROBE),
+        help=f"{probe.help} '{PROBE}' trains the whole encoder with a classification layer instead, "
         "as --suite glue does.",
     )
     prompts = {
@@ -122,15 +127,15 @@ def run(options: argparse.Namespace) -> None:
 
     if options.data:
         os.environ[sts.VARIABLE] = str(options.data)
-    tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
+    tasks, tuned = _divided(options.suite, options.task, options.probe)
     given = flags.values(options, Options.knobs)
-    if options.probe == fine_tuned_tasks.PROBE:
+    if options.probe == PROBE:
         del given["probe"]
     chosen = Options(**given, online=options.online)
     transfer.check_choice(chosen.probe, chosen.seeds)
     subjects = [_subject(name, options) for name in options.models]
     models = [(_scored(subject), subject) for subject in subjects]
-    training = fine_tuned_tasks.options_of(options, tuned, chosen.seeds)
+    training = _tuning(options, tuned, chosen.seeds)
     if tuned:
         say_unreadable()
     world = None if options.estimate else _processes(options)
@@ -140,13 +145,13 @@ def run(options: argparse.Namespace) -> None:
         with ProgressLine() as line:
             expected = finish(forecast(models, tasks, chosen), line.tell)
         _tell_forecast(expected)
-        fine_tuned_tasks.estimate(options.models, tuned, training)
+        _estimate(options.models, tuned, training)
         return
     share = slice(world.rank, None, world.size) if world else slice(None)
     try:
         with ProgressLine() as line:
             found = finish_or_stop(evaluation(models, tasks, chosen, share), line.tell)
-            more = finish_or_stop(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
+            more = finish_or_stop(_fine_tuned(options.models, tuned, training), line.tell)
     except KeyboardInterrupt as stop:
         if not world or world.main:
             say("Stopped. What was measured is saved; the same command goes on from there.")
@@ -268,3 +273,73 @@ def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argpa
         if one.measured.intervals
     ]
     return table_formats.as_text(header, cells) + "".join(choices)
+
+
+def _divided(suites: Sequence[str], named: Sequence[str], probe: str) -> tuple[list[str], list[str]]:
+    """The tasks that are scored as they are, by default those of the first suite, and those that are fine-tuned on."""
+    from explorer.evaluating import tasks as known
+    from explorer.studies import fine_tuning
+
+    tasks: list[str] = []
+    for suite in suites:
+        tasks += fine_tuning.TASKS if suite == fine_tuning.SUITE else known.tasks_of(suite)
+    tasks += [fine_tuning.named(task) or known.named(task) for task in named]
+    tasks = list(dict.fromkeys(tasks)) or list(known.every_suite()[0].tasks)
+    tuned = [task for task in tasks if task in fine_tuning.TASKS or (probe == PROBE and _is_classification(task))]
+    if probe == PROBE and not tuned:
+        raise BadChoice(
+            "--probe fine-tuned is for classification tasks, and none is named. Add --suite glue, --suite transfer, or "
+            "--task with a labelled file."
+        )
+    return [task for task in tasks if task not in tuned], tuned
+
+
+def _tuning(given: argparse.Namespace, tuned: Sequence[str], seeds: tuple[int, ...]) -> TuningOptions:
+    """The options of the fine-tuning; settings without a task to fine-tune on are refused."""
+    from explorer.studies.fine_tuning import TuningOptions
+
+    settings: dict[str, Any] = dict(flags.settings(given))
+    if settings and not tuned:
+        raise BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
+    if given.max_length:
+        settings = {"max_length": given.max_length, **settings}
+    return TuningOptions(seeds, settings, given.precision or "auto", given.device, given.online)
+
+
+def _fine_tuned(models: Sequence[str], tuned: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:
+    """Fine-tune every model on every task; files of word vectors have nothing to train, and are named."""
+    from explorer.evaluating.evaluation import EvaluationResult
+    from explorer.evaluating.word_subject import is_word_model
+    from explorer.studies import fine_tuning
+
+    if not tuned:
+        return EvaluationResult((), (), (), (), ())
+    encoders = [model for model in models if not is_word_model(model)]
+    found = yield from fine_tuning.fine_tuning(encoders, tuned, options)
+    left_out = tuple(f"{model} has no encoder to fine-tune." for model in models if model not in encoders)
+    return replace(found, missing=found.missing + left_out)
+
+
+def _estimate(models: Sequence[str], tuned: Sequence[str], options: TuningOptions) -> None:
+    """Print the time and memory of each training, from one step."""
+    if not tuned:
+        return
+    from explorer.progress import finish
+    from explorer.studies import fine_tuning
+
+    for model, task in product(models, tuned):
+        with ProgressLine() as line:
+            found = finish(fine_tuning.FineTuned(task).cost(model, options), line.tell)
+        print(f"{model}, {fine_tuning.FineTuned(task).column[0]}: {found.words}")
+
+
+def _is_classification(task: str) -> bool:
+    """Whether a task has labels: a transfer task, or a labelled file or folder."""
+    from explorer.data import corpora, sources
+    from explorer.data.row_kinds import LABELLED_TEXTS
+    from explorer.evaluating.tasks import transfer
+
+    if task in transfer.TASKS:
+        return True
+    known = sources.is_folder(task) or sources.is_file(task)
+    return known and not corpora.serves(task)[LABELLED_TEXTS]

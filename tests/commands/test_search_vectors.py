@@ -5,11 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from explorer.commands.parts import vector_query
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
-from explorer.measuring.neighbours import index_setting
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.measuring.neighbours.test_vector_index import slow
@@ -122,7 +120,3 @@ def test_an_encoder_of_another_width_or_other_weights_is_refused(desk, said, tmp
 def test_flags_without_an_effect_are_refused(said, flags, reason):
     code, _, err = said("search", "a query", *flags)
     assert (code, reason in err) == (1, True), err
-
-
-def test_the_names_of_indexes_are_those_of_the_settings():
-    assert tuple(vector_query.INDEXES.values()) == index_setting.KINDS

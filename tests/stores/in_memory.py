@@ -36,7 +36,7 @@ from explorer.ui.layers import best_layer
 from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
 from explorer.ui.replay import replay_view, step_grid
-from explorer.ui.results import saved_results
+from explorer.ui.results import table_view
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.search import judged_queries, neighbours
 from explorer.ui.size import export_form
@@ -235,7 +235,7 @@ def exports(desk: Desk, x: Any) -> Hashable:
 def results(desk: Desk, x: Any) -> Hashable:
     path = result_files.write(result("tiny", "pairs", x.score))
     desk.put(path, path.read_text(), x.seconds)
-    return own(next(one.measured.score() for one in saved_results.every() if one.model.name == "tiny"), x.score)
+    return own(next(one.measured.score() for one in table_view.every_result() if one.model.name == "tiny"), x.score)
 
 
 def model_and_text(desk: Desk, x: Any) -> tuple[str, tuple[str, ...]]:

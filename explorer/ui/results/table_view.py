@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.data import sources
+from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
-from explorer.evaluating.results.result_table import GROUP
+from explorer.evaluating.results.result_files import Result, SavedResults
+from explorer.evaluating.results.result_table import GROUP, ModelRow, ranked
+from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.training.record import run_results
 from explorer.ui import messages
-from explorer.ui.results import saved_results
 from explorer.ui.results.filters import FilteredResults
 
 if TYPE_CHECKING:
@@ -26,11 +30,13 @@ LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
 )
+MOST_NAMED = 3
+UNREADABLE = "Results that cannot be read are left out: {}. Check their permissions, or evaluate again."
 
 
 def show(chosen: FilteredResults) -> None:
     """The verdict on the best model, the table, and its downloads."""
-    ranking = saved_results.ranking(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
+    ranking = ranking_of(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
     if ranking is not None:
         st.info(told(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
@@ -151,3 +157,42 @@ def _numbers(
         styled = styled.format(lambda value, text=text: text, subset=pd.IndexSlice[place, column])
     best = styled.highlight_min if chosen.measure in COSTS else styled.highlight_max
     return best(subset=scores, props="font-weight: bold")
+
+
+def every_result() -> list[Result]:
+    """Every result: those of files, then the test scores of runs on data that no file has of their training.
+
+    The bases of these runs follow, on the same data.
+    """
+    stored = _stored(result_files.stamp()).results
+    known = {(result.model.origin, result.task.data) for result in stored}
+    of_runs = run_results.of_runs()
+    tuned = [one for one in of_runs if one.model.origin.recipe and (one.model.origin, one.task.data) not in known]
+    tested_on = {one.task.digest for one in tuned}
+    return [*stored, *tuned, *(one for one in of_runs if not one.model.origin.recipe and one.task.digest in tested_on)]
+
+
+def warn_of_unreadable() -> None:
+    """Name results that cannot be read; they are in no table."""
+    paths = _stored(result_files.stamp()).unreadable
+    if paths:
+        named = ", ".join(map(str, paths[:MOST_NAMED])) + (
+            f" and {len(paths) - MOST_NAMED} more" * (len(paths) > MOST_NAMED)
+        )
+        st.warning(messages.plain(UNREADABLE.format(named)), icon=":material/broken_image:")
+
+
+def ranking_of(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
+    """The rank groups of models, remembered for the same results."""
+    names, digests = (digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks)))
+    return _ranking((result_files.stamp(), names, digests), rows, tasks)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _stored(stamp: Hashable) -> SavedResults:
+    return result_files.read_all()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _ranking(key: Hashable, _rows: Sequence[ModelRow], _tasks: Sequence[ScoredTask]) -> Ranking | None:
+    return ranked(_rows, _tasks)

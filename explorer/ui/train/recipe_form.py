@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer import run_folder
+from explorer.data import sources
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
+from explorer.places import given_path
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import availability, method_cards
+from explorer.ui.access import availability, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.frame import sidebar
 from explorer.ui.runs import train_form_keys
-from explorer.ui.train import (
-    base_form,
-    evaluation_form,
-    generator_form,
-    knob_form,
-    method_menu,
-    suggested_method,
-    text_form,
-)
+from explorer.ui.train import evaluation_form, generator_form, knob_form, method_menu, suggested_method, text_form
 from explorer.ui.train.evaluation_form import Judging
 from explorer.ui.widgets import setting_fields
 
@@ -44,13 +42,14 @@ FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
+BASE = "recipe base"
 
 
 def recipe() -> Recipe | None:
     """The recipe of the form; None if a field is invalid, with the error shown at the field."""
     _first_visit()
     head = st.container()
-    model = base_form.base()
+    model = base()
     there = model is not None and availability.encoder(model) is not None
     family = model_names.family(model) if model is not None and there else ""
     left, right = st.columns(2, gap="medium")
@@ -213,7 +212,7 @@ def _first_visit() -> None:
 def fill(recipe: Recipe) -> None:
     """Fill the form with a recipe; only in a callback."""
     card = method_cards.methods()[recipe.method]
-    base_form.choose(recipe.model)
+    choose(recipe.model)
     state = st.session_state
     state[VISITED] = True
     state[train_form_keys.METHOD], state[train_form_keys.METHOD_BY_HAND] = recipe.method, True
@@ -223,3 +222,67 @@ def fill(recipe: Recipe) -> None:
     knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
+
+
+def base() -> str | None:
+    """The model to start from; None until the visitor has chosen whether to stack on another run."""
+    source = sidebar_choice.chosen().source
+    run = _run_of(source)
+    if run is None:
+        st.markdown(
+            f"Fine-tunes a copy of **{messages.plain(sources.shown(source))}**, the model of the sidebar. The original "
+            "is not changed; a new model is saved."
+        )
+        return source
+    options = [source, *_base_of(run)]
+    if st.session_state.get(BASE) not in options:
+        st.session_state[BASE] = None
+    chosen: str | None = st.radio(
+        "Start from",
+        options,
+        key=BASE,
+        format_func=lambda option: _told(option, run, source),
+        persist_state="session",
+        help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
+        "runs: the scores then show both together.",
+    )
+    if chosen is None:
+        st.warning(
+            f"The sidebar's model was trained by run {messages.plain(run.name)}. Choose under **Start from**: "
+            "train it further, or start from its base.",
+            icon=":material/layers:",
+        )
+    return chosen
+
+
+def choose(source: str) -> None:
+    """Make this the model to start from; only in a callback."""
+    sidebar.choose_encoder(source)
+    st.session_state[BASE] = source
+
+
+def _told(option: str, run: Run, source: str) -> str:
+    if option == source:
+        return f"{messages.plain(sources.shown(option))}: stacks on run {messages.plain(run.name)}"
+    return f"{messages.plain(sources.shown(option))}: the base of that run"
+
+
+def _run_of(source: str) -> Run | None:
+    """The run that trained a model or a checkpoint, found by the model's name or folder."""
+    if source.startswith(run_folder.RUN):
+        name = run_folder.run_and_checkpoint(source)[0]
+        try:
+            return runs.find(name)
+        except StrataError:
+            return None  # the page shows the model's error
+    try:
+        return runs.of_model(given_path(source).absolute())
+    except (OSError, StrataError):  # the page shows the model's error
+        return None
+
+
+def _base_of(run: Run) -> list[str]:
+    try:
+        return [run.recipe().model]
+    except StrataError:  # an unreadable recipe names no base
+        return []

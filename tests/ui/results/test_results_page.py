@@ -14,8 +14,8 @@ from explorer.measuring.scores import measure
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import by_layer_view, evaluate_form, evaluation_choice, filters, published_view
-from explorer.ui.results.evaluation_choice import EvaluationChoice
+from explorer.ui.results import by_layer_view, evaluate_form, filters, published_view
+from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.widgets import setting_fields
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
@@ -42,7 +42,7 @@ def saved(tmp_path, monkeypatch):
 
 
 def key_of(name):
-    return setting_fields.key_of(evaluation_choice.FORM, name)
+    return setting_fields.key_of(evaluate_form.FORM, name)
 
 
 def opened(app):
@@ -209,7 +209,7 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     path = write_labelled(tmp_path / "own")
     choose_tasks(form, str(path))
     form.text_input(key=key_of("seeds")).set_value("2,3")
-    form.selectbox(key=key_of("titles")).set_value(evaluation_choice.DEFAULT)
+    form.selectbox(key=key_of("titles")).set_value(evaluate_form.DEFAULT)
     evaluate(form)
     (found,) = result_files.read_all(tmp_path / "results").results
     assert found.task.name == "moods.csv"
@@ -292,7 +292,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
 
     monkeypatch.setattr(result_files, "write", write_and_stop)
     choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
-    form.selectbox(key=key_of("titles")).set_value(evaluation_choice.DEFAULT)
+    form.selectbox(key=key_of("titles")).set_value(evaluate_form.DEFAULT)
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))

@@ -7,7 +7,7 @@ import pytest
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.training.record import run_results
-from explorer.ui.results import saved_results
+from explorer.ui.results import table_view
 from tests.evaluating.results_by_hand import result
 
 
@@ -32,4 +32,4 @@ def of_run(saved, name, recipe="one"):
 def test_the_score_of_a_run_is_shown_unless_its_model_was_evaluated(saved, monkeypatch, name, recipe, is_shown):
     own = of_run(saved, name, recipe)
     monkeypatch.setattr(run_results, "of_runs", lambda: [own])
-    assert (own in saved_results.every()) == is_shown
+    assert (own in table_view.every_result()) == is_shown
