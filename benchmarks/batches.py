@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.step import pairs
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names

@@ -32,9 +32,9 @@ from explorer.encoding.read.readings import OWN, PAD, REFERENCES
 from explorer.encoding.read.word_parts import words_of
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import pearson, spearman
+from explorer.measuring.sentences.sentence_pair import token_pair
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.measuring.sentences.token_pairs import token_pair
-from explorer.measuring.sentences.word_pair import WordPair, word_pair
+from explorer.measuring.sentences.word_pairs import WordPair, word_pair
 from explorer.progress import finish
 
 MODELS = {"all-MiniLM-L6-v2": REFERENCES, "run:example": (PAD,)}  # and the references that are tested

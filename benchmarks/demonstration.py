@@ -19,7 +19,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN
 from explorer.errors import StrataError
 from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import runs_folder
 from explorer.progress import finish

@@ -19,13 +19,12 @@ import numpy as np
 from explorer import in_words, places
 from explorer.data import sample
 from explorer.data.vectors.opening import is_vectors, opened
-from explorer.data.vectors.preparing import corpus
-from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.data.vectors.vector_corpus import VectorCorpus, prepared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
-from explorer.measuring.neighbours.index_setting import KINDS
-from explorer.measuring.neighbours.saved_index import searchable
+from explorer.measuring.neighbours.vector_index import KINDS
+from explorer.measuring.neighbours.vector_search import searchable
 from explorer.progress import finish
 
 COUNT, QUERIES, K = 1_000_000, 50, 10
@@ -37,7 +36,7 @@ def main() -> None:
     asked = os.environ.get("STRATA_LARGE", str(COUNT))
     source = asked if is_vectors(asked) else str(recombined(int(asked)))
     started = time.perf_counter()
-    found = finish(corpus(opened(source)))
+    found = finish(prepared(opened(source)))
     seconds = time.perf_counter() - started
     size = found.vectors.nbytes
     print(f"\n{found.note} {in_words.size(size)} of {found.vectors.dtype}; checked in {seconds:.0f} s")

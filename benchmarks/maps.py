@@ -34,7 +34,7 @@ if sys.argv[4] == "after":
     from explorer.progress import finish
     finish(loaded())
 started, busy = time.perf_counter(), time.process_time()
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.measuring.maps.projection import MapSettings, maps
 from explorer.progress import finish
 sides = [np.load(sys.argv[1])[: int(sys.argv[2])]]

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import methods
-from explorer.data.corpora import Corpus, corpus
+from explorer.data.corpora import corpus
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find

@@ -14,8 +14,8 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
-from explorer.measuring.sentences.pack_words import PACKS, PairSums, differing, pack_words, pair_sums
-from explorer.measuring.sentences.word_pair import word_pair
+from explorer.measuring.sentences.probe_cosines import PACKS, PairSums, differing, pack_words, pair_sums
+from explorer.measuring.sentences.word_pairs import word_pair
 from explorer.progress import finish
 
 ROUNDS = 5
@@ -72,7 +72,7 @@ def _packs(encoders: dict[str, Encoder]) -> None:
             ]
             whole = (time.process_time() - ended[1]) / WHOLE * len(pack)
             gaps = []
-            for one, added in zip(wholes, found[side].added, strict=False):
+            for one, added in zip(wholes, found[side][0], strict=False):
                 assert one.matrix is not None
                 rows, columns = (np.append(marks, False) for marks in differing(*one.words))
                 gaps.append(abs(one.matrix[rows[:, None] | columns].sum() - added))
@@ -82,6 +82,6 @@ def _packs(encoders: dict[str, Encoder]) -> None:
                 flush=True,
             )
         of_pack = pack_words(pack.name, found)
-        for side, mean in (*of_pack.sides.items(), ("B - A", of_pack.change)):
-            print(f"    {side:6} {mean.value:+.3f} ({mean.low:+.3f} to {mean.high:+.3f})")
+        for side, (mean, low, high) in (*of_pack.sides.items(), ("B - A", of_pack.change)):
+            print(f"    {side:6} {mean:+.3f} ({low:+.3f} to {high:+.3f})")
         print(f"    {of_pack}", flush=True)

@@ -1,8 +1,8 @@
 """Share the processors with other programs: compute with fewer threads while others need them.
 
-Threads of torch that wait for one another spin. Beside programs that compute, such a thread spins through the very time
-that the one it waits for needs: a step then takes many times its share. With fewer threads than processors there is
-less to wait for. The last bits of a sum depend on the number of threads: where results are compared to the bit, set
+Threads of torch that wait for one another spin. While other programs compute, such a thread spins through the very
+time that the one it waits for needs: a step then takes many times its share. With fewer threads than processors there
+is less to wait for. The last bits of a sum depend on the number of threads: where results are compared to the bit, set
 OMP_NUM_THREADS, and nothing here is changed.
 """
 
@@ -13,22 +13,12 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass
 
 import psutil
 
-INTERVAL = 1.0  # seconds between two looks
-STALE = 20.0  # a look back over more says little about now
+INTERVAL = 1.0  # seconds between two measurements
+STALE = 20.0  # a longer interval says little about now
 BUSY, IDLE = 0.5, 0.25  # processors that others use: above, make room; below, use all again
-
-
-@dataclass(frozen=True)
-class Look:
-    """The seconds that processors have worked so far: for everybody, and for this process."""
-
-    at: float
-    everybody: float
-    own: float
 
 
 class ThreadShare:
@@ -38,21 +28,22 @@ class ThreadShare:
         self._places = _own_processors()
         self.most = len(self._places)
         self.threads = self.most
-        self._last = self._look(time.monotonic())
+        self._last = self._measured(time.monotonic())
         self._lock = threading.Lock()
 
     def decide(self) -> int:
         """The number of threads to use now."""
         with self._lock:
             now = time.monotonic()
-            if now - self._last.at < INTERVAL:
+            before, by_all_before, own_before = self._last
+            if now - before < INTERVAL:
                 return self.threads
-            before, self._last = self._last, self._look(now)
-            if now - before.at > STALE:
+            self._last = _, by_all, own = self._measured(now)
+            if now - before > STALE:
                 self.threads = self._least if _load() > self.most * BUSY else self.most
             else:
-                others = (self._last.everybody - before.everybody) - (self._last.own - before.own)
-                self.threads = self._beside(others / (now - before.at))
+                others = (by_all - by_all_before) - (own - own_before)
+                self.threads = self._next_to(others / (now - before))
             return self.threads
 
     @property
@@ -60,18 +51,19 @@ class ThreadShare:
         """What is used however busy the others are: half of the processors."""
         return max(1, self.most // 2)
 
-    def _beside(self, others: float) -> int:
-        """The threads beside others that use so many processors."""
+    def _next_to(self, others: float) -> int:
+        """The threads while others use so many processors."""
         if others > BUSY:
             return max(self._least, self.most - math.ceil(others - BUSY))
         return self.most if others < IDLE else self.threads
 
-    def _look(self, at: float) -> Look:
+    def _measured(self, at: float) -> tuple[float, float, float]:
+        """The time, and the seconds that processors have worked so far: for everybody, and for this process."""
         each = psutil.cpu_times(percpu=True)
         work = (each[place] for place in self._places if place < len(each))
-        everybody = sum(one.user + one.system + getattr(one, "nice", 0.0) for one in work)
+        by_all = sum(one.user + one.system + getattr(one, "nice", 0.0) for one in work)
         own = psutil.Process().cpu_times()
-        return Look(at, everybody, own.user + own.system)
+        return at, by_all, own.user + own.system
 
 
 def adapt() -> None:
@@ -98,5 +90,5 @@ def _load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-# its first look is the start of the process: by the first piece of work, models have been loaded
+# it measures first at the start of the process: by the first piece of work, models have been loaded
 _share = ThreadShare()

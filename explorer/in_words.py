@@ -1,4 +1,4 @@
-"""Numbers as text, written alike everywhere: scores, durations, sizes, versions of libraries, and what is missing."""
+"""Numbers as text and as cells of tables, written alike everywhere: scores, times, sizes, versions, missing ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import math
 import platform
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 NONE = "none"  # a missing number is never 0
 _UNITS = ("KB", "MB", "GB", "TB")
+Rows = list[dict[str, object]]  # of a table, by column
 
 
 def number(value: float | None, spelled: str = ".2f") -> str:
@@ -51,3 +53,8 @@ def _version(library: str) -> str:
 def signed(number: float, digits: int = 2) -> str:
     """`+0.07`, `−0.52`: with its sign, and a minus sign that is not a hyphen."""
     return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")
+
+
+def rounded(value: Any, digits: int = 4) -> float | None:
+    """A number as a cell of a table; a missing number is an empty cell, never 0."""
+    return round(float(value), digits) + 0.0 if value is not None and math.isfinite(value) else None  # 0.0: no -0.0

@@ -31,8 +31,8 @@ def nt_xent(one: Tensor, other: Tensor, temperature: float) -> Tensor:
     """
     vectors = torch.cat([one, other])
     logits = (cosines(vectors, vectors) / temperature).fill_diagonal_(float("-inf"))
-    partners = torch.arange(len(vectors), device=vectors.device).roll(len(one))
-    return functional.cross_entropy(logits, partners)
+    positives = torch.arange(len(vectors), device=vectors.device).roll(len(one))
+    return functional.cross_entropy(logits, positives)
 
 
 def self_guided_1(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:

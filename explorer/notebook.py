@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.measuring.scores.measure import Settings
-    from explorer.measuring.sentences.word_pair import WordPair
+    from explorer.measuring.sentences.word_pairs import WordPair
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,9 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-        from explorer.measuring.sentences.word_tables import cuts_told, missed_told, told
+        from explorer.measuring.sentences.word_tables import cut_notes, missed_notes, summary
 
-        return " ".join(filter(None, (told(self.of), *cuts_told(self.of), *missed_told(self.of))))
+        return " ".join(filter(None, (summary(self.of), *cut_notes(self.of), *missed_notes(self.of))))
 
 
 def load(name: str, *, precision: str = "float32", device: str = "auto") -> Model:
@@ -129,8 +129,8 @@ def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, 
     known, found = scored_pairs(pairs)[0], (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
-    ways = ("Spearman", "all")
-    return verdict_on(found, known, comparison, *ways, lambda about: about.chosen(*ways))[1].as_json()
+    metric = "Spearman", "all"  # and how sub-corpora are aggregated
+    return verdict_on(found, known, comparison, *metric, lambda about: about.chosen(*metric))[1].as_json()
 
 
 def explain(
@@ -145,7 +145,7 @@ def explain(
     from explorer.encoding.load.declared import named
     from explorer.encoding.read.readings import REFERENCES
     from explorer.errors import BadChoice
-    from explorer.measuring.sentences.word_store import measured
+    from explorer.measuring.sentences.word_pairs import measured
     from explorer.progress import finish
 
     if reference not in REFERENCES:

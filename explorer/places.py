@@ -6,17 +6,24 @@ import errno
 import os
 import secrets
 import site
+import stat
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from explorer.errors import BadChoice, NotReadable, NotWritable
+from explorer.errors import BadChoice, NotReadable, NotWritable, UnreadableFile
 
 PART = ".part"  # ending of a file that is not whole yet
 _DIGITS = (8, 16, 64)  # of a digest in the name of a file
 Stamps = tuple[tuple[str, tuple[int, ...]], ...]
+_NO_FILES: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
@@ -40,6 +47,18 @@ def given_path(written: str | Path) -> Path:
     raise BadChoice(f"'{written}' cannot be looked up: {reason}. Write another path, such as a full one.")
 
 
+def check_regular(path: Path) -> None:
+    """Refuse a named pipe, a socket or a device: opening it could wait for ever, and reading it never end.
+
+    A folder, and a path with nothing there, are errors of whoever opens them.
+    """
+    with suppress(OSError, ValueError):
+        mode = path.stat().st_mode
+        for is_kind, words in _NO_FILES:
+            if is_kind(mode):
+                raise UnreadableFile(f"{path} is {words}, not a file. Save its content as a file, and give that one.")
+
+
 def is_utf8(name: str | Path) -> bool:
     """Whether a name can be shown, and written into files; one of other bytes holds halves of surrogate pairs."""
     try:
@@ -59,14 +78,14 @@ def cache_folder() -> Path:
 
 
 def app_file() -> Path:
-    """What Streamlit opens: app.py beside this package, or where `pip install` puts it."""
+    """What Streamlit opens: app.py next to this package, or where `pip install` puts it."""
     installed = (Path(base) / "share" / "strata" for base in (sysconfig.get_path("data"), site.getuserbase()))
     found = (folder / "app.py" for folder in (_PROJECT, *installed))
     return next((file for file in found if (file.parent / "pages").is_dir()), _PROJECT / "app.py")
 
 
 def runs_folder() -> Path:
-    """The folder of training runs: STRATA_RUNS, `checkpoints` beside app.py, or the user's data folder if installed."""
+    """The folder of training runs: STRATA_RUNS, `checkpoints` next to app.py, or the user's data folder."""
     chosen = os.environ.get("STRATA_RUNS")
     if chosen:
         return given_path(chosen)
@@ -76,7 +95,7 @@ def runs_folder() -> Path:
 
 
 def results_folder() -> Path:
-    """The folder of evaluation results: STRATA_RESULTS, `results` beside app.py, or the user's data folder."""
+    """The folder of evaluation results: STRATA_RESULTS, `results` next to app.py, or the user's data folder."""
     chosen = os.environ.get("STRATA_RESULTS")
     if chosen:
         return given_path(chosen)

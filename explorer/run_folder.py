@@ -1,10 +1,14 @@
-"""The layout of a run's folder, and the names of the models in it: `run:NAME`, `run:NAME@step-60`."""
+"""The layout of a run's folder: names of its files and models (`run:NAME@step-60`), and lines of its metrics."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from explorer import typed_json
 from explorer.places import examples_folder, is_utf8, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
@@ -89,3 +93,64 @@ def probe_file(folder: Path, seed: int, step: int, of: str = "") -> Path:
 def predictions_file(folder: Path, seed: int) -> Path:
     """The file of the classes of the test rows, true and predicted, by the best checkpoint of a seed."""
     return folder / PREDICTIONS / f"seed-{seed}.tsv"
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """What was measured in one training step; None is not finite, and left out of the file."""
+
+    number: int  # of the seed, from 1
+    seed: int
+    step: int
+    time: float = 0.0
+    loss: float | None = None
+    rate: float | None = None  # the learning rate
+    positive: float | None = None  # mean cosine of the positive pairs of the batch
+    negative: float | None = None  # and of its random pairs
+    smooth: float | None = None  # the loss averaged over earlier steps; added when the file is read
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured on the dev set after a step; the fields have the names they have in the file."""
+
+    number: int
+    seed: int
+    step: int
+    time: float = 0.0
+    dev: float | None = None  # the score × 100; None if there is none
+    alignment: float | None = None
+    uniformity: float | None = None
+    alike: float | None = None  # mean cosine of positive pairs
+    strangers: float | None = None  # mean cosine of random pairs
+    best: bool = False  # the best of its seed so far
+    held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
+    criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone
+
+    @property
+    def selection_score(self) -> float | None:
+        """The number that the best checkpoint is chosen by."""
+        return self.dev if self.criterion is None else self.criterion
+
+
+MetricLine = TrainingStep | Evaluation
+
+
+def metric_line(text: str | bytes) -> MetricLine | None:
+    """The content of a line; None if it is damaged: a disk that was full leaves half a line."""
+    try:
+        stated = typed_json.parsed(text)
+    except ValueError:
+        return None
+    if isinstance(stated, dict) and not stated.keys().isdisjoint({"loss", "rate"}):
+        return typed_json.read(TrainingStep, stated)
+    return typed_json.read(Evaluation, stated)
+
+
+def metric_text(line: MetricLine) -> str:
+    """The line as the file holds it, with its end; JSON has no NaN, so such numbers are left out."""
+    return json.dumps({name: value for name, value in asdict(line).items() if not _missing(value)}) + "\n"
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and not math.isfinite(value))

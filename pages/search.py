@@ -46,7 +46,7 @@ word_view.over(opened_words.SEARCH, sides)
 found = search(one, two, k)
 with columns[0]:
     if relevant:
-        judged_queries.show_score(scored(one, relevant))
+        judged_queries.show_score(*scored(one, relevant))
     query_view.show_results(found.one, searched.texts, "A", "B" if two else "", query, relevant)
 if not other:
     with summary:
@@ -55,7 +55,7 @@ if two is None or found.other is None:
     st.stop()
 with columns[1]:
     if relevant:
-        judged_queries.show_score(scored(two, relevant))
+        judged_queries.show_score(*scored(two, relevant))
     query_view.show_results(found.other, searched.texts, "B", "A", query, relevant)
 with summary:
     query_view.summary(found, len(searched) - itself)

@@ -30,8 +30,7 @@ FLOORS = {
         "explorer.typed_json",
         "explorer.run_folder",
         "explorer.in_words",
-        "explorer.markdown",
-        "explorer.metric_lines",
+        "explorer.escaping",
         "explorer.places",
         "explorer.progress",
     ),
@@ -69,7 +68,7 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/data/graded/set_identity.py": "an uploaded set or file: `mine.csv · 1a2b3c4d · test half`",
     "explorer/encoding/read/pooling.py": "a layer & pooling: `mean of layers 0 + 6`",
     # cells of tables, whoever wrote them, which are numbers or not
-    "explorer/data/tables/formula_guard.py": "`-0.5 ± 0.1`",
+    "explorer/escaping.py": "`-0.5 ± 0.1`",
     "explorer/evaluating/results/table_formats.py": "`77.23 ± 0.43`",
     # errors of other libraries, which say it in words only
     "explorer/encoding/export/atomic_folder.py": "`(os error 28)` of safetensors and tokenizers",

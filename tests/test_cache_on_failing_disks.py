@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from explorer.data import uploads
-from explorer.data.graded import user_sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Row
 from explorer.errors import NotWritable
@@ -46,7 +46,7 @@ def scores() -> Any:
 KINDS = {
     "scores": Kept(lambda: score_store.keep("a", SCORES), scores, None),
     "scored pairs": Kept(
-        lambda: user_sets.keep(PAIRS), lambda: [user_sets.graded_pairs(name) for name in user_sets.kept_sets()], []
+        lambda: sets.keep(PAIRS), lambda: [sets.uploaded_pairs(name) for name in sets.kept_sets()], []
     ),
     "text": Kept(lambda: uploads.keep(*TEXT), lambda: [uploads.name_of(path) for path in uploads.paths()], []),
 }

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from explorer import fair_share
-from explorer.fair_share import Look, ThreadShare
+from explorer.fair_share import ThreadShare
 from explorer.progress import Progress, finish
 from explorer.ui.access import jobs
 
@@ -19,8 +19,8 @@ class Machine(ThreadShare):
         super().__init__()
         self.most = self.threads = processors
 
-    def _look(self, at: float) -> Look:
-        return Look(at, self.others + self.own, self.own)
+    def _measured(self, at: float) -> tuple[float, float, float]:
+        return at, self.others + self.own, self.own
 
     def after(self, seconds: float, others: float, own: float = 1.0) -> int:
         """What is decided after so long, in which others used so many processors."""
@@ -79,13 +79,12 @@ def test_the_first_decision_is_by_what_others_did_since_the_start(machine):
     assert machine(2).after(5, 1.5) == 1
 
 
-def test_a_real_look_counts_what_this_process_works():
+def test_a_real_measurement_counts_what_this_process_works():
     share = ThreadShare()
-    before = share._look(0.0)
-    while share._look(0.0).own < before.own + 0.2:
+    _, by_all_before, own_before = share._measured(0.0)
+    while share._measured(0.0)[2] < own_before + 0.2:
         sum(range(100_000))
-    after = share._look(1.0)
-    assert after.everybody - before.everybody > 0.1
+    assert share._measured(1.0)[1] - by_all_before > 0.1
 
 
 @pytest.mark.parametrize(("given", "used"), [("3", 2), (None, 1)])

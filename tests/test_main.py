@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from explorer.__main__ import main
-from explorer.data.graded import user_sets
+from explorer.data.graded import sets
 from explorer.data.sources import written
 from explorer.encoding.read.readings import parse
 from tests.live import ROOT
@@ -64,9 +64,9 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
 
 
 def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(capsys, few_pairs):
-    own = user_sets.keep(replace(few_pairs, name="mine.csv"))
+    own = sets.keep(replace(few_pairs, name="mine.csv"))
     code, out, _ = score("all-MiniLM-L6-v2", "--sts", written(own), capsys=capsys)
-    user_sets.forget(own)
+    sets.forget(own)
     assert code == 0
     assert "on mine.csv: Spearman × 100 on 5 pairs" in out
 

@@ -21,8 +21,8 @@ from torch import Tensor
 from explorer.data.graded import probes
 from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.methods import load
-from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import Progress, finish
+from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs

@@ -180,7 +180,7 @@ def _difference(one: Run, other: Run) -> str:
     """How the weights and losses of two runs differ; "" if they are equal to the bit."""
     from safetensors.torch import load_file
 
-    from explorer.metric_lines import TrainingStep
+    from explorer.run_folder import TrainingStep
 
     weights, others = (load_file(run.model / "model.safetensors") for run in (one, other))
     most = max(float((weights[name].double() - others[name].double()).abs().max()) for name in weights)

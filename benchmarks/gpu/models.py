@@ -13,8 +13,7 @@ from unittest import mock
 from benchmarks.gpu.parts import Setting
 from explorer import methods
 from explorer.data import sample
-from explorer.data.corpora import Corpus
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import Corpus, GradedPairs
 from explorer.data.row_kinds import Document, Kind, Score
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME

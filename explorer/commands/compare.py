@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from explorer.measuring.comparing.learned import ProbeChanges
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
-    from explorer.measuring.sentences.word_tables import ExplainedPairs
+    from explorer.measuring.sentences.word_pairs import ExplainedPairs
 
 CHOSEN = (
     *flags.READINGS,
@@ -80,7 +80,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.measuring.geometry.layer_geometry import layer_geometry
     from explorer.measuring.scores.best_cell import pick
     from explorer.measuring.scores.measure import measure
-    from explorer.measuring.sentences.word_tables import ExplainedPairs
+    from explorer.measuring.sentences.word_pairs import ExplainedPairs
     from explorer.progress import finish
     from explorer.training.record.model_comparison import verdict_on
 
@@ -124,7 +124,7 @@ def _words(
     """The words behind the pairs that show what was learned."""
     from explorer.encoding.load.loading import load
     from explorer.encoding.read.attention import EAGER
-    from explorer.measuring.sentences.word_store import of_pairs
+    from explorer.measuring.sentences.word_pairs import of_pairs
     from explorer.progress import finish
 
     @cache
@@ -142,7 +142,7 @@ def _probes(
     """The changes of the probe packs: as the run measured them, else both models encode them."""
     from explorer.data.graded.probes import packs
     from explorer.measuring.scores.measure import load_encoder
-    from explorer.measuring.sentences.probes import probed, sentences_of
+    from explorer.measuring.sentences.probe_cosines import probed, sentences_of
     from explorer.measuring.sentences.sentence_vectors import of_reading
     from explorer.progress import finish
     from explorer.training.record.model_comparison import known_probes

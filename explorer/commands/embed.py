@@ -110,10 +110,10 @@ def _told(done: Embedded, request: Request, world: World) -> str:
 
 
 def _interrupted(folder: Path) -> str:
-    from explorer.data.vectors import manifest, shards
+    from explorer.data.vectors import embedding_folder
 
-    there = manifest.read(folder) if folder.is_dir() else None
+    there = embedding_folder.read_manifest(folder) if folder.is_dir() else None
     if there is None:
         return "Stopped before the first shard."
-    whole, words = len(shards.numbers(folder)), shlex.quote(str(folder))
+    whole, words = len(embedding_folder.shards_in(folder)), shlex.quote(str(folder))
     return f"Stopped. {whole:,} of {there.shards:,} shards are written in {words}; the same command resumes."

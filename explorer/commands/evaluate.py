@@ -255,7 +255,7 @@ def _scored(subject: Subject | WordSubject) -> ScoredModel:
 
 def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argparse.Namespace) -> str:
     from explorer.evaluating.results import result_table, table_formats, task_labels
-    from explorer.evaluating.tasks import layer_choice
+    from explorer.evaluating.tasks import retrieval
 
     if options.json:
         return table_formats.as_json(results)
@@ -268,7 +268,7 @@ def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argpa
         return table_formats.written(form, header, cells)
     labels = task_labels.labels(tasks)
     choices = [
-        f"{labels[one.task.digest]}, {one.model.name}, {layer_choice.told(one.measured.intervals)}\n"
+        f"{labels[one.task.digest]}, {one.model.name}, {retrieval.intervals_text(one.measured.intervals)}\n"
         for one in results
         if one.measured.intervals
     ]

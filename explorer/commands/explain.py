@@ -23,7 +23,8 @@ from explorer.places import given_path
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
-    from explorer.measuring.sentences.word_tables import Explained, Models
+    from explorer.measuring.sentences.word_pairs import Explained
+    from explorer.measuring.sentences.word_tables import Models
     from explorer.progress import Progress
 
     Pairs = tuple[tuple[str, str], ...]
@@ -121,8 +122,7 @@ def _explained(
     """Every pair under every side, or those that were done when a signal came."""
     from explorer.encoding.load.loading import load
     from explorer.encoding.read.attention import EAGER
-    from explorer.measuring.sentences.word_store import measured
-    from explorer.measuring.sentences.word_tables import Explained
+    from explorer.measuring.sentences.word_pairs import Explained, measured
     from explorer.progress import finish
 
     loads = {

@@ -59,7 +59,7 @@ def _facts(name: str) -> dict[str, Any]:
         "link": kind.paper.link,
         "by_family": {family: dict(values) for family, values in kind.by_family.items()},
         "presets": {name: dict(values) for name, values in presets(kind).items() if values},
-        "needs": [{"name": need.name, "there": need.there(), "how": need.told} for need in kind.needs],
+        "needs": [{"name": need.name, "there": need.there(), "how": need.how} for need in kind.needs],
         "knobs": [
             {
                 "name": knob.name,

@@ -15,7 +15,7 @@ from explorer.commands.parts import flags
 from explorer.commands.parts.line import ProgressLine
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
-from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF
 from explorer.measuring.scores.measure import Settings
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def run(options: argparse.Namespace) -> None:
     from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.neighbours.neighbour_overlap import overlap
-    from explorer.measuring.neighbours.query_results import asked, search
-    from explorer.measuring.neighbours.search_tables import SearchRequest, as_json, as_text
+    from explorer.measuring.neighbours.query_results import SearchRequest, as_json, as_text, asked, search
     from explorer.progress import finish
 
     _check(options, *FLAGS)
@@ -156,9 +155,9 @@ def _check(options: argparse.Namespace, *others: Knob) -> None:
 def _of_vectors(options: argparse.Namespace) -> str:
     """The sentences nearest to the query, and what the search cost, as text or JSON."""
     from explorer.data.vectors.opening import opened
-    from explorer.data.vectors.preparing import corpus
+    from explorer.data.vectors.vector_corpus import prepared
     from explorer.measuring.neighbours.query_results import asked
-    from explorer.measuring.neighbours.saved_index import searchable
+    from explorer.measuring.neighbours.vector_search import searchable
     from explorer.measuring.neighbours.vector_tables import Answer, as_json, as_text
     from explorer.progress import finish
 
@@ -166,7 +165,7 @@ def _of_vectors(options: argparse.Namespace) -> str:
     columns = flags.roles(options)
     files = opened(options.vectors, options.text, columns, options.reading)
     with ProgressLine(logged=10) as line:
-        found = finish(corpus(files), line.tell)
+        found = finish(prepared(files), line.tell)
         search = finish(searchable(found, INDEXES.get(options.index or "")), line.tell)
         place = found.place_of(query)
         by = _encoder(found, options) if place is None else None

@@ -240,9 +240,9 @@ def _fitting(data: Sequence[str]) -> str:
 
 def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The dev and test parts that belong to a train part, as defaults."""
-    from explorer.data.corpora import evaluated_beside
+    from explorer.data.corpora import matching_sets
 
-    beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.rows)
+    beside = matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
     return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
 
 

@@ -1,9 +1,11 @@
-"""Read the rows that a method trains on: text that ships with Strata, sets by name and files, joined in order."""
+"""Read the rows that a method trains on: text that ships with Strata, sets by name and files, joined in order.
+
+Rows of scored pairs that share a sentence with the evaluation sets of a run are left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Lookup
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -11,7 +13,7 @@ from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import Columns, Corpus, GradedPairs
-from explorer.data.labelled import published_sets, training_rows
+from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
@@ -22,27 +24,29 @@ from explorer.data.row_kinds import (
     SENTENCES,
     TRIPLETS,
     Kind,
+    Score,
 )
 from explorer.data.sources import HELD_OUT, is_file
-from explorer.data.tables import recognition, text_rows
-from explorer.data.tables.column_roles import Mapping
-from explorer.data.tables.columns import guess
+from explorer.data.tables import text_rows
+from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
-from explorer.data.tables.grades import scaled
-from explorer.data.tables.row_reports import Report, report_on
-from explorer.data.tables.table import Table
-from explorer.errors import BadChoice, SetNotFound, WrongColumns
-
-__all__ = ["Columns", "Corpus", "corpus", "evaluated_beside", "kind_of", "serves"]
+from explorer.data.tables.number_columns import scaled
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.tables.text_rows import Report, report_on
+from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
 SAMPLE = "sample"
 SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
+OTHER_SETS = (
+    "Choose other dev or test pairs, or use more training rows. For an uploaded set, train on its train part, with "
+    "its dev part and its test half."
+)
 
 
 def corpus(
     sources: Sequence[str],
-    eats: Kind,
-    columns: Lookup[str, str] | None = None,
+    wanted: Kind,
+    columns: Mapping[str, str] | None = None,
     *,
     online: bool = False,
     keep_duplicates: bool = False,
@@ -59,30 +63,30 @@ def corpus(
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
-    if eats == LABELLED_TEXTS:
+    if wanted == LABELLED_TEXTS:
         return _labelled_rows(sources, columns or {}, divide)
     names, parts, reports = zip(
-        *(_read(source, eats, columns or {}, online, keep_duplicates) for source in sources), strict=True
+        *(_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    if eats == SENTENCES and not keep_duplicates:
+    if wanted == SENTENCES and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
-    return Corpus(" + ".join(names), eats, joined), reports
+    return Corpus(" + ".join(names), wanted, joined), reports
 
 
-def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Kind, str]:
+def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
     if source == SAMPLE:
-        return {eats: _lack(SCORED_PAIRS if eats == SCORED_PAIRS else TRIPLETS, eats) for eats in KINDS}
+        return {wanted: _lack(SCORED_PAIRS if wanted == SCORED_PAIRS else TRIPLETS, wanted) for wanted in KINDS}
     if source in SHIPPED:
-        return {eats: _lack(TRIPLETS, eats) for eats in KINDS}
+        return {wanted: _lack(TRIPLETS, wanted) for wanted in KINDS}
     if _is_labelled(source):
-        return {eats: _lack(LABELLED_TEXTS, eats) for eats in KINDS}
+        return {wanted: _lack(LABELLED_TEXTS, wanted) for wanted in KINDS}
     if not _is_file(source):
-        return {eats: _lack(SCORED_PAIRS, eats) for eats in KINDS}
+        return {wanted: _lack(SCORED_PAIRS, wanted) for wanted in KINDS}
     table = read_file(source)
-    kind = _mapping(table, columns or {}).kind
-    lacks = {eats: _lack(kind, eats) for eats in KINDS}
+    kind = _roles(table, columns or {}).kind
+    lacks = {wanted: _lack(kind, wanted) for wanted in KINDS}
     return {**lacks, LABELLED_TEXTS: training_rows.lack(table, columns or {})}
 
 
@@ -93,14 +97,44 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
     return next(shared, (SENTENCES, 1))
 
 
-def evaluated_beside(named: Sequence[str], eats: Kind) -> tuple[str, str] | None:
-    """The evaluation sets that belong to a text: those beside a train part, or held-out rows of own pairs; or None."""
-    if eats.pairs_up and named and all(map(is_file, named)):
+def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
+    """The evaluation sets that belong to a text: those of a train part, or held-out rows of own pairs; or None."""
+    if wanted.pairs_up and named and all(map(is_file, named)):
         return HELD_OUT, HELD_OUT
-    graded = eats == SCORED_PAIRS
+    graded = wanted == SCORED_PAIRS
     given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
-    beside = next(filter(None, map(sets.beside_train_part, given)), None)
-    return None if beside is None else (sources.written(beside[0]), sources.written(beside[1]))
+    found = next(filter(None, map(sets.of_train_part, given)), None)
+    return None if found is None else (sources.written(found[0]), sources.written(found[1]))
+
+
+def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
+    """Keep the rows that share no sentence with the texts of these sets; an error if a batch cannot be filled.
+
+    Only scored pairs are filtered, since their scores are the target of the evaluation.
+    """
+    if not isinstance(given.kind.answer, Score):
+        return given, ""
+    sentences = set().union(*evaluated)
+    rows = tuple(zip(*given.columns, strict=True))
+    left = tuple(row for row in rows if not sentences & set(row[:2]))
+    dropped = len(rows) - len(left)
+    shared = f"rows of {given.name} share a sentence with the dev or test pairs"
+    if not left:
+        raise TooFewRows(f"All {dropped:,} {shared}, so no training rows are left. {OTHER_SETS}")
+    share = f"{dropped:,} of {len(rows):,} {shared}"
+    if dropped and len(left) < batch:
+        fewer = f"Set batch_size to {len(left)} or less. Or: " if len(left) > 1 else ""
+        raise TooFewRows(f"{share}; {len(left):,} are left, but a batch takes {batch}. {fewer}{OTHER_SETS}")
+    if len({row[2] for row in left}) == 1:
+        more = f" once {share}" if dropped else ""
+        raise BadScores(
+            f"Every score in {given.name} is the same{more}, so there is no order to train. Choose text whose scores "
+            f"differ. {OTHER_SETS}"
+        )
+    if not dropped:
+        return given, ""
+    columns = tuple(zip(*left, strict=True))
+    return replace(given, columns=columns), f"held out: {share} and are not trained on; {len(left):,} rows are left"
 
 
 def menu_set(source: str) -> SetIdentity | None:
@@ -113,43 +147,43 @@ def _kind_of(source: str) -> tuple[Kind, int]:
     if source in SHIPPED:
         return TRIPLETS, len(TRIPLETS.texts)
     if _is_labelled(source):
-        return LABELLED_TEXTS, 1 + bool(training_rows.read(source, divide=False)[0].train.second)
+        return LABELLED_TEXTS, 1 + training_rows.read(source, divide=False)[0][0].is_pairs
     if not _is_file(source):
         return SCORED_PAIRS, len(SCORED_PAIRS.texts)
     table = read_file(source)
-    kind = recognition.kind_of(table)
+    kind = table_kind(table)
     if kind == LABELLED_TEXTS:
         return kind, 1 + bool(guess(table, kind).column("second"))
     return kind, len(kind.texts)
 
 
 def _read(
-    source: str, eats: Kind, columns: Lookup[str, str], online: bool, keep_duplicates: bool
+    source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool
 ) -> tuple[str, Columns, Report]:
     """The name, columns and report of one source."""
-    if source == SAMPLE and eats == SCORED_PAIRS:
+    if source == SAMPLE and wanted == SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
     if source in SHIPPED:
-        _check(TRIPLETS, eats, source)
-        given = _shipped(source, eats)
+        _check(TRIPLETS, wanted, source)
+        given = _shipped(source, wanted)
     elif _is_labelled(source):
-        _check(LABELLED_TEXTS, eats, source)
+        _check(LABELLED_TEXTS, wanted, source)
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
         given = (tuple(chain.from_iterable(texts)),)
     elif _is_file(source):
         table = read_file(source)
-        mapping = _mapping(table, columns)
-        _check(mapping.kind, eats, table.name)
-        return table.name, *_rows(table, mapping, eats, keep_duplicates)
+        roles = _roles(table, columns)
+        _check(roles.kind, wanted, table.name)
+        return table.name, *_rows(table, roles, wanted, keep_duplicates)
     else:
-        _check(SCORED_PAIRS, eats, source)
-        if eats == SCORED_PAIRS:
+        _check(SCORED_PAIRS, wanted, source)
+        if wanted == SCORED_PAIRS:
             return source, *_scored(_pairs_of(sources.identity(source), online))
         given = (_sentences_of(sources.identity(source), online, keep_duplicates),)
     return source, given, _report(given)
 
 
-def _labelled_rows(named: Sequence[str], columns: Lookup[str, str], divide: bool) -> tuple[Corpus, tuple[Report, ...]]:
+def _labelled_rows(named: Sequence[str], columns: Mapping[str, str], divide: bool) -> tuple[Corpus, tuple[Report, ...]]:
     """The training rows of labelled sources in order, with their validation and test rows."""
     for source in named:
         if source in SHIPPED or _is_labelled(source):
@@ -164,20 +198,20 @@ def _labelled_rows(named: Sequence[str], columns: Lookup[str, str], divide: bool
 
 def _is_labelled(source: str) -> bool:
     """Whether a source is the name of a labelled set, or a folder with one."""
-    return published_sets.is_known(source) or sources.is_folder(source)
+    return labelled_sets.is_known(source) or sources.is_folder(source)
 
 
-def _shipped(source: str, eats: Kind) -> tuple[tuple[str, ...], ...]:
+def _shipped(source: str, wanted: Kind) -> tuple[tuple[str, ...], ...]:
     if (
-        source == SAMPLE and eats == SENTENCES
+        source == SAMPLE and wanted == SENTENCES
     ):  # also those of the pairs, without scores, as papers train on the sentences of sets
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
     minimal = sample.minimal_pairs if source == sample.MINIMAL_PAIRS else sample.more_minimal_pairs
     rows = sample.triplets() if source == SAMPLE else minimal()
     columns = (rows.anchors, rows.positives, rows.negatives)
-    if eats == SENTENCES:
+    if wanted == SENTENCES:
         return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
-    return columns[: len(eats.texts)]
+    return columns[: len(wanted.texts)]
 
 
 def _sentences_of(named: SetIdentity, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
@@ -215,36 +249,36 @@ def _is_file(source: str) -> bool:
     return False
 
 
-def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
-    """The most likely mapping with the given roles."""
+def _roles(table: Table, columns: Mapping[str, str]) -> ColumnRoles:
+    """The most likely roles with the given roles."""
     given = set(columns)
     kinds = (guess(table).kind, *KINDS) if given != {"sentence"} else (SENTENCES,)
     for kind in kinds:
         if given <= set(kind.roles):
-            mapping = guess(table, kind).corrected(columns)
-            mapping.check(table)
-            return mapping
+            roles = guess(table, kind).corrected(columns)
+            roles.check(table)
+            return roles
     allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in KINDS)
     raise WrongColumns(
         f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Use roles of one kind."
     )
 
 
-def _rows(table: Table, mapping: Mapping, eats: Kind, keep_duplicates: bool) -> tuple[Columns, Report]:
+def _rows(table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool) -> tuple[Columns, Report]:
     """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
-    if eats.answer:
-        pairs, report = text_rows.graded_pairs(table, mapping)
+    if wanted.answer:
+        pairs, report = text_rows.graded_pairs(table, roles)
         return _with_scores(pairs), report
-    used = [(text, mapping.column(text.role)) for text in mapping.kind.texts]
+    used = [(text, roles.column(text.role)) for text in roles.kind.texts]
     columns = [column for text, column in used if column is not None]
-    if eats == SENTENCES:
+    if wanted == SENTENCES:
         # machine translations are near copies of the first column
         own = [column for text, column in used if column is not None and text.relation != "translated"]
-        table, mapping = _stacked(table, own), Mapping.of(eats, {"sentence": "sentence"})
-        rows, report = text_rows.sentences(table, mapping, keep_duplicates=keep_duplicates)
+        table, roles = _stacked(table, own), ColumnRoles.of(wanted, {"sentence": "sentence"})
+        rows, report = text_rows.sentences(table, roles, keep_duplicates=keep_duplicates)
         return (rows.texts,), report
-    needed = (text.role for text in eats.texts)
-    return text_rows.texts(table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
+    needed = (text.role for text in wanted.texts)
+    return text_rows.texts(table, ColumnRoles.of(wanted, dict(zip(needed, columns, strict=False))))
 
 
 def _stacked(table: Table, columns: Sequence[str]) -> Table:
@@ -264,35 +298,35 @@ def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
     return replace(report_on(nothing_dropped, (), rows, sum(columns, ())), rows_read=len(rows))
 
 
-def _check(kind: Kind, eats: Kind, name: str) -> None:
-    _refuse_if(_lack(kind, eats), eats, name)
+def _check(kind: Kind, wanted: Kind, name: str) -> None:
+    _refuse_if(_lack(kind, wanted), wanted, name)
 
 
-def _refuse_if(lack: str, eats: Kind, name: str) -> None:
+def _refuse_if(lack: str, wanted: Kind, name: str) -> None:
     if lack:
-        raise WrongColumns(f"{name} cannot give {eats}: it {lack}. Choose other data, or another method.")
+        raise WrongColumns(f"{name} cannot give {wanted}: it {lack}. Choose other data, or another method.")
 
 
-def _lack(kind: Kind, eats: Kind) -> str:
+def _lack(kind: Kind, wanted: Kind) -> str:
     """The reason why a kind of data lacks what is needed, as the end of a sentence; "" if it does not."""
-    if kind.gives(eats):
+    if kind.gives(wanted):
         return ""
-    if eats == BACK_TRANSLATIONS:
+    if wanted == BACK_TRANSLATIONS:
         named = (
             "; if its pairs are back-translations, name their columns sentence=… and translated=…"
             if kind == PAIRS
             else ""
         )
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
-    if eats == LABELLED_TEXTS:
+    if wanted == LABELLED_TEXTS:
         return training_rows.LACK
-    if eats == DOCUMENTS:
+    if wanted == DOCUMENTS:
         return "has no documents: a file with one text of many sentences per row is needed; name its column document=…"
-    if eats == SCORED_PAIRS:
+    if wanted == SCORED_PAIRS:
         return "has no scores: two columns of sentences and a column of numbers are needed"
     if kind in (SENTENCES, LABELLED_TEXTS):
-        more = "a second column is" if eats == PAIRS else "two more columns are"
+        more = "a second column is" if wanted == PAIRS else "two more columns are"
         return f"has one sentence per row: {more} needed"
-    if eats == TRIPLETS:
+    if wanted == TRIPLETS:
         return "has two sentences per row and no contradiction: a third column is needed"
     return "has scored pairs, which may be unrelated: keep the pairs with the same meaning, without the score"

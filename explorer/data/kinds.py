@@ -163,21 +163,21 @@ class Corpus:
     """Training rows: a tuple for each column."""
 
     name: str
-    eats: Kind
+    kind: Kind  # of the rows
     columns: Columns  # of sentences, then the column of scores or labels, if the rows have one
     validation: Corpus | None = None  # rows that choose the checkpoint, and rows to test on, of labelled texts
     test: Corpus | None = None
-    told: str = ""  # how the rows were divided, in words
+    division: str = ""  # how the rows were divided, in words
 
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], ...]:
         """The columns of sentences."""
-        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if self.eats.answer else self.columns)
+        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if self.kind.answer else self.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The class of each row; () if the rows have none."""
-        return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.eats.answer, Label) else ()
+        return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.kind.answer, Label) else ()
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -189,11 +189,11 @@ class Corpus:
         """The digest of the rows, also of those that are not trained on, independent of the name."""
         answers = self.columns[len(self.texts) :]
         # a column that rows may lack: else three rows without it could have the texts of two rows with it
-        more = len(self.texts) - sum(text.required for text in self.eats.texts)
-        kind = f"{self.eats.name}, {more} more" if more > 0 else self.eats.name
+        more = len(self.texts) - sum(text.required for text in self.kind.texts)
+        rows = f"{self.kind.name}, {more} more" if more > 0 else self.kind.name
         held_out = self.validation, self.test
         others = (one.digest if one else "" for one in held_out) if any(held_out) else ()
-        return digest_of((kind, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others))
+        return digest_of((rows, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others))
 
     @cached_property
     def duplicates(self) -> int:

@@ -52,9 +52,12 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
     count = min(count, len(pairs) // 2)
     drawn = np.random.default_rng(seed).permutation(len(pairs))
     ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort keeps the random order of ties
-    ends = {_told(pairs, high): high for high in (ranked[-count:], ranked[:count])}
+    ends = {_score_range(pairs, high): high for high in (ranked[-count:], ranked[:count])}
     groups = {
-        text: told for told, end in reversed(ends.items()) for at in end for text in (pairs.first[at], pairs.second[at])
+        text: scored
+        for scored, end in reversed(ends.items())
+        for at in end
+        for text in (pairs.first[at], pairs.second[at])
     }
     texts = tuple(
         dict.fromkeys(text for end in ends.values() for at in end for text in (pairs.first[at], pairs.second[at]))
@@ -140,7 +143,7 @@ def _largest_remainders(wanted: dict[float | str, float], most: int) -> dict[flo
     return {name: share + (name in left) for name, share in shares.items()}
 
 
-def _told(pairs: GradedPairs, places: Sequence[int]) -> str:
+def _score_range(pairs: GradedPairs, places: Sequence[int]) -> str:
     """The range of the scores of some pairs: `scored 5`, `scored 0 to 0.2`."""
     golds = [pairs.gold[place] for place in places]
     low, high = min(golds), max(golds)

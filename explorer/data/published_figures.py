@@ -69,17 +69,6 @@ class PrintedRow:
 
 
 @dataclass(frozen=True)
-class Anomaly:
-    """A known error in a printed table."""
-
-    row: Mapping[str, str]  # what identifies the row
-    column: str  # "all" for the whole row
-    what: str
-    printed: float | None = None
-    recomputed: float | None = None
-
-
-@dataclass(frozen=True)
 class PrintedTable:
     """One table of a paper; its columns are tasks under one metric, or measures of one task."""
 
@@ -93,25 +82,9 @@ class PrintedTable:
     kind: str = "scores"  # or "counts"
     aggregation: str | None = None
     aggregation_known_from: str | None = None
-    anomalies: tuple[Anomaly, ...] = ()
-
-
-@dataclass(frozen=True)
-class PublishedFigure:
-    """One score of one model on one task, with its source."""
-
-    paper: PublishedPaper
-    table: str
-    model: str
-    base: str | None
-    pooling: str | None
-    group: str | None
-    task: str
-    measure: str
-    value: float
-    std: float | None
-    aggregation: str | None  # "all", "mean", "wmean"; None for a task without sub-corpora, or if unknown
-    reported_by: str | None
+    anomalies: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # known errors as printed: `row`, `column` ("all" for the whole row), `what`
 
 
 @cache
@@ -133,53 +106,8 @@ def find_table(paper: str, table: str) -> PrintedTable:
     return found
 
 
-def figures_for(task: str, encoder_family: str | None = None) -> tuple[PublishedFigure, ...]:
-    """Every published score on a task; with a family ("BERT", or "BERT-base" with its size), of its encoders only."""
-    return tuple(
-        figure
-        for table in tables()
-        if table.kind == "scores"
-        for row in table.rows
-        if encoder_family is None or _is_of(row.base, encoder_family)
-        for figure in _figures(table, row)
-        if figure.task == task
-    )
-
-
-def tasks() -> tuple[str, ...]:
-    """The tasks that have published scores."""
-    found = (figure.task for table in tables() if table.kind == "scores" for row in table.rows
-             for figure in _figures(table, row))  # fmt: skip
-    return tuple(dict.fromkeys(found))
-
-
-def _figures(table: PrintedTable, row: PrintedRow) -> list[PublishedFigure]:
-    return [
-        PublishedFigure(
-            paper=table.paper,
-            table=table.number,
-            model=row.label,
-            base=row.base,
-            pooling=row.pooling,
-            group=row.group,
-            task=table.task or column,
-            measure=table.metric or column,
-            value=score.value,
-            std=score.std,
-            aggregation=(row.aggregation or table.aggregation) if column in AGGREGATED else None,
-            reported_by=row.reported_by,
-        )
-        for column, score in row.scores.items()
-        if score.value is not None
-    ]
-
-
-def _is_of(base: str | None, family: str) -> bool:
-    return base is not None and family.casefold() in (base.casefold(), base.casefold().rpartition("-")[0])
-
-
 def _table(paper: PublishedPaper, number: str, stated: dict[str, Any]) -> PrintedTable:
-    anomalies = tuple(Anomaly(**one) for one in stated.pop("anomalies", ()))
+    anomalies = tuple(stated.pop("anomalies", ()))
     return PrintedTable(paper, number, rows=tuple(map(_row, stated.pop("rows"))), anomalies=anomalies, **stated)
 
 

@@ -31,22 +31,18 @@ class Text(Column):
         return self.relation == other.relation or (self.relation, other.relation) == ("translated", "same")
 
 
-@dataclass(frozen=True)
 class Document(Text):
     """Texts of many sentences, in their order."""
 
 
-@dataclass(frozen=True)
 class Label(Column):
     """The class of each row."""
 
 
-@dataclass(frozen=True)
 class Score(Column):
     """A number for each row."""
 
 
-@dataclass(frozen=True)
 class Part(Column):
     """The sub-corpus of each row, for scores by sub-corpus; not trained on."""
 

@@ -54,10 +54,10 @@ def _each_once(name: str, texts: Sequence[str], again: int = 0, dropped: tuple[s
 
 def _note(name: str, kept: int, distinct: int, repeats: int) -> str:
     """The number of sentences and what was left out, in words."""
-    told = f"{kept:,} sentence{'s' * (kept != 1)} of {name}"
+    text = f"{kept:,} sentence{'s' * (kept != 1)} of {name}"
     if kept < distinct:
-        told += f", spread evenly over its {distinct:,} (of a text, {MOST:,} are searched at most; vectors on disk may "
-        told += "be any number)"
+        text += f", spread evenly over its {distinct:,} (of a text, {MOST:,} are searched at most; vectors on disk may "
+        text += "be any number)"
     if repeats:
-        told += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
-    return f"{told}."
+        text += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
+    return f"{text}."

@@ -20,7 +20,7 @@ from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
-from explorer.data.tables.row_reports import Report
+from explorer.data.tables.text_rows import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 

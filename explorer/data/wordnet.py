@@ -1,4 +1,4 @@
-"""WordNet antonyms: the antonym of the most common sense of a word.
+"""Find the antonym of a word in WordNet, which Strata does not ship.
 
 WordNet is searched in nltk's data, then in the folder of Debian's package. It is downloaded only on request.
 """
@@ -9,15 +9,17 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data.needs import Need
 from explorer.errors import BadChoice, HubUnreachable
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
 
 DEBIAN = Path("/usr/share/wordnet")
 HOW = "Run 'python -m nltk.downloader wordnet', or on Debian and Ubuntu 'sudo apt-get install wordnet-base'."
@@ -32,6 +34,22 @@ _VERBS = (
     "body change cognition communication competition consumption contact creation emotion motion perception "
     "possession social stative weather"
 )
+
+
+@dataclass(frozen=True)
+class Need:
+    """A requirement of a method that is not installed with Strata; `fetch` downloads it, only on request."""
+
+    name: str
+    size: str
+    there: Callable[[], bool]
+    fetch: Callable[[], None]
+    how: str  # to install it, in a sentence
+
+    def check(self) -> None:
+        """Raise if it is missing."""
+        if not self.there():
+            raise BadChoice(f"{self.name} is not on this machine. {self.how}")
 
 
 def there() -> bool:
@@ -56,7 +74,7 @@ def fetch() -> None:
         raise HubUnreachable(f"WordNet could not be downloaded: nltk's server does not answer. {HOW}")
 
 
-WORDNET = Need(name="WordNet", size="11 MB", there=there, fetch=fetch, told=HOW)
+WORDNET = Need(name="WordNet", size="11 MB", there=there, fetch=fetch, how=HOW)
 
 
 @lru_cache(maxsize=100_000)

@@ -1,26 +1,150 @@
 """Score several models on several tasks, save each result at once, and collect what is missing or fails.
 
-A result that is saved already is not measured again. A model that fails does not keep the others from being scored.
+A model on a task is a cell. Its saved result with the same key is not measured again; a model that fails does not keep
+the others from being scored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from explorer.errors import DataError, ModelError, StrataError
-from explorer.evaluating.cells import AnySubject, Sets, cell, columns, loaded
-from explorer.evaluating.measured import TaskCost
+import numpy as np
+
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import DataError, ModelError, NotWritable, StrataError
+from explorer.evaluating.measured import Measured, SoFar, TaskCost
 from explorer.evaluating.results import result_files, task_labels
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
+from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask, unscored
+from explorer.evaluating.tasks import Subject, Task, column_of, load
+from explorer.evaluating.word_subject import WordSubject
+from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 
+KEEP_EVERY = 10.0  # seconds between two results so far that are saved
+
 Outcome = TypeVar("Outcome")
+AnySubject = Subject | WordSubject
 Models = Sequence[tuple[ScoredModel, AnySubject]]
+Sets = dict[str, Task[Any] | DataError]  # each task with its data, or why there is none
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A model, a task, and the saved result with the same key."""
+
+    model: ScoredModel
+    subject: AnySubject
+    task: Task[Any]
+    options: Options
+    scored: ScoredTask
+    wanted: tuple[str, ...]  # layers & poolings
+    saved: Result | None
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The layers & poolings to measure; empty if the saved result has all."""
+        known = self.saved.measured.titles if self.saved and not self.options.again else ()
+        return tuple(title for title in self.wanted if title not in known)
+
+    def reused(self) -> Result | None:
+        """The saved result, if nothing is to be measured."""
+        return None if self.saved is None or self.lacking else self._narrowed(self.saved)
+
+    def measured(self) -> Work[tuple[Result, Result]]:
+        """Measure what is lacking; the result that was asked for, and the whole one to save.
+
+        Of long work, what is measured so far is saved now and then: if it is stopped, it goes on from there.
+        """
+        options = replace(self.options, titles=self.lacking)
+        whole = yield from self._saving(self.subject.score(self.task, options))
+        return self._narrowed(whole), whole
+
+    def _saving(self, work: Work[Measured]) -> Work[Result]:
+        last, unsaved = time.monotonic(), None
+        try:
+            while True:
+                progress = next(work)
+                unsaved = progress.measured if isinstance(progress, SoFar) else unsaved
+                if unsaved is not None and time.monotonic() - last >= KEEP_EVERY:
+                    self._save(unsaved)
+                    last, unsaved = time.monotonic(), None
+                yield progress
+        except StopIteration as end:
+            return self._joined(end.value)
+        except GeneratorExit:  # it is stopped
+            if unsaved is not None:
+                self._save(unsaved)
+            raise
+        finally:
+            work.close()
+
+    def _save(self, so_far: Measured) -> None:
+        with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error shown
+            result_files.write(self._joined(so_far))
+
+    def _joined(self, new: Measured) -> Result:
+        """New scores together with the saved ones of the same key."""
+        if self.saved is not None:
+            new = joined(self.saved.measured, new, self.subject.every_title)
+        return Result(self.model, self.scored, new)
+
+    def cost(self) -> Work[TaskCost | None]:
+        """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
+        return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
+
+    def _narrowed(self, result: Result) -> Result:
+        return replace(result, measured=narrowed(result.measured, self.wanted))
+
+
+def cell_of(model: ScoredModel, subject: AnySubject, task: Task[Any] | DataError, options: Options) -> Cell:
+    """Look for the saved result of a model on a task; an error if the task has no data, or not for this model."""
+    if isinstance(task, DataError):
+        raise task
+    wanted, scored = subject.titles(task, options), task.key(options, subject.settings)
+    return Cell(model, subject, task, options, scored, wanted, result_files.saved(model, scored))
+
+
+def loaded(tasks: Sequence[str], options: Options) -> Sets:
+    """The data of each task, loaded once for all models."""
+    found: Sets = {}
+    for task in tasks:
+        try:
+            found[task] = load(task, options)
+        except DataError as error:
+            found[task] = error
+    return found
+
+
+def columns(sets: Sets, options: Options, settings: Settings) -> dict[str, ScoredTask]:
+    """Each task as results identify it; one without data, of which no result can be, by its name."""
+    return {
+        name: unscored(name, *column_of(name)) if isinstance(task, DataError) else task.key(options, settings)
+        for name, task in sets.items()
+    }
+
+
+def joined(old: Measured, new: Measured, order: Sequence[str]) -> Measured:
+    """The layers & poolings of two results with one key, in this order, others before the model default; where both
+    have one, the new scores count."""
+    if (old.measures, old.seeds) != (new.measures, new.seeds):
+        return new
+    rows = {of.titles[at]: of.table[at] for of in (old, new) for at in range(len(of.titles))}
+    places = {title: place for place, title in enumerate(order)} | {MODEL_DEFAULT: len(rows) + len(order)}
+    titles = tuple(sorted(rows, key=lambda title: places.get(title, len(order))))
+    return replace(new, titles=titles, table=np.array([rows[title] for title in titles]))
+
+
+def narrowed(measured: Measured, titles: Iterable[str]) -> Measured:
+    """The result with these layers & poolings and the model default alone."""
+    wanted = {*titles, MODEL_DEFAULT}
+    places = [place for place, title in enumerate(measured.titles) if title in wanted]
+    return replace(measured, titles=tuple(measured.titles[at] for at in places), table=measured.table[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +184,7 @@ class Forecast:
 
 
 @dataclass
-class _Told:
+class _Failures:
     """What could not be scored, by its message."""
 
     missing: dict[str, None] = field(default_factory=dict)
@@ -68,8 +192,8 @@ class _Told:
     unusable: dict[ScoredModel, ModelError] = field(default_factory=dict)
 
     @contextmanager
-    def of(self, model: ScoredModel, task: str) -> Iterator[None]:
-        """Keep an error in what is done inside, and go on."""
+    def kept(self, model: ScoredModel, task: str) -> Iterator[None]:
+        """Keep an error of the block, and go on."""
         try:
             yield
         except DataError as error:
@@ -79,12 +203,12 @@ class _Told:
                 self.unusable[model] = error
             self.failed.setdefault((model.name, str(error)), []).append(task)
 
-    def usable(self, model: ScoredModel) -> None:
-        """An error if the model could not be loaded before: it would take as long to fail again."""
+    def check_usable(self, model: ScoredModel) -> None:
+        """Raise if the model could not be loaded before: it would take as long to fail again."""
         if model in self.unusable:
             raise self.unusable[model]
 
-    def failures(self, tasks: int) -> tuple[str, ...]:
+    def in_words(self, tasks: int) -> tuple[str, ...]:
         """Each model with its error, and the tasks if there are others without it."""
         where = {key: "" if len(of) == tasks else f" ({', '.join(of)})" for key, of in self.failed.items()}
         return tuple(f"{name}{where[name, message]}: {message}" for name, message in self.failed)
@@ -99,20 +223,20 @@ def evaluation(
     """
     results: list[Result] = []
     reused: list[Result] = []
-    told, sets = _Told(), loaded(tasks, options)
+    failures, sets = _Failures(), loaded(tasks, options)
     cells = list(product(models, sets))[share]
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
         whole = None
-        with told.of(model, task):
-            one = cell(model, subject, sets[task], options)
+        with failures.kept(model, task):
+            one = cell_of(model, subject, sets[task], options)
             found = one.reused()
             if found is not None:
                 reused.append(found)
                 # a result of the same files and data may be saved under another name of the model only
                 whole = None if result_files.path_of(model, one.scored).exists() else one.saved
             else:
-                told.usable(model)
+                failures.check_usable(model)
                 found, whole = yield from _named(one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})")
             results.append(found)
         if whole is not None:
@@ -121,7 +245,7 @@ def evaluation(
             subject.unload()  # the next model needs the memory
     scored_on, repeated = _columns(models, sets, options)
     return EvaluationResult(
-        tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), scored_on, repeated
+        tuple(results), tuple(reused), tuple(failures.missing), failures.in_words(len(sets)), scored_on, repeated
     )
 
 
@@ -138,7 +262,7 @@ def _columns(models: Models, sets: Sets, options: Options) -> tuple[tuple[Scored
 
 
 def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
-    """The same work, whose stages say what is measured."""
+    """Work whose stages name what is measured."""
     try:
         while True:
             progress = next(work)
@@ -154,19 +278,19 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
     """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
     costs: dict[str, tuple[str, str, TaskCost | None]] = {}  # by the key of the result, which is measured once
     reused = 0
-    told, sets = _Told(), loaded(tasks, options)
+    failures, sets = _Failures(), loaded(tasks, options)
     labels = task_labels.labels(_columns(models, sets, options)[0])
     cells = list(product(models, sets))
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
-        with told.of(model, task):
-            one = cell(model, subject, sets[task], options)
+        with failures.kept(model, task):
+            one = cell_of(model, subject, sets[task], options)
             if one.reused() is not None:
                 reused += 1
             else:
-                told.usable(model)
+                failures.check_usable(model)
                 cost = yield from one.cost()
                 costs[one.scored.key(model.digest)] = model.name, labels[one.scored.digest], cost
         if (done + 1) % len(sets) == 0:
             subject.unload()
-    return Forecast(tuple(costs.values()), reused, tuple(told.missing), told.failures(len(sets)))
+    return Forecast(tuple(costs.values()), reused, tuple(failures.missing), failures.in_words(len(sets)))

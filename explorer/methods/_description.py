@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data.needs import Need
+from explorer.data.wordnet import Need
 from explorer.knobs import Values
 
 DEMONSTRATION = "demonstration"  # the preset of the run that a first visit to the Train page shows

@@ -15,7 +15,7 @@ import numpy as np
 from explorer import methods, run_folder
 from explorer.data import corpora, sources
 from explorer.data.kinds import Corpus
-from explorer.data.labelled import published_sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import plain
 from explorer.encoding.locate import model_names
@@ -41,7 +41,7 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 
 SUITE = GLUE
-TASKS = tuple(known.name for known in published_sets.GLUE)
+TASKS = tuple(known.name for known in labelled_sets.GLUE)
 MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
 
 
@@ -70,8 +70,8 @@ class FineTuned:
     @property
     def column(self) -> tuple[str, str]:
         """The name of the task, and the end of the path of its folder."""
-        known = published_sets.is_known(self.name) and not sources.is_folder(self.name)
-        return (published_sets.find(self.name).name, "") if known else column_of(self.name)
+        known = labelled_sets.is_known(self.name) and not sources.is_folder(self.name)
+        return (labelled_sets.find(self.name).name, "") if known else column_of(self.name)
 
     def load(self) -> Corpus:
         """Its rows, some of which validate and test."""

@@ -33,8 +33,7 @@ from explorer.encoding.tune.lora import ALL_LINEAR
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings, shelf_key
-from explorer.measuring.sentences import word_store
-from explorer.measuring.sentences.word_pair import word_pair
+from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
@@ -99,12 +98,12 @@ def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
 
 def ship_words(folder: Path) -> None:
     """Write the words behind the cosines of these pairs, of the base and of the run that is in the folder."""
-    shutil.rmtree(folder / word_store.WORDS, ignore_errors=True)
+    shutil.rmtree(folder / WORDS, ignore_errors=True)
     for found in (model_names.find(recipe().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
         encoder = loading.load(found, "float32", "cpu", EAGER)
         for pair in word_pairs(folder):
             words = finish(word_pair(encoder, *pair, OWN), _tell)
-            word_store.keep(word_store.key(found.digest, pair, OWN.title), words, folder / word_store.WORDS)
+            keep(key(found.digest, pair, OWN.title), words, folder / WORDS)
 
 
 def _trained(run: Run) -> tuple[Run, _LowRank]:

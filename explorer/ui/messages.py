@@ -8,13 +8,13 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import markdown
+from explorer import escaping
 from explorer.errors import StrataError
 
 MISSING = "–"  # in a cell of a table that has no number
 _MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit makes arrows and signs of such words (-> <- <-> -- >= <= ~=) too; a directive that is empty cuts them up
-_FOUND_LATER = re.compile(markdown.FOUND_LATER + r"|(?<=[<>~-])(?=[-=>]+(?!\S))", re.IGNORECASE)
+_FOUND_LATER = re.compile(escaping.FOUND_LATER + r"|(?<=[<>~-])(?=[-=>]+(?!\S))", re.IGNORECASE)
 _NOTHING = ":small[]"
 CUT = "Only the first {:,} tokens were read of “{}”."
 
@@ -22,7 +22,7 @@ CUT = "Only the first {:,} tokens were read of “{}”."
 def plain(text: str) -> str:
     """Text that a user or a file brought, safe inside markdown: nothing in it is read as markup."""
     lines = re.split(r"[ \t]*(?:\r\n?|\n)[ \t]*", re.sub(r"^[ \t]+", " ", text))  # an indented line would be code
-    return "  \n".join(markdown.cut_and_escaped(line, _FOUND_LATER, _MARKUP, _NOTHING) for line in lines)
+    return "  \n".join(escaping.cut_and_escaped(line, _FOUND_LATER, _MARKUP, _NOTHING) for line in lines)
 
 
 def number(

@@ -11,7 +11,7 @@ from explorer.__main__ import main
 from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks import layer_choice, tasks_of, transfer
+from explorer.evaluating.tasks import retrieval, tasks_of, transfer
 from explorer.measuring.neighbours import batch_search
 from tests.evaluating.test_sts_task import write_set
 from tests.processes import ended, two
@@ -164,7 +164,7 @@ def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, 
     (found,) = result_files.read_all(desk / "results").results
     intervals = found.measured.intervals
     assert intervals.choice.title in found.measured.titles
-    assert f"questions.csv, one, {layer_choice.told(intervals)}" in capsys.readouterr().out
+    assert f"questions.csv, one, {retrieval.intervals_text(intervals)}" in capsys.readouterr().out
     assert evaluate(desk, "--task", str(path), "--csv") == 0
     assert "Chosen on half" not in capsys.readouterr().out
 

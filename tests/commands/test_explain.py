@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from explorer.measuring.sentences import word_pair, word_store
+from explorer.measuring.sentences import word_pairs
 from tests.html_tables import tables
 
 PAIR = "a man is playing the guitar", "a dog is playing"
@@ -69,9 +69,9 @@ def test_what_is_done_is_printed_when_a_signal_stops_the_next_pair(place, said, 
     def stopped(encoder, first, *others, **settings):
         if first == PAIR[0]:
             os.kill(os.getpid(), signal.SIGTERM)
-        return word_pair.word_pair(encoder, first, *others, **settings)
+        return word_pairs.word_pair(encoder, first, *others, **settings)
 
-    monkeypatch.setattr(word_store, "word_pair", stopped)
+    monkeypatch.setattr(word_pairs, "word_pair", stopped)
     code, out, err = said("explain", "--pairs", file, place.model, "--json", "--max-length", 7)
     assert code == 128 + signal.SIGTERM
     assert [one["sentences"][0] for one in json.loads(out)] == ["a dog is here"]

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sample
-from explorer.data.corpora import Columns, Corpus, corpus, evaluated_beside, serves
-from explorer.data.graded import sets, sts, user_sets
-from explorer.data.held_out import without
-from explorer.data.kinds import GradedPairs
+from explorer.data.corpora import corpus, matching_sets, serves, without_evaluated
+from explorer.data.graded import sets, sts
+from explorer.data.kinds import Columns, Corpus, GradedPairs
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
@@ -65,7 +64,7 @@ def test_the_sample_gives_its_sentences_and_those_of_its_pairs() -> None:
     assert rows.columns[0][:800] == plain
     assert set(rows.columns[0]) == {*plain, *sample.pairs().first, *sample.pairs().second}
     assert len(rows) == len(set(rows.columns[0])) == report.rows_kept == 1280
-    assert (rows.name, rows.eats) == ("sample", SENTENCES)
+    assert (rows.name, rows.kind) == ("sample", SENTENCES)
 
 
 def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
@@ -81,11 +80,11 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert rows.texts == (part.first, part.second)
     assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
-    dev, test = evaluated_beside(["sample"], SCORED_PAIRS)
+    dev, test = matching_sets(["sample"], SCORED_PAIRS)
     assert (sets.load(identity(dev)), sets.load(identity(test))) == (sample.dev_part(), sample.test())
-    assert without(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
-    assert evaluated_beside(["sample"], SENTENCES) is None
-    assert evaluated_beside(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
+    assert without_evaluated(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
+    assert matching_sets(["sample"], SENTENCES) is None
+    assert matching_sets(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
 
 
 def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:
@@ -97,7 +96,7 @@ def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(fold
 
 
 def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
-    brought = written(user_sets.keep(BROUGHT))
+    brought = written(sets.keep(BROUGHT))
     assert _columns(brought, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3
@@ -108,15 +107,15 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
 def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
     rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
     first, second, gold = zip(*rows, strict=True)
-    brought = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
+    brought = sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
     part, _ = sets.parts(brought)
     found, (report,) = corpus([written(part)], SCORED_PAIRS)
     assert 50 < len(found) < 100
     assert found.texts == (sets.load(part).first, sets.load(part).second)
     assert report.score_range == (0, 5)
-    evaluated = [sets.load(identity(one)) for one in evaluated_beside([written(part)], SCORED_PAIRS) or ()]
+    evaluated = [sets.load(identity(one)) for one in matching_sets([written(part)], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
-    assert without(found, [one.sentences for one in evaluated], 1) == (found, "")
+    assert without_evaluated(found, [one.sentences for one in evaluated], 1) == (found, "")
 
 
 def test_back_translations_have_to_be_made() -> None:
@@ -178,7 +177,7 @@ def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Pa
     assert set(rows.labels) == {"yes", "no"}
     assert all(label == ("yes" if int(text[5:-1]) % 2 else "no") for text, label in zip(*rows.columns, strict=True))
     assert rows.classes == ("no", "yes")
-    assert rows.told.count("a tenth of the rows chooses the checkpoint") == 2
+    assert rows.division.count("a tenth of the rows chooses the checkpoint") == 2
     changed = replace(rows, test=replace(rows.test, columns=(("x",) * 20, rows.test.labels)))
     assert changed.digest != rows.digest, "a run is not resumed on other test rows"
     assert corpus([source], SENTENCES)[0].columns[0][:2] == ("Text 0.", "Text 1.")
@@ -224,11 +223,11 @@ def test_a_source_says_what_it_lacks(folder: Path) -> None:
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    brought = written(user_sets.keep(BROUGHT))
+    brought = written(sets.keep(BROUGHT))
     assert _columns(brought, SENTENCES) == (("a", "b", "c", "d", "e"),)
     assert _columns("Sample pairs", SENTENCES) == (sample.pairs().sentences,)
     monkeypatch.setattr(sts, "load", None)
-    monkeypatch.setattr(user_sets, "graded_pairs", None)
+    monkeypatch.setattr(sets, "uploaded_pairs", None)
     for source in (brought, *map(written, sets.halves()), "STS-B", "STS-B dev", "sick"):
         assert {eats for eats, lack in serves(source).items() if not lack} == {SENTENCES, SCORED_PAIRS}
         with pytest.raises(WrongColumns, match="may be unrelated"):

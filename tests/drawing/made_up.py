@@ -11,7 +11,7 @@ from explorer.encoding.read.pooling import LAST
 from explorer.encoding.read.readings import OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.geometry.layer_geometry import Cloud, LayerGeometry, Side
+from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side
 from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -47,11 +47,11 @@ def scores(gold: tuple[float, ...], seed: int, last: int = 2) -> LayerScores:
 def geometry(last: tuple[int, int] = (2, 2)) -> LayerGeometry:
     """Numbers drawn at random; nothing is known of B's layer 0."""
     random = np.random.default_rng(0)
-    missing = Cloud(Geometry(1.0, *[float("nan")] * 2, 0.0, float("nan"), 60), 0.0)
+    missing = Geometry(1.0, *[float("nan")] * 2, 0.0, float("nan"), 60, 0.0)
     sides = []
     for layers in last:
-        clouds = [Cloud(Geometry(*random.uniform(0, 1, 5), 60), float(random.uniform(0, 1))) for _ in range(layers + 1)]
-        sides.append(Side(tuple(clouds), parse(f"mean of layer {layers}", layers), clouds[-1]))
+        found = [Geometry(*random.uniform(0, 1, 5), 60, float(random.uniform(0, 1))) for _ in range(layers + 1)]
+        sides.append(Side(tuple(found), parse(f"mean of layer {layers}", layers), found[-1]))
     sides[1] = Side((missing, *sides[1].layers[1:]), OWN, sides[0].layers[0])
     moved = [tuple(random.uniform(0, 1, last[0] + 1)) if last[0] == last[1] else () for _ in range(2)]
     counts = {"sentences": 60, "pairs": 60, "of_pairs": 60, "close": 13, "close_from": 4.0, "seed": 0}

@@ -143,8 +143,8 @@ def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     sets = sets_of_every_kind()
     for given in sets.values():
         assert len(judged(given).items) == len(given)
-    query, passage = judged(sets["queries"]).columns
+    query, passage = judged(sets["queries"]).columns.values()
     rows = sample.triplets()
-    assert (query.cells[3], passage.cells[3]) == (rows.anchors[3], rows.positives[3])
+    assert (query[3], passage[3]) == (rows.anchors[3], rows.positives[3])
     assert judged(sets["rows"]).pairs is None
     assert set(judged(sets["triplets"]).pairs.gold) == {0.0, 1.0}

@@ -10,9 +10,9 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
-from explorer.evaluating.tasks import rankings
+from explorer.evaluating.tasks import retrieval
 from explorer.evaluating.tasks.search import search
-from explorer.measuring.neighbours.ranking_measures import reciprocal_ranks
+from explorer.measuring.neighbours.ranking_judge import reciprocal_ranks
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
 from tests.tiny_models import SENTENCES
@@ -78,7 +78,7 @@ def of_vectors(vectors, monkeypatch):
         yield Progress("encoding texts", len(texts), len(texts))
         return SimpleNamespace(of=lambda title: own)
 
-    monkeypatch.setattr(rankings, "encoded", encoded)
+    monkeypatch.setattr(retrieval, "encoded", encoded)
     head = Head(("mean",))
     return SimpleNamespace(
         name="vectors",

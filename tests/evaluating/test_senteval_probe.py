@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from explorer.evaluating.probes import mlp, senteval
-from explorer.evaluating.probes.mlp import Network, Stopping, first_weights, trained
+from explorer.evaluating.probes import senteval
 from explorer.evaluating.probes.probe_data import ProbeData, Rows
+from explorer.evaluating.probes.senteval import Network, Stopping, first_weights, trained
 from explorer.progress import Progress, finish
 from tests.independent import senteval_loops
 
@@ -57,9 +57,9 @@ def test_a_training_follows_the_rule(improves: bool, evaluations: int, monkeypat
     told, steps = [], []
     given = iter(range(99))
     monkeypatch.setattr(
-        mlp, "_accuracies", lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])
+        senteval, "_accuracies", lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])
     )
-    monkeypatch.setattr(mlp._Group, "update", lambda *_: steps.append(1))
+    monkeypatch.setattr(senteval._Group, "update", lambda *_: steps.append(1))
     found = finish(trained(_rows(20), _rows(20), 2, (1e-5, 1e-2), 1, TOLD), told.append)
     assert [one.evaluations for one in found] == [evaluations] * 2
     assert (len(told), len(steps)) == (evaluations, 4 * evaluations)

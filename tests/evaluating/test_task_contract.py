@@ -16,7 +16,7 @@ from explorer.evaluating.results.scored_task import OF_ENCODING, Options, stated
 from explorer.evaluating.tasks import Subject, judges
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from tests.evaluating.test_cells import write_moods
+from tests.evaluating.test_evaluation import write_moods
 from tests.evaluating.test_sts_task import write_set
 from tests.tiny_models import save_tiny
 

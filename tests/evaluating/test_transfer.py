@@ -10,11 +10,10 @@ from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
 from explorer.evaluating.probes import logistic, senteval
-from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import ProbeData, Rows
+from explorer.evaluating.probes.senteval import Network
 from explorer.evaluating.tasks import transfer as module
-from explorer.evaluating.tasks.transfer import SEEDS, TASKS, pair_features, transfer
-from explorer.evaluating.tasks.transfer_cost import estimate
+from explorer.evaluating.tasks.transfer import SEEDS, TASKS, estimate, pair_features, transfer
 from explorer.progress import finish
 
 DEFAULT = ("model default",)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from random import Random
 
-from explorer.data.tables.grades import grades
+from explorer.data.tables.number_columns import gold_scores
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores
 from tests.fuzz import mutants
@@ -38,7 +38,7 @@ def check_column(table: Table, column: str) -> None:
     """Read a column, and raise unless what is accepted or refused is so by the slow reader too."""
     cells = table.column(column)
     try:
-        numbers, faults = grades(table, column)
+        numbers, faults = gold_scores(table, column)
     except BadScores as error:
         point, comma = _both(cells)
         apart = [(one is None) - (other is None) for one, other in zip(point, comma, strict=True)]

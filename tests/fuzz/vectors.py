@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from explorer.data.vectors import preparing
-from explorer.data.vectors.manifest import NAME
+from explorer.data.vectors import vector_corpus
+from explorer.data.vectors.embedding_folder import NAME
 from explorer.data.vectors.opening import opened
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import StrataError
-from explorer.measuring.neighbours.saved_index import searchable
+from explorer.measuring.neighbours.vector_search import searchable
 from explorer.progress import finish
 from tests.fuzz import mutants
 from tests.fuzz.cases import Fault
@@ -186,7 +186,7 @@ def _restate(drawn: Random, path: Path) -> None:
 
 def _opened(path: Path, refusable: bool) -> VectorCorpus:
     with _refused_only_if(refusable):
-        return finish(preparing.corpus(opened(path)))
+        return finish(vector_corpus.prepared(opened(path)))
 
 
 @contextmanager

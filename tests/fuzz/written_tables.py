@@ -12,9 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from explorer.data.tables.formula_guard import unguarded
 from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
 from explorer.encoding.read.pooling import LAST
+from explorer.escaping import unguarded
 from explorer.evaluating.results import table_formats
 from explorer.measuring.scores import score_tables
 from explorer.training.loop.measured_facts import Adapters

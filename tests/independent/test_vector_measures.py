@@ -10,7 +10,7 @@ from sklearn.manifold import trustworthiness
 from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
 from explorer.measuring.maps import faithfulness as faithfulness_in_blocks
 from explorer.measuring.maps.faithfulness import faithfulness
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 COUNT, WIDTH = 40, 6
@@ -66,7 +66,7 @@ def test_alignment_and_uniformity_are_those_of_wang_and_isola(vectors):
     found = geometry(vectors[0])
     pairs = [(i, j) for i in range(COUNT) for j in range(COUNT) if i != j]
     assert found.uniformity == pytest.approx(math.log(mean(math.exp(-2 * apart[i][j]) for i, j in pairs)), abs=1e-5)
-    assert found.strangers == pytest.approx(mean(cosine(rows[i], rows[j]) for i, j in pairs), abs=1e-5)
+    assert found.random_pairs == pytest.approx(mean(cosine(rows[i], rows[j]) for i, j in pairs), abs=1e-5)
     positives = [(i, i + COUNT // 2) for i in range(COUNT // 2)]
     expected = mean(apart[i][j] for i, j in positives)
     assert alignment(vectors[0][: COUNT // 2], vectors[0][COUNT // 2 :]) == pytest.approx(expected, abs=1e-5)

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
 from explorer import methods
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import DOCUMENTS
 from explorer.encoding.export.exporting import export
 from explorer.encoding.tune.tunable import Tunable

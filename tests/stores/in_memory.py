@@ -155,7 +155,7 @@ def word_pairs(desk: Desk, x: Any) -> Hashable:
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
-    desk.patch.setattr(pooler_view.pooler_weights, "layer_weights", lambda *given: given)
+    desk.patch.setattr(pooler_view.attention_weights, "layer_weights", lambda *given: given)
     desk.patch.setattr(pair_view.measured, "pair_layers", lambda *given: given)
     of, most = (x.model, x.settings), x.settings.max_length
     own(pooler_view.layer_weights(found(x), x.sentences, x.settings), (of, x.sentences, most))
@@ -198,7 +198,7 @@ def layer_geometry(desk: Desk, x: Any) -> Hashable:
 
 def cloud(desk: Desk, x: Any) -> Hashable:
     one = SimpleNamespace(found=found(x), pairs=named(x.pairs, x), reading=x.reading)
-    return geometry_view.cloud_key(one, x.settings)
+    return geometry_view.geometry_key(one, x.settings)
 
 
 def map_of_a_run(desk: Desk, x: Any) -> Hashable:

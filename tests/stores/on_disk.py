@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.commands.parts.plan_steps import check_same
 from explorer.data import uploads
-from explorer.data.graded import user_sets
+from explorer.data.graded import sets
 from explorer.data.kinds import Corpus, GradedPairs
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.locate.model_names import Found
@@ -24,13 +24,13 @@ from explorer.evaluating.encoded import Encoded
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, Options, ScoredTask
-from explorer.evaluating.tasks import Task, item_store, kinds
+from explorer.evaluating.tasks import Task, item_scores, kinds
 from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import word_store
-from explorer.measuring.sentences.word_pair import WordPair
+from explorer.measuring.sentences import word_pairs
+from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
@@ -80,27 +80,27 @@ def read_scores(desk: Desk, key: Hashable) -> int:
 
 def put_item_scores(desk: Desk, x: Any) -> Hashable:
     given = replace(x.given, name=x.name)
-    key = item_store.key(x.model, given.digest, x.main, x.device, x.max_length, x.grid)
+    key = item_scores.key(x.model, given.digest, x.main, x.device, x.max_length, x.grid)
     plain = scores_of(x.number, x.grid)
     of_plain = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
-    item_store.keep(key, ItemScores(**of_plain, measure=x.main, named=("query", "queries")))
+    item_scores.keep(key, ItemScores(**of_plain, measure=x.main, named=("query", "queries")))
     return key
 
 
 def read_item_scores(desk: Desk, key: Hashable) -> int:
-    found = item_store.kept(str(key))
+    found = item_scores.kept(str(key))
     assert found is not None
     return int(found.seconds)
 
 
 def put_words(desk: Desk, x: Any) -> Hashable:
-    key = word_store.key(x.model, x.sentences, x.reading.title, x.reference, x.max_length, x.device)
-    word_store.keep(key, WordPair(((), ()), (np.zeros(0), np.zeros(0)), (0.0, 0.0), 0.0, (x.number, x.number)))
+    key = word_pairs.key(x.model, x.sentences, x.reading.title, x.reference, x.max_length, x.device)
+    word_pairs.keep(key, WordPair(((), ()), (np.zeros(0), np.zeros(0)), (0.0, 0.0), 0.0, (x.number, x.number)))
     return key
 
 
 def read_words(desk: Desk, key: Hashable) -> int:
-    found = word_store.kept(str(key))
+    found = word_pairs.kept(str(key))
     assert found is not None
     return found.points[0]
 
@@ -282,8 +282,8 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Uploaded pairs": Store(
         {"pairs": lambda random: random.choice((*TWIN_PAIRS, drawn.pairs(random)))},
         {},
-        lambda desk, x: user_sets.keep(replace(x.pairs, name="a.csv")),
-        lambda desk, name: desk.numbers[(repr(replace(user_sets.graded_pairs(name), name="")),)],
+        lambda desk, x: sets.keep(replace(x.pairs, name="a.csv")),
+        lambda desk, name: desk.numbers[(repr(replace(sets.uploaded_pairs(name), name="")),)],
     ),
     "Generators": Store(
         {"base": drawn.digest, "text": drawn.texts},

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from explorer.data.vectors import preparing
-from explorer.data.vectors.manifest import Manifest, StoredReading
-from explorer.data.vectors.npy_file import NpyFile
-from explorer.data.vectors.unit_length import unit
+from explorer.data.vectors import vector_corpus
+from explorer.data.vectors.embedding_folder import Manifest, StoredReading
+from explorer.data.vectors.vector_corpus import unit
+from explorer.data.vectors.vector_files import NpyFile
 from explorer.measuring.maps.projection import MapSettings
-from explorer.measuring.neighbours import saved_index
-from explorer.measuring.neighbours.index_setting import HNSW, IVF, suited
+from explorer.measuring.neighbours import vector_search
+from explorer.measuring.neighbours.vector_index import HNSW, IVF, suited
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource
 from explorer.ui.access import vector_corpora
@@ -38,7 +38,7 @@ def npy(desk: Desk, x: Any, path: str) -> NpyFile:
 
 
 def searched(desk: Desk, x: Any) -> Hashable:
-    found = finish(preparing.corpus(npy(desk, x, f"{x.folder}/{x.name}")))
+    found = finish(vector_corpus.prepared(npy(desk, x, f"{x.folder}/{x.name}")))
     assert np.allclose(found.vectors, unit(np.array(x.vectors)))
     assert found.texts(range(len(found))) == x.texts
     return found.folder
@@ -46,7 +46,7 @@ def searched(desk: Desk, x: Any) -> Hashable:
 
 def index(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(folder=desk.folder / x.corpus, name=x.name)
-    return saved_index._files(corpus, x.setting)
+    return vector_search._files(corpus, x.setting)
 
 
 def embedding(desk: Desk, x: Any) -> Hashable:

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import corpora
-from explorer.data.labelled import published_sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
@@ -111,7 +111,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_result(shelf, tmp_path, monke
 
 
 def test_cola_is_scored_and_chosen_by_matthews_correlation():
-    (known,) = [known for known in published_sets.GLUE if known.name == "GLUE CoLA"]
+    (known,) = [known for known in labelled_sets.GLUE if known.name == "GLUE CoLA"]
     assert fine_tuning.named("glue cola") == known.name
     recipes = {task: FineTuned(task).recipe("all-MiniLM-L6-v2", QUICK) for task in fine_tuning.TASKS}
     assert {task for task, one in recipes.items() if one.schedule().validate_by == "Matthews"} == {"GLUE CoLA"}

@@ -20,17 +20,16 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
 from explorer.errors import BadChoice
-from explorer.measuring.attention import pooler_weights
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
-from explorer.measuring.sentences import word_store
-from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.measuring.sentences import attention_weights
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.measuring.sentences.word_pair import word_pair
-from explorer.metric_lines import Evaluation
+from explorer.measuring.sentences.word_pairs import kept, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import finish
+from explorer.run_folder import Evaluation
 from explorer.training import saved_model
 from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.example import NAME, POOLER, word_pairs
@@ -76,7 +75,7 @@ def test_what_ships_is_three_megabytes_at_most_and_the_demonstration_comes_first
 
 
 def test_the_poolers_weights_are_not_uniform_and_differ_between_the_papers_sentences():
-    found = pooler_weights.layer_weights(tuned(POOLER), (SHORT, LONG))
+    found = attention_weights.layer_weights(tuned(POOLER), (SHORT, LONG))
     short, long = found.by_layer
     assert min(short.max(), long.max()) >= 0.3
     assert np.abs(short - long).max() >= 0.05
@@ -175,7 +174,7 @@ def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_compu
     sides = model_names.find(recipe().model), model_names.find(f"run:{NAME}")
     pairs = word_pairs(examples_folder())
     assert {(one.first, one.second) for one in tuning(sides, sample.test().digest).probes.pairs} < set(pairs)
-    found = {(side.name, pair): word_store.kept(words_key(side, pair)) for side in sides for pair in pairs}
+    found = {(side.name, pair): kept(words_key(side, pair)) for side in sides for pair in pairs}
     assert len(found) == 8
     assert None not in found.values()
     for side, pair in ((sides[0], pairs[-1]), (sides[1], pairs[0])):
@@ -187,4 +186,4 @@ def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_compu
 
 
 def words_key(found, pair):
-    return word_store.key(found.digest, pair, OWN.title)
+    return key(found.digest, pair, OWN.title)

@@ -5,12 +5,11 @@ import random
 
 import pytest
 
-from explorer.data.graded import user_sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
 from explorer.errors import BadScores, TooFewRows, WrongColumns
-from explorer.metric_lines import TrainingStep
-from explorer.run_folder import LOG
+from explorer.run_folder import LOG, TrainingStep
 from explorer.training.record.runs import KEEP
 from tests.exports import by_sentence_transformers
 from tests.trainings import WORDS, new, spearman, texts_of, train
@@ -55,7 +54,7 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
     dev, _, _ = texts_of(place.dev)
     first, second, gold = zip(*rows(20), strict=True)
     pairs = GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
-    brought = written(user_sets.keep(pairs))
+    brought = written(sets.keep(pairs))
     run = train(new(place, "cosent", data=(brought,)))
     assert run.status().facts.rows == 20
     log = (run.folder / LOG).read_text(encoding="utf-8")

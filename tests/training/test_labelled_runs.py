@@ -13,8 +13,8 @@ from transformers import AutoModel, AutoTokenizer
 from explorer.data import corpora
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.measuring.scores.metrics import class_scores
-from explorer.metric_lines import Evaluation
 from explorer.progress import Phase
+from explorer.run_folder import Evaluation
 from explorer.training.loop.learner import Learner
 from explorer.training.record.status import INTERRUPTED
 from explorer.training.saved_model import CLASSIFIER

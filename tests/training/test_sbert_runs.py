@@ -5,7 +5,7 @@ import pytest
 from explorer.data import corpora
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import WrongColumns
-from explorer.metric_lines import Evaluation
+from explorer.run_folder import Evaluation
 from explorer.training.record.status import INTERRUPTED
 from explorer.training.saved_model import CLASSIFIER
 from tests.training.test_labelled_runs import labelled_file

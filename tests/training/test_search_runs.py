@@ -12,12 +12,12 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import corpora, sources
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.data.sources import HELD_OUT
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.measuring.comparing import learned_text
-from explorer.metric_lines import Evaluation
-from explorer.run_folder import LOG
+from explorer.run_folder import LOG, Evaluation
 from explorer.training import running
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import TRAINED_TOO
@@ -137,7 +137,7 @@ def test_a_family_of_rows_is_as_likely_to_be_held_out_as_any_other():
     for seed in range(200):
         singles = [(f"{seed} query {row}", f"{seed} passage {row}") for row in range(40)]
         family = [(f"{seed} question {row}", f"{seed} answer") for row in range(4)]
-        given = corpora.Corpus("made up", PAIRS, tuple(zip(*singles, *family, strict=True)))
+        given = Corpus("made up", PAIRS, tuple(zip(*singles, *family, strict=True)))
         drawn += any("question" in query for query in held_out_rows.divided(given)[1].queries)
     assert 20 <= drawn <= 65, "ten of 44 rows: about one in five, less because four rows have to fit"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from explorer.metric_lines import MetricLine
+from explorer.run_folder import MetricLine
 from explorer.training import running
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED

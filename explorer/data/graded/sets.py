@@ -1,15 +1,25 @@
-"""Load a set of scored pairs by its identity: the sample, an uploaded file, or a published set."""
+"""Load and store sets of scored pairs by their identity: the sample, published sets, and uploaded ones.
+
+An uploaded set is a file on this disk, so that a reload or a link finds it again. The file has two lines of JSON, the
+name and the columns, so that a menu reads first lines only. It is stored under the first digits of its digest; other
+pairs whose digest begins alike get more digits. Dev and test halves, and the parts of the dev half, are computed.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from explorer import places
 from explorer.data import sample, splitting
-from explorer.data.graded import sts, user_sets
+from explorer.data.graded import sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs
-from explorer.errors import DataError, SetNotFound
+from explorer.errors import DataError, NotWritable, SetNotFound
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
 TRAIN_PART = splitting.TRAIN_PART
@@ -20,11 +30,15 @@ _SAMPLES = {
     splitting.TRAIN_PART: sample.train_part,
     splitting.DEV_PART: sample.dev_part,
 }
+_STEM = re.compile("[0-9a-f]{8,64}")
+_COLUMNS = ("first", "second", "gold", "parts")
+# errors of reading a broken, foreign or missing file
+_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def known() -> tuple[SetIdentity, ...]:
     """All sets in the menu: the sample, uploaded sets, every split of published sets."""
-    return (SAMPLE, *user_sets.kept_sets(), *(split for found in sts.SETS for split in published(found.name)))
+    return (SAMPLE, *kept_sets(), *(split for found in sts.SETS for split in published(found.name)))
 
 
 def published(name: str) -> tuple[SetIdentity, ...]:
@@ -45,7 +59,7 @@ def parts(given: SetIdentity = SAMPLE) -> tuple[SetIdentity, SetIdentity]:
     return given.of_piece(splitting.TRAIN_PART), given.of_piece(splitting.DEV_PART)
 
 
-def beside_train_part(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
+def of_train_part(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
     """The dev part and the test half of a train part; None of any other set."""
     if given.is_divided and given.piece == splitting.TRAIN_PART:
         return parts(given)[1], halves(given)[1]
@@ -65,7 +79,7 @@ def dev_and_test(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
 def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
     """The reason why an uploaded set has no halves, or no parts of its dev half; "" if it has."""
     try:
-        user_sets.graded_pairs(given.of_piece(piece))
+        uploaded_pairs(given.of_piece(piece))
     except DataError as error:
         return str(error)
     return ""
@@ -77,7 +91,7 @@ def load(given: SetIdentity, *, online: bool = False) -> GradedPairs:
     if given.kind == SetKind.SAMPLE:
         return _SAMPLES[given.piece]()
     if given.kind == SetKind.UPLOADED:
-        return user_sets.graded_pairs(given)
+        return uploaded_pairs(given)
     return sts.load(given.name, given.piece or "test", online=online)
 
 
@@ -91,5 +105,87 @@ def check(given: SetIdentity) -> None:
 def stamp(given: SetIdentity) -> places.Stamps:
     """A value that changes with a file of a set, of any of its splits, for cache keys; () if there is no file."""
     if given.kind == SetKind.UPLOADED:
-        return places.stamps([user_sets.path(given)])
+        return places.stamps([upload_path(given)])
     return places.stamps(sts.files(given.name)) if given.kind == SetKind.PUBLISHED else ()
+
+
+def keep(pairs: GradedPairs) -> SetIdentity:
+    """Store pairs, and return the identity of the set."""
+    given = SetIdentity(SetKind.UPLOADED, pairs.name, places.free_start(pairs.digest, _digest_under))
+    lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
+    content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
+    places.write_whole(upload_path(given), lambda file: file.write(content))
+    return given
+
+
+def kept_sets() -> tuple[SetIdentity, ...]:
+    """The uploaded sets, newest first, without unreadable ones."""
+    there = (file for file in places.kept(_folder(), "*.jsonl") if _STEM.fullmatch(file.stem))
+    found = filter(None, map(_age_and_name, there))
+    return tuple(SetIdentity(SetKind.UPLOADED, name, digest) for _, name, digest in sorted(found, reverse=True))
+
+
+def uploaded_pairs(given: SetIdentity) -> GradedPairs:
+    """Load an uploaded set, or a piece of it."""
+    file = upload_path(given)
+    try:
+        pairs = _read(file)
+        if pairs.digest.startswith(file.stem):
+            return splitting.piece(pairs, given.piece) if given.piece else pairs
+        fault = "was changed after the upload"
+    except FileNotFoundError:
+        fault = "is no longer stored on this machine"
+    except _FAULTS:
+        fault = f"can no longer be read from {file}"
+    raise SetNotFound(
+        f"The file '{given.title}' {fault}. Upload it again on the Start page, or choose another set in the sidebar."
+    )
+
+
+def forget(given: SetIdentity) -> None:
+    """Delete a set from this disk; the user's original file is not changed."""
+    file = upload_path(given)
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWritable(
+            f"'{given.title}' cannot be deleted: {file}: {error.strerror or error}. Make its folder writable, or "
+            "delete the file by hand."
+        ) from error
+
+
+def upload_path(given: SetIdentity) -> Path:
+    """The path of an uploaded set."""
+    return _folder() / f"{given.digest}.jsonl"
+
+
+def _folder() -> Path:
+    return places.cache_folder() / "sets"
+
+
+def _digest_under(mark: str) -> str | None:
+    """The digest of the pairs that are stored under a mark; None if there are none, or the file is broken."""
+    try:
+        return _read(_folder() / f"{mark}.jsonl").digest
+    except _FAULTS:
+        return None
+
+
+def _age_and_name(file: Path) -> tuple[int, str, str] | None:
+    """When a file was written, the name of its pairs and the start of their digest; None if it is broken."""
+    try:
+        with file.open("rb") as lines:
+            name = f"{_parsed(lines.readline())['name']}"
+            return os.fstat(lines.fileno()).st_mtime_ns, name, file.stem
+    except _FAULTS:
+        return None
+
+
+def _read(file: Path) -> GradedPairs:
+    head, columns = map(_parsed, file.read_bytes().split(b"\n"))
+    return GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS))
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
+    return value

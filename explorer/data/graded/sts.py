@@ -9,24 +9,28 @@ only.
 from __future__ import annotations
 
 import difflib
+import gzip
 import os
+import zlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
-from explorer.data.graded import hub_files
-from explorer.data.graded.hub_files import hub_table
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
-from explorer.data.tables.files import read_file
+from explorer.data.tables.files import ENDINGS, read_bytes, read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import graded_pairs
-from explorer.errors import DataError, SetNotFound
+from explorer.errors import DataError, SetNotFound, UnreadableFile
 from explorer.places import given_path
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
 RAW, SENTEVAL = "raw", "senteval"  # text as published, or tokenised and lower-cased as SentEval scores it
+ZIPPED = ".gz"
+PATIENCE = 10.0  # seconds until a hub without an answer counts as unreachable, as in huggingface_hub
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
     """The files that the splits of a set are read from, whether they exist or not."""
     chosen, folder = find(name), data_folder(folder)
     in_folder = (folder / split.file for split in chosen.splits) if folder else ()
-    return (*in_folder, *([hub_files.version_file(chosen.hub_id)] if chosen.hub_id else []))
+    return (*in_folder, *([version_file(chosen.hub_id)] if chosen.hub_id else []))
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -233,3 +237,52 @@ def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online:
         f"{split.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
         "that ship with Strata."
     )
+
+
+def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | None:
+    """The table in the file of a data set whose path contains one of these words; None if unavailable.
+
+    Only the cache is used unless `online`. It is `huggingface_hub`'s cache, which `datasets` and `mteb` use too;
+    `datasets` itself is not used, since it tries the network for 23 s even with `local_files_only`.
+    """
+    path = _path(hub_id, contains, online=False)
+    if path is None and online:
+        path = _path(hub_id, contains, online=True)
+    if path is None:
+        return None
+    return read_bytes(path.name.removesuffix(ZIPPED), _unzipped(path))
+
+
+def version_file(hub_id: str) -> Path:
+    """The file in the local cache that says which version of a data set is read."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"datasets--{hub_id.replace('/', '--')}" / "refs" / "main"
+
+
+def _unzipped(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:  # no permission, truncated, damaged
+        raise UnreadableFile(
+            # the file behind the link, else the cache would return it again
+            f"{path.name} in the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is "
+            "downloaded again."
+        ) from error
+
+
+def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    wanted = [f"*{word}*{ending}{zipped}" for word in contains for ending in ENDINGS for zipped in ("", ZIPPED)]
+    try:
+        if online:  # a test request first, since `snapshot_download` waits forever for a host that does not answer
+            HfApi().dataset_info(hub_id, timeout=PATIENCE)
+        folder = snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted, local_files_only=not online)
+    # OSError, errors of the HTTP library, and invalid JSON such as a captive portal's page
+    except (*HfHubHTTPError.__bases__, ValueError):
+        return None
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    fitting = (path for path in files if any(fnmatch(path.relative_to(folder).as_posix(), one) for one in wanted))
+    return next(fitting, None)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from explorer.data import sample
 from explorer.data.kinds import Corpus, Labelled, Triplets
-from explorer.data.labelled import labelled_sets, published_sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.data.row_kinds import LABELLED_TEXTS, TRIPLETS
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
-from explorer.data.tables.column_roles import Mapping as Roles
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain
 from explorer.data.tables.files import read_file
-from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
+from explorer.data.tables.text_rows import Report
 from explorer.errors import TooFewRows, WrongColumns
 from explorer.places import given_path
 
@@ -31,14 +30,7 @@ SAME, OTHER = "same meaning", "other meaning"  # the classes of the two pairs in
 LACK = "has no labels: a column of texts and a column with the class of each are needed"
 
 
-@dataclass(frozen=True)
-class Divided:
-    """The rows of one source by their use."""
-
-    train: Labelled
-    validation: Labelled | None
-    test: Labelled | None
-    told: str  # how the source was divided, in words
+Divided = tuple[LabelledSet, str]  # the rows by their use, validation rows as its dev split; how they were divided
 
 
 def read(
@@ -56,7 +48,7 @@ def _read(source: str, columns: Mapping[str, str] | None) -> tuple[LabelledSet, 
     if source in _SHIPPED:
         return LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source)), ()
     path = given_path(source)
-    if not published_sets.is_known(source) and path.is_file():
+    if not labelled_sets.is_known(source) and path.is_file():
         table = read_file(source)
         if _is_triplets(table, columns or {}):
             triplets, report = text_rows.triplets(table, guess(table, TRIPLETS).corrected(columns or {}))
@@ -70,10 +62,10 @@ def lack(table: Table, columns: Mapping[str, str]) -> str:
         return ""
     if not set(columns) <= set(LABELLED_TEXTS.roles):
         return LACK
-    mapping = guess(table, LABELLED_TEXTS).corrected(columns)
+    roles = guess(table, LABELLED_TEXTS).corrected(columns)
     try:
-        mapping.check(table)
-        rows, _ = text_rows.labelled(table, mapping)
+        roles.check(table)
+        rows, _ = text_rows.labelled(table, roles)
     except (WrongColumns, TooFewRows):
         return LACK
     return "" if len(rows.classes) > 1 else f"has the label {rows.labels[0]!r} in every row: two classes are needed"
@@ -98,29 +90,29 @@ def divided(given: LabelledSet) -> Divided:
             f"{given.name} has {len(validation)} rows to choose the checkpoint by; at least {LEAST} are needed. They "
             "are its dev split, or else a tenth of its test split, or of all rows. Add rows."
         )
-    check(LabelledSet(given.name, train, validation, test))
-    told = f"{given.name}: {len(train):,} rows to train on, {len(validation):,} to validate, {len(test):,} to test"
-    return Divided(train, validation, test, f"{told} ({how})")
+    found = check(LabelledSet(given.name, train, validation, test))
+    sizes = f"{given.name}: {len(train):,} rows to train on, {len(validation):,} to validate, {len(test):,} to test"
+    return found, f"{sizes} ({how})"
 
 
 def undivided(given: LabelledSet) -> Divided:
     """All rows of a set, or of its train split, to train on: for a method that predicts no classes."""
-    check(LabelledSet(given.name, given.train), folds=False)
+    found = check(LabelledSet(given.name, given.train), folds=False)
     others = [name for name in given.splits if name not in ("all", "train")]
     unused = f"; its {' and '.join(others)} split{'s are' if len(others) > 1 else ' is'} not used" if others else ""
-    return Divided(given.train, None, None, f"{given.name}: {len(given.train):,} rows to train on{unused}")
+    return found, f"{given.name}: {len(given.train):,} rows to train on{unused}"
 
 
 def joined(parts: Sequence[Divided]) -> Corpus:
     """The training rows of several sources in order, with their validation and test rows."""
-    if len({bool(part.train.second) for part in parts}) > 1:
-        names = " and ".join(part.train.name for part in parts)
+    if len({part.is_pairs for part, _ in parts}) > 1:
+        names = " and ".join(part.train.name for part, _ in parts)
         raise WrongColumns(f"{names} cannot be joined: some rows have one sentence, some two. Choose one of them.")
     return replace(
-        _corpus([part.train for part in parts]),
-        validation=_of_all([part.validation for part in parts]),
-        test=_of_all([part.test for part in parts]),
-        told="; ".join(part.told for part in parts),
+        _corpus([part.train for part, _ in parts]),
+        validation=_of_all([part.dev for part, _ in parts]),
+        test=_of_all([part.test for part, _ in parts]),
+        division="; ".join(division for _, division in parts),
     )
 
 
@@ -149,8 +141,7 @@ def _is_triplets(table: Table, columns: Mapping[str, str]) -> bool:
     """Whether a file holds triplets and no column of labels."""
     named = any(plain(column) in LABEL_NAMES for column in table.columns)
     own = set(columns) <= set(TRIPLETS.roles)
-    mapping: Roles = guess(table)
-    return own and not named and mapping.kind == TRIPLETS
+    return own and not named and guess(table).kind == TRIPLETS
 
 
 def _corpus(parts: Sequence[Labelled]) -> Corpus:

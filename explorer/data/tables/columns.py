@@ -1,4 +1,4 @@
-"""Detect the kind of data and the role of each column, from names, content and order."""
+"""Detect the kind of rows that a table holds and the role of each column, from names, content and order."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
-from explorer.data.tables.column_roles import Mapping
-from explorer.data.tables.number_columns import is_number, readings
-from explorer.data.tables.table import Table
+from explorer.data.tables.number_columns import is_number, notations
+from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import WrongColumns
 
 # Known names, normalised by `plain`; within a list the earlier has priority.
@@ -60,18 +59,22 @@ RECOGNISED = {
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
 SAMPLE = 1000  # rows whose content is checked
+MOST_CLASSES = 20  # of a column that no name calls a label
+ROWS_EACH = 5  # the mean number of rows of a class in such a column
 OUTLIER = 4  # times the median number of words of a column: more words of a cell are not counted
 WORDY = 1 / 3  # of the longest column's words; a column with fewer holds categories, not sentences
 
 
-def guess(table: Table, kind: Kind | None = None) -> Mapping:
-    """The most likely mapping, or the most likely one of a kind; roles without a column stay empty.
+def guess(table: Table, kind: Kind | None = None) -> ColumnRoles:
+    """The most likely roles, or the most likely ones for a kind of rows; roles without a column stay empty.
 
     Known names decide first; back-translations are detected by name only. Without known names the order decides, by
     SimCSE's rule: one column of text is sentences, two are pairs, three are triplets; two with a column of numbers are
     scored pairs. A file is never taken for a labelled one unless that kind is given.
     """
-    pair, back = _named_pair(table), _named_back(table)
+    pair = _named_pair(table)
+    source, translated = named_column(table, ORIGINAL_NAMES), named_column(table, TRANSLATED_NAMES)
+    back = (source, translated) if source and translated else None
     texts = _text_columns(table)
     if not (pair or back or texts):
         raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
@@ -84,11 +87,16 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     if kind == LABELLED_TEXTS:
         return _labelled(table, pair, texts)
     if kind == DOCUMENTS:
-        return Mapping.of(kind, {"document": sentence or max(texts, key=_words(table).__getitem__, default=None)})
+        return ColumnRoles.of(kind, {"document": sentence or max(texts, key=_words(table).__getitem__, default=None)})
     if kind is None:
         alone = not (pair or back) and bool(sentence or len(texts) == 1)
-        kind = _kind(alone=alone, back=bool(back and not pair), score=bool(score), negative=bool(negative))
-    return Mapping.of(
+        if alone:
+            kind = SENTENCES
+        elif negative:
+            kind = TRIPLETS
+        else:
+            kind = BACK_TRANSLATIONS if back and not pair else SCORED_PAIRS if score else PAIRS
+    return ColumnRoles.of(
         kind,
         {
             "sentence": original,
@@ -104,6 +112,30 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     )
 
 
+def table_kind(table: Table) -> Kind:
+    """The kind of rows, as `guess` finds it; labelled texts where a column next to the text has few values."""
+    found = guess(table)
+    if found.kind == SCORED_PAIRS:
+        score = found.column("score") or ""
+        words = plain(score) in LABEL_NAMES and not is_mostly_numbers(table.column(score))
+        return LABELLED_TEXTS if words else found.kind  # a "score" without numbers is a fault, not a label
+    if found.kind == PAIRS and are_unlabelled_pairs(table):
+        return found.kind
+    return LABELLED_TEXTS if found.kind in (SENTENCES, PAIRS) and _has_classes(table) else found.kind
+
+
+def _has_classes(table: Table) -> bool:
+    """Whether a column has the name of a label and several values, or few values that many rows share."""
+    named = named_column(table, LABEL_NAMES)
+    label = named or guess(table, LABELLED_TEXTS).column("label")
+    if label is None:
+        return False
+    rows, classes = len(table.rows), len({cell.strip() for cell in table.column(label)} - {""})
+    if named:
+        return 2 <= classes <= max(2, rows // 2)
+    return 2 <= classes <= MOST_CLASSES and ROWS_EACH * classes <= rows
+
+
 def are_triplets(table: Table) -> bool:
     """Whether a table holds triplets."""
     return guess(table).kind == TRIPLETS
@@ -116,7 +148,7 @@ def are_unlabelled_pairs(table: Table) -> bool:
     return _named_pair(table) is not None or guess(table, LABELLED_TEXTS).column("label") is None
 
 
-def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> Mapping:
+def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> ColumnRoles:
     """Text by name or the wordiest; two of a named pair; a label by name, else the column with the fewest values."""
     named, words = named_column(table, LABEL_NAMES), _words(table)
     wordiest = max((column for column in texts if column != named), key=words.__getitem__, default=None)
@@ -124,27 +156,12 @@ def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> M
     values = {column: len(set(cells)) for column, cells in _sampled(table) if column not in (text, second)}
     classes = [column for column, count in values.items() if 2 * count <= len(table.rows[:SAMPLE])]
     label = named or min(classes, key=values.__getitem__, default=None)
-    return Mapping.of(LABELLED_TEXTS, {"text": text, "label": label, "second": second})
-
-
-def _kind(*, alone: bool, back: bool, score: bool, negative: bool) -> Kind:
-    if alone:
-        return SENTENCES
-    if negative:
-        return TRIPLETS
-    if back:
-        return BACK_TRANSLATIONS
-    return SCORED_PAIRS if score else PAIRS
+    return ColumnRoles.of(LABELLED_TEXTS, {"text": text, "label": label, "second": second})
 
 
 def _named_pair(table: Table) -> tuple[str, str] | None:
     found = {plain(column): column for column in table.columns}
     return next(((found[one], found[two]) for one, two in PAIR_NAMES if one in found and two in found), None)
-
-
-def _named_back(table: Table) -> tuple[str, str] | None:
-    original, translated = named_column(table, ORIGINAL_NAMES), named_column(table, TRANSLATED_NAMES)
-    return (original, translated) if original and translated else None
 
 
 def named_column(table: Table, names: Iterable[str]) -> str | None:
@@ -195,7 +212,7 @@ def _counts(column: str, cells: Collection[str]) -> bool:
     """Whether numbers are ids: by the column's name, or because each is one more than the last."""
     if plain(column).endswith(ID_ENDINGS):
         return True
-    numbers = [readings(cell)[0] for cell in cells]
+    numbers = [notations(cell)[0] for cell in cells]
     known = [math.nan if number is None else number for number in numbers]
     return len(known) > 2 and all(after - before == 1 for before, after in pairwise(known))
 

@@ -1,11 +1,12 @@
-"""A Table of text cells, the content of a file before its columns have roles."""
+"""A Table of text cells, the content of a file, and the roles that its columns have for a kind of rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from explorer.data.row_kinds import Kind
 from explorer.errors import UnreadableFile, WrongColumns
 
 MOST_COLUMNS = 1_000
@@ -48,6 +49,50 @@ class Table:
         return f"{there} Set aside, as they hold lists, objects or bytes: {listed(self.set_aside)}."
 
 
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The column of each role for one kind of rows; empty roles are left out."""
+
+    kind: Kind
+    chosen: tuple[tuple[str, str], ...]  # (role, column), in the order of the kind's columns
+
+    @classmethod
+    def of(cls, kind: Kind, columns: Mapping[str, str | None]) -> ColumnRoles:
+        """These columns by role; None or no entry leaves a role empty."""
+        found = ((role, columns.get(role)) for role in kind.roles)
+        return cls(kind, tuple((role, column) for role, column in found if column is not None))
+
+    def column(self, role: str) -> str | None:
+        """The column of a role, if any."""
+        return dict(self.chosen).get(role)
+
+    def corrected(self, columns: Mapping[str, str | None]) -> ColumnRoles:
+        """Other columns for the given roles."""
+        for role in columns:
+            if role not in self.kind.roles:
+                raise WrongColumns(f"{self.kind} have no role {role!r}; their roles are {', '.join(self.kind.roles)}.")
+        return ColumnRoles.of(self.kind, {**dict(self.chosen), **columns})
+
+    def check(self, table: Table) -> None:
+        """Raise unless every required role has an existing column, and no column has two roles."""
+        missing = [one.role for one in self.kind.columns if one.required and self.column(one.role) is None]
+        if missing:
+            raise WrongColumns(
+                f"{table.name} has no column for {' or '.join(missing)}, which {self.kind} need. "
+                f"{table.inventory()} Choose a column for it, or add one."
+            )
+        taken: dict[str, str] = {}
+        for role, column in self.chosen:
+            if column not in table.columns:
+                raise WrongColumns(f"{table.name} has no column {column!r} for {role}. {table.inventory()}")
+            if column in taken:
+                raise WrongColumns(
+                    f"{column!r} of {table.name} is chosen for {taken[column]} and for {role}. "
+                    f"{table.inventory()} Choose another for one of the two."
+                )
+            taken[column] = role
+
+
 def named(cells: Iterable[str]) -> tuple[str, ...]:
     """Column names in one line without outer spaces; a column without a name is named by its position."""
     return tuple(" ".join(cell.split()) or f"column {place}" for place, cell in enumerate(cells, start=1))
@@ -56,13 +101,13 @@ def named(cells: Iterable[str]) -> tuple[str, ...]:
 def listed(columns: Sequence[str]) -> str:
     """The first columns by name, and how many more there are; a name with a comma is in quotes."""
     more = len(columns) - LISTED
-    names = (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in columns[:LISTED])
-    told = (repr(name) if "," in name else name for name in names)
-    return ", ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
+    short = (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in columns[:LISTED])
+    names = [repr(name) if "," in name else name for name in short]
+    return ", ".join([*names, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def check_width(name: str, count: int) -> None:
-    """Refuse a file with too many columns before they are looked at one by one."""
+    """Refuse a file with too many columns before each of them is read."""
     if count > MOST_COLUMNS:
         raise UnreadableFile(
             f"{name} has {count:,} columns; at most {MOST_COLUMNS:,} are allowed. Keep those with sentences and "

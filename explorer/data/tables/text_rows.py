@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Mapping as Lookup
-from dataclasses import replace
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import eq
 from pathlib import Path
+from statistics import median
 from typing import TypeVar
 
 from explorer.data.kinds import GradedPairs, Labelled, Sentences, Triplets
 from explorer.data.row_kinds import ANY_PAIRS, LABELLED_TEXTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
-from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
-from explorer.data.tables.grades import check_spread, grades
-from explorer.data.tables.row_reports import Report, dropped_rows, report_on
-from explorer.data.tables.table import Table
+from explorer.data.tables.number_columns import check_spread, gold_scores
+from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"
@@ -25,16 +24,103 @@ MOST_CLASSES = 20  # with more, a class that occurs less than twice on average i
 AGAIN = "sentence seen before"
 SAME = "both sentences are the same"
 SAME_NEGATIVE = "the negative is the anchor or the positive"
+RAGGED = "ragged row"  # found when the file was read
+SHOWN = 5  # lines named for each reason
 
 Cell = TypeVar("Cell")
 Columns = tuple[tuple[str, ...], ...]  # (role, row)
 
 
+@dataclass(frozen=True)
+class Dropped:
+    """Rows dropped for one reason, and their first lines."""
+
+    reason: str
+    count: int
+    lines: tuple[int, ...]
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.lines) else ""
+        return f"{self.count} dropped: {self.reason} (line {', '.join(map(str, self.lines))}{more})"
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """The numbers of words of the kept sentences, split at spaces; tokenizers count more."""
+
+    least: int
+    median: float
+    nearly_all: int  # 95 % of the sentences have no more
+    most: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report on reading a table, for the user."""
+
+    rows_read: int
+    rows_kept: int
+    dropped: tuple[Dropped, ...]
+    duplicates: int  # rows equal to an earlier row
+    score_range: tuple[float, float] | None  # None without scores
+    words: WordCounts
+    set_aside: tuple[str, ...]  # columns of lists, objects or bytes
+    same_twice: int = 0  # rows of scored pairs whose two sentences are the same
+
+    def __str__(self) -> str:
+        words = self.words
+        lines = [f"{self.rows_kept} of {self.rows_read} rows kept", *map(str, self.dropped)]
+        if self.duplicates:
+            lines.append(f"exact duplicates: {self.duplicates}")
+        if self.same_twice:
+            lines.append(f"the same sentence in both columns: {self.same_twice}")
+        if self.score_range:
+            lines.append("scores {:g} to {:g}".format(*self.score_range))
+        lines.append(
+            f"{words.least} to {words.most} words per sentence, median {words.median:g}, "
+            f"95 % have at most {words.nearly_all}"
+        )
+        if self.set_aside:
+            lines.append(f"columns set aside (lists, objects or bytes): {', '.join(self.set_aside)}")
+        return "\n".join(lines)
+
+
+def dropped_rows(table: Table, faults: Sequence[str]) -> tuple[Dropped, ...]:
+    """The rows with a fault, by reason; `faults` has one entry per row, "" for a good row."""
+    lines: dict[str, list[int]] = {}
+    for line, fault in zip(table.lines, faults, strict=True):
+        if fault:
+            lines.setdefault(fault, []).append(line)
+    if table.ragged:
+        lines[RAGGED] = list(table.ragged)
+    return tuple(Dropped(reason, len(found), tuple(found[:SHOWN])) for reason, found in lines.items())
+
+
+def report_on(
+    table: Table,
+    faults: Sequence[str],
+    rows: Sequence[Hashable],
+    texts: Sequence[str],
+    gold: Sequence[float] = (),
+) -> Report:
+    """Build the report on a table of which `rows` were kept; `texts` are all their sentences."""
+    counts = sorted(text.count(" ") + 1 for text in texts)  # the texts have single spaces
+    return Report(
+        rows_read=len(table.rows) + len(table.ragged),
+        rows_kept=len(rows),
+        dropped=dropped_rows(table, faults),
+        duplicates=len(rows) - len(set(rows)),
+        score_range=(min(gold), max(gold)) if gold else None,
+        words=WordCounts(counts[0], median(counts), counts[math.ceil(0.95 * len(counts)) - 1], counts[-1]),
+        set_aside=table.set_aside,
+    )
+
+
 def sentences(
-    table: Table, mapping: Mapping, name: str = "", *, keep_duplicates: bool = False
+    table: Table, roles: ColumnRoles, name: str = "", *, keep_duplicates: bool = False
 ) -> tuple[Sentences, Report]:
     """The distinct sentences, in file order; `keep_duplicates` keeps those that were seen before."""
-    (texts,) = columns = _sentence_columns(table, mapping, SENTENCES)
+    (texts,) = columns = _sentence_columns(table, roles, SENTENCES)
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
     again = ("" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts))
     faults = [empty or known for empty, known in zip(_empty(columns), again, strict=True)]
@@ -43,35 +129,35 @@ def sentences(
     return Sentences(name or table.name, kept), report_on(table, faults, kept, kept)
 
 
-def texts(table: Table, mapping: Mapping) -> tuple[Columns, Report]:
+def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
     """The columns of sentences; a row with an empty one is dropped, or with two equal ones that may not be equal."""
-    columns = _sentence_columns(table, mapping, mapping.kind)
+    columns = _sentence_columns(table, roles, roles.kind)
     rows = zip(*columns, strict=True)
-    faults = [empty or _same(mapping.kind, row) for empty, row in zip(_empty(columns), rows, strict=True)]
-    _check_enough(table, mapping.kind, faults)
+    faults = [empty or _same(roles.kind, row) for empty, row in zip(_empty(columns), rows, strict=True)]
+    _check_enough(table, roles.kind, faults)
     kept = tuple(_kept(column, faults) for column in columns)
     return kept, report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
 
 
-def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, Report]:
+def triplets(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Triplets, Report]:
     """An anchor, a positive and a negative per row; a row with two equal ones is dropped."""
-    _check_kind(table, mapping, TRIPLETS)
-    (anchors, positives, negatives), report = texts(table, mapping)
+    _check_kind(table, roles, TRIPLETS)
+    (anchors, positives, negatives), report = texts(table, roles)
     return Triplets(name or table.name, anchors, positives, negatives), report
 
 
-def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[GradedPairs, Report]:
+def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[GradedPairs, Report]:
     """Scored pairs; exact duplicates are kept, as in the published sets."""
-    columns = _sentence_columns(table, mapping, SCORED_PAIRS)
-    score, part = mapping.column("score") or "", mapping.column("part")
-    numbers, bad = grades(table, score)
+    columns = _sentence_columns(table, roles, SCORED_PAIRS)
+    score, part = roles.column("score") or "", roles.column("part")
+    numbers, bad = gold_scores(table, score)
     faults = [empty or fault for empty, fault in zip(_empty(columns), bad, strict=True)]
     _check_enough(table, SCORED_PAIRS, faults)
     first, second = (_kept(column, faults) for column in columns)
     same = sum(map(eq, first, second))
     if same == len(first):
         raise WrongColumns(
-            f"{table.name}: in all {same} rows {mapping.column('first')!r} and {mapping.column('second')!r} hold the "
+            f"{table.name}: in all {same} rows {roles.column('first')!r} and {roles.column('second')!r} hold the "
             f"same sentence, whose cosine is always 1. {table.inventory()} Choose another for one of them."
         )
     gold = _kept(numbers, faults)
@@ -81,10 +167,10 @@ def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Graded
     return GradedPairs(name or table.name, first, second, gold, parts), replace(report, same_twice=same)
 
 
-def labelled(table: Table, mapping: Mapping, name: str = "") -> tuple[Labelled, Report]:
+def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled, Report]:
     """Texts with their classes; exact duplicates are kept, as in the published sets."""
-    columns = _sentence_columns(table, mapping, LABELLED_TEXTS)
-    label = mapping.column("label") or ""
+    columns = _sentence_columns(table, roles, LABELLED_TEXTS)
+    label = roles.column("label") or ""
     cells = tuple(map(_squeezed, table.column(label)))
     faults = [empty or (NO_LABEL if not cell else "") for empty, cell in zip(_empty(columns), cells, strict=True)]
     _check_enough(table, LABELLED_TEXTS, faults)
@@ -100,7 +186,7 @@ def labelled(table: Table, mapping: Mapping, name: str = "") -> tuple[Labelled, 
     return Labelled(name or table.name, first, labels, *second), report
 
 
-def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
+def read_graded_pairs(path: str | Path, columns: Mapping[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
     """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
     return graded_pairs(table, guess(table, SCORED_PAIRS).corrected(columns or {}))
@@ -113,7 +199,7 @@ def read_pairs(path: str | Path) -> tuple[Columns, Report]:
 
 
 def read_labelled(
-    path: str | Path, columns: Lookup[str, str | None] | None = None, name: str = ""
+    path: str | Path, columns: Mapping[str, str | None] | None = None, name: str = ""
 ) -> tuple[Labelled, Report]:
     """The labelled rows in a file, with columns detected or given by role."""
     table = read_file(path)
@@ -122,16 +208,16 @@ def read_labelled(
     return labelled(table, guess(table, LABELLED_TEXTS).corrected(columns or {}), name)
 
 
-def _sentence_columns(table: Table, mapping: Mapping, kind: Kind) -> Columns:
-    _check_kind(table, mapping, kind)
-    mapping.check(table)
-    columns = (mapping.column(text.role) for text in kind.texts)
+def _sentence_columns(table: Table, roles: ColumnRoles, kind: Kind) -> Columns:
+    _check_kind(table, roles, kind)
+    roles.check(table)
+    columns = (roles.column(text.role) for text in kind.texts)
     return tuple(tuple(map(_squeezed, table.column(column))) for column in columns if column is not None)
 
 
-def _check_kind(table: Table, mapping: Mapping, kind: Kind) -> None:
-    if mapping.kind != kind:
-        raise WrongColumns(f"The columns of {table.name} are chosen as {mapping.kind}, not as {kind}. Choose again.")
+def _check_kind(table: Table, roles: ColumnRoles, kind: Kind) -> None:
+    if roles.kind != kind:
+        raise WrongColumns(f"The columns of {table.name} are chosen as {roles.kind}, not as {kind}. Choose again.")
 
 
 def _squeezed(cell: str) -> str:

@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from explorer.data.tables.regular_files import check_regular
-from explorer.data.vectors import checksums, shards
-from explorer.data.vectors import manifest as manifests
-from explorer.data.vectors.npy_file import NpyFile
-from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
-from explorer.data.vectors.vector_files import VectorFiles, damaged
+from explorer.data.vectors import embedding_folder
+from explorer.data.vectors.vector_files import NpyFile, ParquetFiles, VectorFiles, damaged_shard, is_vector
 from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
-from explorer.places import given_path
+from explorer.places import check_regular, given_path
 
 NPY, PARQUET = ".npy", ".parquet"
 ROLES = ("sentence", "vector")  # of columns
@@ -23,7 +19,7 @@ def is_vectors(source: str) -> bool:
     """Whether a source names vectors: a file by its ending, or a folder that `embed` wrote."""
     with suppress(OSError, StrataError):  # the path of its manifest is too long, or its own cannot be looked up
         path = given_path(source)
-        return path.suffix.lower() == NPY or (path / manifests.NAME).is_file() or _is_parquet_of_vectors(path)
+        return path.suffix.lower() == NPY or (path / embedding_folder.NAME).is_file() or _is_parquet_of_vectors(path)
     return False
 
 
@@ -63,31 +59,36 @@ def opened(
 
 def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:
     """The shards of an embedding, which has to be complete and to hold its sentences."""
-    check_regular(folder / manifests.NAME)
-    manifest = manifests.read(folder) if (folder / manifests.NAME).is_file() else None
+    check_regular(folder / embedding_folder.NAME)
+    manifest = embedding_folder.read_manifest(folder) if (folder / embedding_folder.NAME).is_file() else None
     if manifest is None:
         raise UnreadableFile(
-            f"{folder} has no {manifests.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
+            f"{folder} has no {embedding_folder.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
         )
-    there = shards.numbers(folder)
+    there = embedding_folder.shards_in(folder)
     lost = next((number for number in range(manifest.shards) if number not in there), None)
     if lost is not None:
         count = manifest.shards - sum(number < manifest.shards for number in there)
         raise DataError(
             f"{folder.name} lacks {count:,} of {manifest.shards:,} shards, such as "
-            f"{manifests.shard_path(folder, lost).name}. Start the same `embed` command again: it embeds the rest."
+            f"{embedding_folder.shard_path(folder, lost).name}. Start the same `embed` command again: it embeds the "
+            "rest."
         )
     if not manifest.with_text:
         raise DataError(
             f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
             "folder."
         )
-    paths = [manifests.shard_path(folder, number) for number in range(manifest.shards)]
+    paths = [embedding_folder.shard_path(folder, number) for number in range(manifest.shards)]
     for number, path in enumerate(paths):
-        if not shards.fits(path, manifest, *manifest.range_of(number)):
-            raise damaged(path.name, folder.name, f"does not have the rows that its {manifests.NAME} states")
-    found = ParquetFiles(folder.name, paths, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
-    found.checksums = tuple(checksums.stated(folder, path) for path in paths)
+        if not embedding_folder.has_rows(path, manifest, *manifest.range_of(number)):
+            raise damaged_shard(
+                path.name, folder.name, f"does not have the rows that its {embedding_folder.NAME} states"
+            )
+    found = ParquetFiles(
+        folder.name, paths, columns.get("sentence", embedding_folder.TEXT), columns.get("vector"), title
+    )
+    found.checksums = tuple(embedding_folder.stated_checksum(folder, path) for path in paths)
     return found
 
 

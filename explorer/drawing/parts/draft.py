@@ -133,8 +133,8 @@ def cost_axis(title: str, costs: Sequence[float]) -> dict[str, Any]:
     if not costs or min(costs) <= 0 or max(costs) <= FAR * min(costs):
         return {"title": title, "zeroline": False, "type": "linear", "rangemode": "tozero"}
     ticks = log_ticks(min(costs), max(costs))
-    told = [f"{tick:,.10g}" for tick in ticks]
-    return {"title": title, "zeroline": False, "type": "log", "tickvals": ticks, "ticktext": told}
+    labels = [f"{tick:,.10g}" for tick in ticks]
+    return {"title": title, "zeroline": False, "type": "log", "tickvals": ticks, "ticktext": labels}
 
 
 def log_ticks(low: float, high: float) -> list[float]:

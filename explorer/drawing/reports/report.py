@@ -9,7 +9,7 @@ import numpy as np
 from explorer import in_words
 from explorer.drawing.reports import standalone, word_report
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import difference, grade_histograms, grid, layer_geometry
+from explorer.drawing.scores import by_layer, difference, distributions, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison import Tuning, as_used
@@ -23,20 +23,20 @@ from explorer.measuring.comparing.comparison_report import (
     told_difference,
 )
 from explorer.measuring.comparing.pair_changes import FAR, KINDS
-from explorer.measuring.geometry.geometry_tables import (
+from explorer.measuring.geometry.layer_geometry import (
     HOW_TO_READ,
     MEASURES,
+    LayerGeometry,
     definition,
     drift_rows,
     geometry_rows,
     not_comparable,
 )
-from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.verdict import CI
-from explorer.measuring.sentences.word_tables import ExplainedPairs
+from explorer.measuring.sentences.word_pairs import ExplainedPairs
 
 NO_WORDS = ExplainedPairs()
 MOST = 20  # pairs of a kind
@@ -163,7 +163,7 @@ def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     yield heading("By layer, and by gold score")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(grade_histograms.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
+        picture(distributions.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
     )
     yield table(cosines_by_grade.median_rows(bins), other=3)
 
@@ -172,17 +172,17 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
     yield heading(f"Embedding geometry by layer, {found.pooling}")
     yield note(definition(found))
     small = [
-        picture(layer_geometry.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
+        picture(by_layer.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
         for measure in MEASURES
     ]
     yield standalone.beside(*small)
-    yield picture(layer_geometry.alignment_by_uniformity(found), "Alignment and uniformity")
+    yield picture(by_layer.alignment_by_uniformity(found), "Alignment and uniformity")
     yield table(geometry_rows(found), other=3)
     yield heading(f"Drift by layer, {found.pooling}")
     if found.alike:
         differences = findings.layer_differences()
         yield note(HOW_TO_READ)
-        yield picture(layer_geometry.drift_by_layer(found, differences), "CKA, shift and score difference")
+        yield picture(by_layer.drift_by_layer(found, differences), "CKA, shift and score difference")
         yield table(drift_rows(found, differences), {"CKA": 3, "shift": 3})
     if not_comparable(found):
         yield note(not_comparable(found))

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from explorer import in_words
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.sentences import word_figures
+from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.readings import PAD
 from explorer.measuring.comparing.comparison_report import LIBRARIES
 from explorer.measuring.sentences import word_tables
-from explorer.measuring.sentences.word_tables import TITLE, Explained, ExplainedPairs, Models, Pairs
+from explorer.measuring.sentences.word_pairs import Explained, ExplainedPairs
+from explorer.measuring.sentences.word_tables import TITLE, Models, Pairs
 
 BARS = 620  # least pixels of the bars of both sentences
 NAME, CELL = 170, 42  # of the names of a matrix's rows with its scale, and of a cell
@@ -53,14 +54,14 @@ def section(words: ExplainedPairs) -> Iterator[str]:
 
 def _bars(pairs: Pairs) -> Iterator[str]:
     """The sentence of a pair's strongest word, or change, and the bars of every word."""
-    if told := word_tables.told(pairs):
+    if told := word_tables.summary(pairs):
         yield standalone.paragraph(((told, True),))
-    yield from map(note, (*word_tables.cuts_told(pairs), *word_tables.missed_told(pairs)))
-    for group in word_figures.alike(pairs):
+    yield from map(note, (*word_tables.cut_notes(pairs), *word_tables.missed_notes(pairs)))
+    for group in pair_figures.alike(pairs):
         title = f"What each word adds to the cosine, {' and '.join(group)}"
-        figure = word_figures.word_bars(group)
+        figure = pair_figures.word_bars(group)
         figure.update_layout(legend={"x": 1, "xanchor": "right"})  # beside the titles, which a report has at the top
-        yield picture(figure, title, word_figures.FOLDED * word_figures.are_folded(group), least=BARS)
+        yield picture(figure, title, pair_figures.FOLDED * pair_figures.are_folded(group), least=BARS)
 
 
 def _matrices(pairs: Pairs) -> Iterator[str]:
@@ -69,11 +70,11 @@ def _matrices(pairs: Pairs) -> Iterator[str]:
     if not matrices:
         yield note(word_tables.TOO_LONG)
         return
-    most = word_figures.widest(*matrices.values())
+    most = pair_figures.widest(*matrices.values())
     yield standalone.beside(
         *(
             picture(
-                word_figures.word_matrix(pairs[side], matrix, most),
+                pair_figures.word_matrix(pairs[side], matrix, most),
                 f"{side}: pairs of words, cosine {pairs[side].cosine:.3f}",
                 among=len(matrices),
                 least=NAME + CELL * (len(pairs[side].words[1]) + 1),
@@ -81,4 +82,4 @@ def _matrices(pairs: Pairs) -> Iterator[str]:
             for side, matrix in matrices.items()
         )
     )
-    yield note(word_figures.MATRIX)
+    yield note(pair_figures.MATRIX)

@@ -1,9 +1,10 @@
-"""Scores by layer: a line for each pooling of one model, or a small figure for each task with a line for each model."""
+"""Curves by layer: scores, measures of embedding geometry, and the drift between two models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,11 +17,13 @@ from explorer.drawing.parts.style import (
     POOLING_COLOURS,
     POOLING_SYMBOLS,
     QUIET,
+    SIDES,
     short_text,
 )
-from explorer.drawing.scores.cell_grid import CELL_HEIGHT, heights_of
-from explorer.drawing.scores.grid import notes
+from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure, Side
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
 
 ACROSS, HEIGHT = 3, 220  # figures in a row, pixels of each
@@ -32,7 +35,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     table = scores.table(metric, aggregate)
     at = heights_of(scores.rows)
     layers = scores.last + 1
-    told = notes(scores)
+    of_cells = notes(scores)
     draft = Draft()
     for column, pooling in enumerate(scores.poolings):
         for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
@@ -46,7 +49,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 showlegend=part.start == 0,
                 line={"color": POOLING_COLOURS[pooling], "width": 2.5},
                 marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9, "color": POOLING_COLOURS[pooling]},
-                text=[told[row][column] for row in range(len(scores.rows))][part],
+                text=[of_cells[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
     _add_level(draft, "model default", scores.own_score(metric, aggregate), QUIET)
@@ -117,3 +120,131 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
 def _first(tasks: Mapping[str, Lines], model: str) -> int:
     """The first figure that has a model: its line stands for it in the legend."""
     return next(place for place, lines in enumerate(tasks.values()) if model in lines)
+
+
+def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
+    """One measure by layer, for every side."""
+    draft = Draft()
+    for name, side, colour in _sides(found):
+        draft.add(
+            "scatter",
+            x=list(range(len(side.layers))),
+            y=[measure.of(each) for each in side.layers],
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2.5},
+            marker={"size": 7},
+            hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
+        )
+    draft.x_axes(title="layer", zeroline=False, **_whole(found))
+    draft.y_axes(zeroline=False)
+    return draft.figure(240)
+
+
+def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
+    """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
+    draft = Draft()
+    for name, side, colour in _sides(found):
+        draft.add(
+            "scatter",
+            x=[each.uniformity for each in side.layers],
+            y=[each.alignment for each in side.layers],
+            mode="lines+markers+text",
+            name=name,
+            text=[str(layer) for layer in range(len(side.layers))],
+            textposition="top center" if name == "A" else "bottom center",
+            line={"color": colour, "width": 1.5},
+            marker={"size": 8},
+            hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
+            "alignment %{y:.3f}<extra></extra>",
+        )
+        draft.add(
+            "scatter",
+            x=[side.chosen.uniformity],
+            y=[side.chosen.alignment],
+            mode="markers",
+            name=f"{name}: {side.reading.title}",
+            marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 3}},
+            hovertemplate=f"{name}, {side.reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}"
+            "<extra></extra>",
+        )
+    _add_arrow(draft, found)
+    draft.x_axes(title="uniformity (lower is better)", zeroline=False)
+    draft.y_axes(title="alignment (lower is better)", zeroline=False)
+    return draft.figure(460)
+
+
+def _add_arrow(draft: Draft, found: LayerGeometry) -> None:
+    if len(found.sides) < 2:
+        return
+    start, end = ((side.chosen.uniformity, side.chosen.alignment) for side in found.sides)
+    if not np.isfinite([*start, *end]).all() or start == end:
+        return
+    draft.note(
+        "",
+        x=end[0],
+        y=end[1],
+        ax=start[0],
+        ay=start[1],
+        axref="x",
+        ayref="y",
+        showarrow=True,
+        arrowhead=2,
+        arrowsize=1.2,
+        arrowwidth=2.5,
+        arrowcolor=ACCENT,
+        standoff=9,
+        startstandoff=9,
+    )
+
+
+def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Figure:
+    """CKA, shift and score difference of each layer, in three rows."""
+    panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
+    rows = len(panels) + (differences is not None)
+    layers = list(range(len(found.alike)))
+    draft = Draft(rows=rows, shared=True, down=0.07)
+    for row, (name, values) in enumerate(panels, start=1):
+        draft.add(
+            "scatter",
+            x=layers,
+            y=values,
+            mode="lines+markers",
+            line={"color": ACCENT, "width": 2.5},
+            marker={"size": 8},
+            hovertemplate=f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>",
+            row=row,
+        )
+        draft.y_axes(title=name, zeroline=False, row=row)
+    if differences is not None:
+        _add_differences(draft, differences, layers, rows)
+    draft.x_axes(zeroline=False, **_whole(found))
+    draft.x_axes(title="layer", row=rows)
+    return draft.figure(60 + 150 * rows, showlegend=False)
+
+
+def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int) -> None:
+    middle, low, high = differences.difference, differences.low, differences.high
+    bars = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, "color": ACCENT}
+    draft.add(
+        "scatter",
+        x=layers,
+        y=middle,
+        mode="markers",
+        marker={"size": 8, "color": ACCENT},
+        error_y=bars,
+        hovertemplate="layer %{x}: B - A %{y:+.2f}<extra></extra>",
+        row=row,
+    )
+    draft.line(y=0, color=QUIET, width=1.5, row=row)
+    draft.y_axes(title="B - A", zeroline=False, row=row)
+
+
+def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:
+    return zip("AB", found.sides, SIDES, strict=False)
+
+
+def _whole(found: LayerGeometry) -> dict[str, Any]:
+    """Ticks at whole layers only."""
+    most = max(len(side.layers) for side in found.sides)
+    return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}

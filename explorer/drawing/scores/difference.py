@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, text_colours
-from explorer.drawing.scores.cell_grid import Cells, ColourScale, cell_grid
+from explorer.drawing.scores.grid import Cells, ColourScale, cell_grid
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -23,22 +23,22 @@ def difference_grid(
     name: str = "B - A",
 ) -> go.Figure:
     """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
-    A cell without a difference says so in grey, and why in its hover text.
 
-    If both declare a model default, its difference is above. Grids of one `widest` have one scale of colour; `name` is
-    the label of a difference in hover text. The chosen layer & pooling is framed if A and B use the same one.
+    A cell without a difference says so in grey, and why in its hover text. If both declare a model default, its
+    difference is above. Grids of one `widest` have one scale of colour; `name` is the label of a difference in hover
+    text. The chosen layer & pooling is framed if A and B use the same one.
     """
     widest = widest or _widest(grid, own)
     poolings = comparison.one.poolings
     every = [(row, column) for row in range(len(comparison.rows)) for column in range(len(poolings))]
     notes = [
-        _told(comparison, Reading(comparison.rows[row], poolings[column]), grid, (row, column), name)
+        _note(comparison, Reading(comparison.rows[row], poolings[column]), grid, (row, column), name)
         for row, column in every
     ]
-    of_own = None if own is None else _cells(_one_cell(own), [_told(comparison, OWN, own, (), name)], widest)
+    of_own = None if own is None else _cells(_one_cell(own), [_note(comparison, OWN, own, (), name)], widest)
     chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
     labels = [row.label for row in comparison.rows]
-    scale = ColourScale(-widest, widest, DIFFERENCE_SCALE)
+    scale: ColourScale = (-widest, widest, DIFFERENCE_SCALE)
     return cell_grid(comparison.rows, poolings, labels, _cells(grid, notes, widest), of_own, scale, chosen)
 
 
@@ -68,7 +68,7 @@ def _widest(*several: Interval | None) -> float:
     return float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
 
 
-def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str) -> str:
+def _note(comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str) -> str:
     title = reading.title
     for scores in (comparison.one, comparison.other):
         why = why_missing(scores, reading)

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, QUIET
-from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
+from explorer.run_folder import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]
 

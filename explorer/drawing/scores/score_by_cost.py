@@ -35,7 +35,7 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
     draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
     for place, mark in enumerate(marks):
         colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
-        told = (
+        text = (
             f"{hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
             f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
         )
@@ -54,7 +54,7 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
             mode="markers",
             name=short_text(mark.label, 40),
             marker={"size": 12, "symbol": MODEL_SYMBOLS[place % len(MODEL_SYMBOLS)], "color": colour},
-            hovertemplate=f"{told}<extra></extra>",
+            hovertemplate=f"{text}<extra></extra>",
         )
     draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
     draft.y_axes(title="difference to the base (test)", zeroline=False)
@@ -65,7 +65,7 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
 
 @dataclass(frozen=True)
 class SizeMark:
-    """A point: its number for clicks, its family for the colour, and what is told of it."""
+    """A point: its number for clicks, its family for the colour, and the text shown on hover."""
 
     number: int
     family: str
@@ -73,7 +73,7 @@ class SizeMark:
     cost: float
     score: float
     chance: bool  # whether its difference to the whole model could be chance
-    told: str
+    text: str
 
 
 def size_quality(
@@ -113,7 +113,7 @@ def size_quality(
                 "color": colour,
                 "line": {"width": 1, "color": colour},
             },
-            text=[hover_text(mark.told, 70) for mark in of_family],
+            text=[hover_text(mark.text, 70) for mark in of_family],
             hovertemplate="%{text}<extra></extra>",
         )
     for stored in dict.fromkeys(mark.stored for mark in marks):

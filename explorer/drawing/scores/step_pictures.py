@@ -13,7 +13,7 @@ from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI
-from explorer.metric_lines import Evaluation
+from explorer.run_folder import Evaluation
 
 HEIGHT = 430
 MARGIN = {"t": 12}

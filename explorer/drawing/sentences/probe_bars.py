@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import QUIET, SIDES, hover_text
 from explorer.measuring.scores.judge import percent
-from explorer.measuring.sentences.probes import Probed
+from explorer.measuring.sentences.probe_cosines import Probed
 
-_BESIDE = 0.2  # distance of a side from the middle of its pack
+_SHIFT = 0.2  # distance of a side from the middle of its pack
 
 
 def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
@@ -20,12 +20,12 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     draft = Draft()
     packs = next(iter(sides.values())).packs
     for name, side in sides.items():
-        shift = 0.0 if len(sides) == 1 else (-_BESIDE, _BESIDE)["AB".index(name)]
+        shift = 0.0 if len(sides) == 1 else (-_SHIFT, _SHIFT)["AB".index(name)]
         _add_side(draft, name, side, [place + shift for place in range(len(packs))])
     alike = sum(pack.same for pack in packs)
     draft.line(x=alike - 0.5, color=QUIET, width=1.5, dash="dot")
-    for x, anchor, told in ((alike - 0.55, "right", "same meaning"), (alike - 0.45, "left", "different meaning")):
-        draft.note(told, x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor)
+    for x, anchor, text in ((alike - 0.55, "right", "same meaning"), (alike - 0.45, "left", "different meaning")):
+        draft.note(text, x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor)
     draft.x_axes(
         tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
     )
@@ -45,7 +45,7 @@ def _add_side(draft: Draft, name: str, side: Probed, middles: list[float]) -> No
         "bar",
         x=middles,
         y=[side.mean(pack.name) for pack in side.packs],
-        width=1.8 * _BESIDE,
+        width=1.8 * _SHIFT,
         name=name,
         legendgroup=name,
         marker={"color": shade, "opacity": 0.45},
@@ -57,7 +57,7 @@ def _add_side(draft: Draft, name: str, side: Probed, middles: list[float]) -> No
         (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
         for pack, cosines, middle in zip(side.packs, side.cosines, middles, strict=True)
         for one, other, cosine, spread in zip(
-            pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _BESIDE, strict=True
+            pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _SHIFT, strict=True
         )
     ]
     draft.add(
@@ -68,7 +68,7 @@ def _add_side(draft: Draft, name: str, side: Probed, middles: list[float]) -> No
         legendgroup=name,
         showlegend=False,
         marker={"color": shade, "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
-        hovertext=[told for _, _, told in points],
+        hovertext=[text for _, _, text in points],
         hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
     )
 

@@ -111,12 +111,12 @@ def _label(draft: Draft, sentences: tuple[str, ...], order: NDArray[np.intp]) ->
     labels = [f"\u2068{short_text(sentences[number], 14)}\u2069 {number + 1}" for number in order] if every else numbers
     seen = slice(None) if every else some
     names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
-    told = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
+    named = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
     draft.x_axes(side="top", tickangle=0, range=across, tickvals=places[some], ticktext=numbers[some], **still, **small)
     draft.y_axes(range=down, tickvals=places[seen], ticktext=labels[seen], **still, **small)
     return {
-        "xaxis2": {"overlaying": "x", "range": across, **told},
-        "yaxis2": {"overlaying": "y", "range": down, **told},
+        "xaxis2": {"overlaying": "x", "range": across, **named},
+        "yaxis2": {"overlaying": "y", "range": down, **named},
     }
 
 
@@ -124,7 +124,7 @@ def _add_points(draft: Draft, shown: NDArray[np.float32], order: NDArray[np.intp
     """A heatmap has no click events, so every cell has a point, with the names of its axes."""
     count = len(order)
     known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
-    for cells, told in (
+    for cells, value in (
         (known, f"%{{marker.color:{spelled}}}"),
         (apart_from_itself & ~known, "no cosine"),
     ):
@@ -141,7 +141,7 @@ def _add_points(draft: Draft, shown: NDArray[np.float32], order: NDArray[np.intp
             # invisible points are drawn once: 200 sentences would need 40,000 nodes of the page
             marker={"maxdisplayed": 1, "opacity": 0, "color": shown[cells]},
             customdata=(order[rows] * count + order[columns]).astype(np.int32),
-            hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{told}</b><extra></extra>",
+            hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{value}</b><extra></extra>",
         )
 
 

@@ -1,4 +1,4 @@
-"""Published scores beside measured ones: rows of papers, differences, and what differs in the setting."""
+"""Published scores next to measured ones: rows of papers, differences, and what differs in the setting."""
 
 from __future__ import annotations
 

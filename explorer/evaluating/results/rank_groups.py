@@ -114,9 +114,9 @@ def _of_task(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
     """Scores × 100 (result, resample) on one task."""
     items: list[Items] = [result.items for result in results if result.items is not None]
     values, gold = np.stack([one.values for one in items]), items[0].gold
-    way = way_of(results[0].measures[0])
-    if gold is not None and way is not None:
-        return resampled(gold, values, items[0].parts, *way, resamples=resamples, seed=seed)
+    measure = way_of(results[0].measures[0])
+    if gold is not None and measure is not None:
+        return resampled(gold, values, items[0].parts, *measure, resamples=resamples, seed=seed)
     count = values.shape[1]
     times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
     return np.asarray(100 * values @ times.T / count)

@@ -152,8 +152,8 @@ def cells(
         rows, key=lambda row: _place(sign, averages.get(row.name), *(row.cell(task, title, measure) for task in tasks))
     ):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
-        told = ["" if score is None else str(score) for score in scores]
-        table.append([row.name, *told, *([letters.get(row.name, "")] if letters else [])])
+        texts = ["" if score is None else str(score) for score in scores]
+        table.append([row.name, *texts, *([letters.get(row.name, "")] if letters else [])])
     return header, table
 
 

@@ -10,7 +10,7 @@ from explorer.data.graded import sts
 from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Setting
 from explorer.knobs import LARGEST_SEED, Knobs, knob
-from explorer.measuring.neighbours.index_setting import FLAT, IVF
+from explorer.measuring.neighbours.vector_index import FLAT, IVF
 from explorer.measuring.scores.measure import Settings
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused

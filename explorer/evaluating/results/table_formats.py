@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from explorer import markdown
-from explorer.data.tables.formula_guard import csv_text
+from explorer import escaping
 from explorer.evaluating.results.result_files import Result
-from explorer.measuring.table_cells import rounded
+from explorer.in_words import rounded
 
 FORMATS = ("csv", "markdown", "latex")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, and LaTeX refuses them
@@ -36,13 +35,13 @@ def written(form: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Comma-separated, and no text is a formula."""
-    return csv_text((header, *rows))
+    return escaping.csv_text((header, *rows))
 
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, with numbers on the right."""
-    first, *rest = [[markdown.plain(cell) for cell in row] for row in (header, *rows)]
-    return markdown.table(first, rest, numbers=True) + "\n"
+    first, *rest = [[escaping.plain(cell) for cell in row] for row in (header, *rows)]
+    return escaping.table(first, rest, numbers=True) + "\n"
 
 
 def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -62,13 +61,13 @@ def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of a terminal."""
-    lines = [[_CONTROLS.sub("\ufffd", markdown.one_line(cell)) for cell in row] for row in (header, *rows)]
+    lines = [[_CONTROLS.sub("\ufffd", escaping.one_line(cell)) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    told = (
+    texts = (
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(at) for cell, at in zip(row[1:], widths[1:], strict=True))])
         for row in lines
     )
-    return "".join(f"{line.rstrip()}\n" for line in told)
+    return "".join(f"{line.rstrip()}\n" for line in texts)
 
 
 def as_json(results: Sequence[Result]) -> str:
@@ -90,7 +89,7 @@ def _content(result: Result) -> dict[str, object]:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    shown = (_CONTROLS.sub("", markdown.one_line(cell)).strip() for cell in cells)
+    shown = (_CONTROLS.sub("", escaping.one_line(cell)).strip() for cell in cells)
     row = " & ".join(
         _MINUS.sub("$-$", cell) if _NUMBER.fullmatch(cell) else "".join(_LATEX.get(sign, sign) for sign in cell)
         for cell in shown

@@ -35,12 +35,12 @@ class _Label:
 def labels(tasks: Sequence[ScoredTask]) -> dict[str, str]:
     """The label of each task, by its digest; no two are alike."""
     found = {task.digest: _Label(task, _notes(task)) for task in tasks}
-    for told in (_by_folder, _by_path, _by_kind, _by_settings, _by_data):
+    for lengthened in (_by_folder, _by_path, _by_kind, _by_settings, _by_data):
         alike: dict[str, list[_Label]] = {}
         for label in found.values():
             alike.setdefault(str(label), []).append(label)
         for group in alike.values():
-            longer = told(group) if len(group) > 1 else group
+            longer = lengthened(group) if len(group) > 1 else group
             if len(set(map(str, longer))) > 1:
                 found |= {label.task.digest: label for label in longer}
     return {digest: str(label) for digest, label in found.items()}
@@ -99,8 +99,8 @@ def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
 def _notes(task: ScoredTask) -> tuple[str, ...]:
     """What is not as usual, each thing once."""
     tuned = [_KINDS[FINE_TUNING]] if task.kind == FINE_TUNING else []
-    told = ("other prompts" if "prompt" in name else _in_full(name, value) for name, value in task.unusual.items())
-    return tuple(dict.fromkeys((*tuned, *told)))
+    unusual = ("other prompts" if "prompt" in name else _in_full(name, value) for name, value in task.unusual.items())
+    return tuple(dict.fromkeys((*tuned, *unusual)))
 
 
 def _in_full(name: str, value: Setting) -> str:

@@ -1,21 +1,29 @@
-"""Score every layer & pooling on a set whose items are scored one by one: queries, triplets or labelled rows."""
+"""Score every layer & pooling on a set whose items are scored one by one, and store what each item gets.
+
+Items are queries, triplets or labelled rows.
+"""
 
 from __future__ import annotations
 
+import json
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading
+from explorer.data.kinds import digest_of
+from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of
 from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
 from explorer.measuring.scores.metrics import MEAN
+from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -27,6 +35,8 @@ Floats = NDArray[np.float64]
 
 ONE_VECTOR = "not rankable: every text has the same vector"
 ARE_ONE_VECTOR = "No score: {}. Every text has the same vector there, so nothing can be ranked."
+VERSION = "1"  # a new one if the meaning of scores changes, so that stored ones are not used
+_PLAIN = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds", "measure")
 
 
 @dataclass(frozen=True)
@@ -85,11 +95,11 @@ class ItemScores(LayerScores):
         return self.others[metric].grid if metric in self.others else self.cosines
 
     def own_items(self, metric: str) -> Floats | None:
-        """The same under the model default (item)."""
+        """What each item gets by a measure under the model default (item)."""
         return self.others[metric].own if metric in self.others else self.own
 
     def items_of(self, reading: Reading, metric: str) -> Floats:
-        """The same under one layer & pooling (item)."""
+        """What each item gets by a measure under one layer & pooling (item)."""
         items = self.others[metric] if metric in self.others else ItemGrid(self.cosines, self.own, self.also)
         return items.of(reading, self.place(reading))
 
@@ -114,8 +124,8 @@ class ItemScores(LayerScores):
         """What cannot be ranked, and why; "" if everything can."""
         one = [reading.title for reading in self.not_measured if reading not in self.not_finite]
         broken = [reading.title for reading in self.not_finite]
-        told = ((ARE_ONE_VECTOR, one), (ARE_NOT_FINITE, broken))
-        return " ".join(text.format(", ".join(titles)) for text, titles in told if titles)
+        reasons = ((ARE_ONE_VECTOR, one), (ARE_NOT_FINITE, broken))
+        return " ".join(text.format(", ".join(titles)) for text, titles in reasons if titles)
 
 
 def score_items(
@@ -123,8 +133,7 @@ def score_items(
 ) -> Work[ItemScores]:
     """Encode every text once, and score the items under every layer & pooling of the grid and those of `also`.
 
-    Of labelled texts, one classifier's
-    strength is chosen under the model default, and used under every layer & pooling.
+    Of labelled texts, one classifier's strength is chosen under the model default and used under all.
     """
     started = time.perf_counter()
     outside = encoder.outside(also)
@@ -187,3 +196,67 @@ def _tensor(vectors: NDArray[np.float32]) -> Tensor:
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(vectors))
+
+
+def key(model: str, given: str, main: str, device: str, max_length: int | None, poolings: Sequence[str]) -> str:
+    """The key of a measurement: the digests of model and set, the main measure, every setting, and the poolings."""
+    return digest_of(("item scores", VERSION, model, given, main, device, str(max_length), *poolings))
+
+
+def keep(name: str, scores: ItemScores) -> None:
+    """Store scores atomically."""
+    tables = {scores.measure: ItemGrid(scores.cosines, scores.own, scores.also), **scores.others}
+    arrays: dict[str, Any] = {}
+    for number, items in enumerate((*tables.values(), *scores.details.values())):
+        arrays[f"grid {number}"] = items.grid
+        if items.own is not None:
+            arrays[f"own {number}"] = items.own
+        if items.also:
+            arrays[f"also {number}"] = np.stack(list(items.also.values()))
+    notes = {note: getattr(scores, note) for note in _PLAIN}
+    notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings, "named": scores.named}
+    notes |= {"measures": list(tables), "details": list(scores.details)}
+    notes |= {what: [(one.pooling, one.row.layers) for one in getattr(scores, what)] for what in ("also", "not_finite")}
+    write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
+
+
+def kept(name: str) -> ItemScores | None:
+    """Load the scores of a key; None if missing or broken."""
+    try:
+        with np.load(_path(name), allow_pickle=False) as file:
+            notes = json.loads(str(file["notes"]))
+            arrays = {array: file[array] for array in file.files if array != "notes"}
+        also, broken = (
+            tuple(Reading(Row(tuple(layers)), pooling) for pooling, layers in notes[what])
+            for what in ("also", "not_finite")
+        )
+        tables = [
+            ItemGrid(
+                arrays[f"grid {number}"],
+                arrays.get(f"own {number}"),
+                dict(zip(also, arrays.get(f"also {number}", ()), strict=True)),
+            )
+            for number in range(len(notes["measures"]) + len(notes["details"]))
+        ]
+        details = tables[len(notes["measures"]) :]
+        count = tables[0].grid.shape[-1]
+        return ItemScores(
+            rows=tuple(Row(tuple(layers)) for layers in notes["rows"]),
+            cosines=tables[0].grid,
+            own=tables[0].own,
+            gold=np.zeros(count),
+            parts=("",) * count,
+            poolings=tuple(notes["poolings"]),
+            also=tables[0].also,
+            not_finite=broken,
+            named=tuple(notes["named"]),
+            others=dict(zip(notes["measures"][1:], tables[1:], strict=False)),
+            details=dict(zip(notes["details"], details, strict=True)),
+            **{note: notes[note] for note in _PLAIN},
+        )
+    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):
+        return None
+
+
+def _path(name: str) -> Path:
+    return cache_folder() / "item scores" / f"{name}.npz"

@@ -8,14 +8,17 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs, NamedSet, Triplets
-from explorer.data.labelled import labelled_sets
+from explorer.data.labelled import labelled_set, labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT, EvaluationSet
@@ -23,37 +26,37 @@ from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import Reading
 from explorer.errors import NotWritable
-from explorer.evaluating.tasks import item_store
-from explorer.evaluating.tasks.item_scores import score_items
-from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.evaluating.probes import logistic
+from explorer.evaluating.tasks import item_scores
 from explorer.evaluating.tasks.retrieval import check
-from explorer.measuring.neighbours.ranking_judge import RankingJudge
-from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
+from explorer.evaluating.tasks.transfer import order_of, probe_data
+from explorer.measuring.neighbours.ranking_judge import MRR, NDCG, RankingJudge
 from explorer.measuring.scores import measure as pair_scores
 from explorer.measuring.scores import score_store
+from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
-from explorer.progress import Progress, Work
+from explorer.measuring.scores.metrics import ACCURACY
+from explorer.progress import Progress, Work, finish
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
+    from explorer.evaluating.probes.probe_data import ProbeData
 
 logger = logging.getLogger(__name__)
 
 Evaluated = EvaluationSet | LabelledSet
 Given = TypeVar("Given", bound=NamedSet)
 
+Floats = NDArray[np.float64]
+TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
+
 LABEL = "label"
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A text of each item, with a heading."""
-
-    heading: str
-    cells: tuple[str, ...]
+SEED = 1  # of the folds of labelled texts
 
 
 class JudgedSet(ABC, Generic[Given]):
@@ -73,18 +76,18 @@ class JudgedSet(ABC, Generic[Given]):
 
     @property
     @abstractmethod
-    def columns(self) -> tuple[TextColumn, ...]:
+    def columns(self) -> TextColumns:
         """The texts of every item, and labels."""
 
     @property
-    def texts(self) -> tuple[TextColumn, ...]:
+    def texts(self) -> TextColumns:
         """The columns without the labels."""
-        return tuple(column for column in self.columns if column.heading != LABEL)
+        return {heading: cells for heading, cells in self.columns.items() if heading != LABEL}
 
     @property
     def items(self) -> tuple[str, ...]:
         """The first text of every item, such as the query."""
-        return self.columns[0].cells
+        return next(iter(self.columns.values()))
 
     @property
     def pairs(self) -> GradedPairs | None:
@@ -103,11 +106,11 @@ class JudgedSet(ABC, Generic[Given]):
     def key(self, found: Found, settings: Settings) -> str:
         """The key of stored scores: model, set, its main measure, and settings."""
         of_settings = settings.device, settings.max_length, declared.poolings(found.folder)
-        return item_store.key(found.digest, self.given.digest, self.main, *of_settings)
+        return item_scores.key(found.digest, self.given.digest, self.main, *of_settings)
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
         """Scores that are stored; None if there are none."""
-        return item_store.kept(self.key(found, self.exact(settings)))
+        return item_scores.kept(self.key(found, self.exact(settings)))
 
     def measured(
         self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
@@ -115,16 +118,16 @@ class JudgedSet(ABC, Generic[Given]):
         """Load stored scores, or measure and store them, with layers & poolings outside of the grid (`also`)."""
         settings = self.exact(settings)
         name = self.key(found, settings)
-        scores = item_store.kept(name)
+        scores = item_scores.kept(name)
         if scores is None or scores.lacks(also):
             known = () if scores is None else tuple(scores.also)
             yield Progress(f"loading {found.name}", 0, 0)
             encoder = load(found, settings)
             every = tuple(dict.fromkeys((*known, *also)))
             judge = self.judge(encoder, encoder.role_prompts)
-            scores = yield from score_items(encoder, judge, settings.max_length, every)
+            scores = yield from item_scores.score_items(encoder, judge, settings.max_length, every)
             try:
-                item_store.keep(name, scores)
+                item_scores.keep(name, scores)
             except NotWritable as error:  # return the scores even if they cannot be stored
                 logger.warning("The scores were not stored. %s", error)
         return scores
@@ -137,8 +140,8 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
         return PairJudge(self.given)
 
     @property
-    def columns(self) -> tuple[TextColumn, ...]:
-        return TextColumn("first", self.given.first), TextColumn("second", self.given.second)
+    def columns(self) -> TextColumns:
+        return {"first": self.given.first, "second": self.given.second}
 
     @property
     def pairs(self) -> GradedPairs:
@@ -166,8 +169,8 @@ class _Probes(JudgedSet[ProbePairs]):
         return ProbeJudge(self.given)
 
     @property
-    def columns(self) -> tuple[TextColumn, ...]:
-        return TextColumn("first", self.given.first), TextColumn("second", self.given.second)
+    def columns(self) -> TextColumns:
+        return {"first": self.given.first, "second": self.given.second}
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
@@ -180,12 +183,12 @@ class _Triplets(JudgedSet[Triplets]):
         return TripletJudge(self.given)
 
     @property
-    def columns(self) -> tuple[TextColumn, ...]:
-        others = TextColumn("positive", self.given.positives), TextColumn("negative", self.given.negatives)
-        return TextColumn("anchor", self.given.anchors), *others
+    def columns(self) -> TextColumns:
+        given = self.given
+        return {"anchor": given.anchors, "positive": given.positives, "negative": given.negatives}
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
-        for anchor, positive, negative in zip(*(column.cells for column in self.columns), strict=True):
+        for anchor, positive, negative in zip(*self.columns.values(), strict=True):
             yield from ((anchor, positive, 1.0), (anchor, negative, 0.0))
 
 
@@ -208,15 +211,74 @@ class _Queries(JudgedSet[RetrievalSet]):
         return RankingJudge(self.given, self.main, prompts.query, prompts.document)
 
     @property
-    def columns(self) -> tuple[TextColumn, ...]:
+    def columns(self) -> TextColumns:
         """The queries, each with its most relevant passage."""
         best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.given.judgements)
         passages = tuple(self.given.documents[place] for place in best)
-        return TextColumn("query", self.given.queries), TextColumn("passage", passages)
+        return {"query": self.given.queries, "passage": passages}
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         related = zip(self.given.queries, self.given.judgements, strict=True)
         return ((query, self.given.documents[place], 1.0) for query, judged in related for place in judged)
+
+
+class LabelJudge(Judge):
+    """A labelled set: the accuracy of logistic regression. An item is 1 for a row with the right class, else 0.
+
+    With a `strength` (C), one classifier is fitted; without, C is chosen for the vectors at hand, which takes up to
+    forty times as long.
+    """
+
+    measure = ACCURACY
+    items_named = "row", "rows"
+
+    def __init__(self, task: LabelledSet, strength: float | None = None) -> None:
+        self.task, self.strength = labelled_set.check(task), strength
+        self.name, self.digest = task.name, task.digest
+        rows = task.texts
+        self.texts = self.sentences = tuple(dict.fromkeys(rows))
+        place = {text: at for at, text in enumerate(self.texts)}
+        self._places = np.array([place[text] for text in rows], dtype=np.intp)
+        self._order = {split: order_of(rows) for split, rows in task.splits.items()}
+
+    def __len__(self) -> int:
+        return len(self.task.scored)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether C is known."""
+        return self.strength is not None
+
+    def settled(self, vectors: Tensor) -> LabelJudge:
+        """The same judge with the C that is best for these vectors, so that others are judged faster and alike."""
+        return LabelJudge(self.task, logistic.strength(self._data(vectors), SEED))
+
+    def items(self, vectors: Tensor) -> Floats:
+        """Whether each row gets its class; NaN if a vector has a value that is not a number."""
+        data = self._data(vectors)
+        if not data.is_finite:
+            return np.full(len(self), np.nan)
+        if self.strength is None:
+            found = finish(logistic.predictions(data, SEED))
+        else:
+            found = logistic.predictions_with(data, SEED, self.strength)
+        right: Floats = (found == data.scored.y).astype(np.float64)
+        return right
+
+    def score(self, items: Floats, precision: str = "float32") -> float:
+        """The accuracy × 100."""
+        return 100 * float(items.mean())
+
+    def difference(self, one: Floats, other: Floats) -> Interval:
+        """The interval is that of a paired bootstrap over rows."""
+        return mean_difference(one, other)
+
+    def alike(self, vectors: Tensor) -> Floats:
+        """Nothing: rows of one class need not be similar."""
+        return np.empty(0)
+
+    def _data(self, vectors: Tensor) -> ProbeData:
+        return probe_data(self.task, vectors.float().numpy()[self._places], self._order)
 
 
 class _Labelled(JudgedSet[LabelledSet]):
@@ -226,10 +288,10 @@ class _Labelled(JudgedSet[LabelledSet]):
         return LabelJudge(self.given)
 
     @property
-    def columns(self) -> tuple[TextColumn, ...]:
+    def columns(self) -> TextColumns:
         rows = self.given.scored
-        second = (TextColumn("second", rows.second),) if rows.second else ()
-        return TextColumn("text", rows.texts), *second, TextColumn(LABEL, rows.labels)
+        second = {"second": rows.second} if rows.second else {}
+        return {"text": rows.texts, **second, LABEL: rows.labels}
 
 
 KINDS: dict[type, type[JudgedSet[Any]]] = {

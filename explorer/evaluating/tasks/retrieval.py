@@ -1,35 +1,41 @@
 """Score every layer & pooling on a retrieval set: how high an encoder ranks the documents relevant to a query.
 
-The 100 documents with the highest cosine are ranked by an exact search. Scores are means over queries × 100.
+The 100 documents with the highest cosine are ranked by an exact search. Scores are means over queries × 100. The best
+of all layers & poolings on some queries has a score on these that is too high, since it was chosen for it: it is chosen
+on half of the queries, and compared with the default on the others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.encoded import checked_titles, titles_of
-from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
+from explorer.evaluating.measured import Items, Measured, QueryChoice, QueryIntervals, Setting
 from explorer.evaluating.results.scored_task import RETRIEVAL, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.evaluating.tasks.layer_choice import intervals
-from explorer.evaluating.tasks.rankings import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import FoundDocuments
-from explorer.measuring.neighbours.index_setting import FLAT, IndexSetting
-from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
+from explorer.measuring.neighbours.batch_search import FoundDocuments, batch_search, rankable
+from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
+from explorer.measuring.neighbours.vector_index import FLAT, IndexSetting
+from explorer.measuring.scores.bootstrap import mean_difference
+from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+
+LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
 
 
 class Retrieval(Task[RetrievalSet]):
@@ -143,3 +149,84 @@ def check(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
                 f"The {role} prompt {prompt!r} has {len(ids):,} tokens and leaves no room for a text: at most "
                 f"{limit:,} tokens are read. Shorten the prompt, or allow a greater length."
             )
+
+
+def ranked(
+    encoder: Encoder,
+    documents: Sequence[str],
+    queries: Sequence[str],
+    *,
+    titles: Sequence[str],
+    k: int,
+    index: IndexSetting,
+    max_length: int,
+    prompts: RolePrompts,
+    take: Callable[[str, FoundDocuments], None],
+) -> Work[Encoded]:
+    """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
+
+    A prompt is put before every query and every document, in place of the model's. A layer & pooling under which all
+    documents have the same vector, such as [CLS] of layer 0, has no ranking.
+    """
+    texts = *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
+    encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
+    for title in titles:
+        vectors = unit(encodings.of(title))
+        corpus, asked = vectors[: len(documents)], vectors[len(documents) :]
+        if rankable(corpus, asked):
+            take(title, (yield from batch_search(corpus, asked, k, index)))
+    return encodings
+
+
+def of_encoder(encoder: Encoder, limit: int) -> dict[str, Setting]:
+    """What decides a ranking besides the texts, the prompts and the index."""
+    return {"max length": limit, "precision": encoder.precision, "device": encoder.device}
+
+
+def intervals(
+    titles: Sequence[str], scores: NDArray[np.float64], queries: Sequence[str], every: bool
+) -> QueryIntervals | None:
+    """The interval of the model default, and the choice if `every` layer & pooling was scored; None of a few queries.
+
+    `scores` (layer & pooling, query) are from 0 to 1; intervals are those of a bootstrap over queries.
+    """
+    default = scores[titles.index(MODEL_DEFAULT)]
+    if len(queries) < LEAST or not np.isfinite(default).all():
+        return None
+    own = mean_difference(np.zeros_like(default), default)
+    found = QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
+    first = half(queries)
+    if not every or min(first.sum(), (~first).sum()) < LEAST:
+        return found
+    on_half = scores[:, first].mean(axis=1)
+    best = int(np.nanargmax(on_half))  # the model default has scores
+    chosen = scores[best]
+    gap = mean_difference(default[~first], chosen[~first])
+    choice = QueryChoice(
+        titles[best],
+        round(100 * float(chosen[~first].mean()), 4),
+        round(100 * float(default[~first].mean()), 4),
+        *(round(float(value), 4) for value in (gap.difference, gap.low, gap.high)),
+    )
+    return replace(found, choice=choice)
+
+
+def intervals_text(found: QueryIntervals) -> str:
+    """Interval and choice of a result in a sentence or two."""
+    own = f"model default: 95 % CI {found.low:.2f} to {found.high:.2f}."
+    if found.choice is None:
+        return own
+    one = found.choice
+    return (
+        f"{own} Chosen on half of the queries: {one.title}. On the other half it has {one.score:.2f}, the model "
+        f"default {one.default_score:.2f}: difference {one.difference:+.2f} "
+        f"(95 % CI {one.low:+.2f} to {one.high:+.2f})."
+    )
+
+
+def half(queries: Sequence[str]) -> NDArray[np.bool_]:
+    """About half of the queries, drawn by their text alone."""
+    drawn = [hashlib.sha256(query.encode("utf-8", "surrogatepass")).digest() for query in queries]
+    first = np.zeros(len(queries), dtype=bool)
+    first[sorted(range(len(queries)), key=drawn.__getitem__)[: len(queries) // 2]] = True
+    return first

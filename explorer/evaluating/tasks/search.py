@@ -25,10 +25,10 @@ from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.results.scored_task import SEARCH, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.evaluating.tasks.rankings import of_encoder, ranked
+from explorer.evaluating.tasks.retrieval import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import FoundDocuments
-from explorer.measuring.neighbours.index_setting import FLAT, PER_LIST, IndexSetting
-from explorer.measuring.neighbours.ranking_measures import MRR, reciprocal_ranks
+from explorer.measuring.neighbours.ranking_judge import MRR, reciprocal_ranks
+from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

@@ -93,12 +93,12 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW
     default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
     every = (*scores.grid, *scores.also)
     readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
-    ways = ways_of(scores.gold, scores.parts)
-    table = [[[scores.score(reading, *way)] for way in ways.values()] for reading in readings.values()]
+    measures = ways_of(scores.gold, scores.parts)
+    table = [[[scores.score(reading, *one)] for one in measures.values()] for reading in readings.values()]
     return Measured(
         "test",
         tuple(readings),
-        tuple(ways),
+        tuple(measures),
         np.array(table, dtype=np.float64),
         setting={"text": text, "max_length": scores.max_length, "precision": scores.precision},
         items=Items(scores.cosines_of(default), scores.gold, scores.parts, pairs.digest),

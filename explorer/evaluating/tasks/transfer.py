@@ -11,31 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import Labelled
-from explorer.data.labelled import labelled_sets, published_sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import checked_titles, encoded
+from explorer.evaluating.encoded import FLOAT, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.measured import Items, Measured, Setting, SoFar, TaskCost
 from explorer.evaluating.probes import logistic, senteval
-from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
+from explorer.evaluating.probes.senteval import Network, trained
 from explorer.evaluating.results.scored_task import LOGISTIC, SENTEVAL, TRANSFER, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.evaluating.tasks.transfer_cost import estimate
 from explorer.knobs import LARGEST_SEED
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-TASKS = published_sets.names()
+TASKS = labelled_sets.names()
 MEASURES = ("accuracy", "macro F1")
 PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
     LOGISTIC: logistic.predictions,
     SENTEVAL: senteval.predictions,
 }
 SEEDS = (1, 2, 3, 4, 1234, 2345, 3456, 7890)  # of SG-BERT's transfer table
+ROWS = 6000  # that a probe is tried on for an estimate: logistic regression takes more iterations on more of them
+PASSES = 56  # of SentEval's classifier over its rows: 11 to 14 evaluations of 4 passes on CR, TREC and MRPC
 
 
 class Classification(Task[LabelledSet]):
@@ -124,13 +125,13 @@ def transfer(
         data = probe_data(task, vectors.of(title), rows)
         if data.is_finite:  # else the scores stay missing
             for which, seed in enumerate(seeds):
-                told = (place * len(seeds) + which, len(kept) * len(seeds))
-                found = yield from _told(PROBES[probe](data, seed), title, *told)
+                done = place * len(seeds) + which
+                found = yield from _counted(PROBES[probe](data, seed), title, done, len(kept) * len(seeds))
                 table[kept.index(title), :, which] = _scores(data.scored.y, found)
                 if title == MODEL_DEFAULT:
                     right[which, rows[task.split]] = found == data.scored.y
-        done = [known for known in kept if known in order[: place + 1]]
-        yield SoFar(f"scored {title}", place + 1, len(kept), measured=measured(done))
+        scored = [known for known in kept if known in order[: place + 1]]
+        yield SoFar(f"scored {title}", place + 1, len(kept), measured=measured(scored))
     return measured(kept)
 
 
@@ -184,8 +185,8 @@ def _scores(gold: Classes, found: Classes) -> tuple[float, float]:
     return 100 * accuracy_score(gold, found), 100 * f1_score(gold, found, average="macro", zero_division=0.0)
 
 
-def _told(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:
-    """The same work, whose progress counts the fits of all layers & poolings, `done` of `total` of which are ready."""
+def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:
+    """Work whose progress counts the fits of all layers & poolings, `done` of `total` of which are ready."""
     while True:
         try:
             progress = next(work)
@@ -211,3 +212,62 @@ def _setting(
         return {"probe": probe, "C": strengths, "standardised": True, **about}
     decays = ", ".join(f"{decay:g}" for decay in senteval.DECAYS)
     return {"probe": probe, "l2": decays, "standardised": False, **asdict(Network()), **about}
+
+
+def estimate(
+    encoder: Encoder,
+    task: LabelledSet,
+    *,
+    probe: str,
+    seeds: Sequence[int],
+    titles: Sequence[str],
+    max_length: int | None = None,
+) -> Work[TaskCost]:
+    """Encode some texts, train the probe once on random vectors, and extrapolate."""
+    distinct = list(dict.fromkeys(check(task).texts))
+    disk = sum(width_of(encoder, title) for title in titles) * len(distinct) * FLOAT
+    yield Progress("estimating", 0, 2)
+    encoding = seconds_of(encoder, distinct, max_length)
+    yield Progress("estimating", 1, 2)
+    rows = _random_rows(task, width_of(encoder, MODEL_DEFAULT) * (2 if task.is_pairs else 1))
+    # the rows of a fit: two folds are left out of nested folds, one out of folds
+    share = 1 - (2 if task.test is None else 1 if task.dev is None else 0) / FOLDS
+    scale = share * len(task.train) / len(rows)
+    splits = task.test is not None, task.dev is not None
+    if probe == LOGISTIC:
+        fits = logistic.fits(*splits) * len(titles) * len(seeds)
+        usual = most = fits * scale * _path(rows)
+    else:
+        fits = senteval.fits(*splits) * len(titles) * len(seeds)
+        one_pass = yield from _pass(rows, len(task.classes))
+        longest = Network().max_epoch + Network().epoch_size
+        usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
+    return TaskCost(len(distinct), fits, encoding, usual, most, disk)
+
+
+def _random_rows(task: LabelledSet, width: int) -> Rows:
+    """Vectors with as many rows, up to a limit, and as many classes as those of the task, which overlap."""
+    random, count = np.random.default_rng(0), min(ROWS, len(task.train))
+    classes = len(task.classes)
+    y = np.arange(count) % classes
+    # dimensions that are correlated and classes that overlap, so that logistic regression takes as long as on sentences
+    mixed = random.normal(size=(width, width)) * np.geomspace(1, 0.05, width)[:, None]
+    x = random.normal(size=(count, width)) @ mixed + 0.15 * random.normal(size=(classes, width))[y]
+    return Rows(x.astype(np.float32), y.astype(np.intp))
+
+
+def _path(rows: Rows) -> float:
+    logistic.path(rows.at(np.arange(min(64, len(rows)))), [rows.x])  # the first imports scikit-learn
+    started = time.perf_counter()
+    logistic.path(rows, [rows.x])
+    return time.perf_counter() - started
+
+
+def _pass(rows: Rows, classes: int) -> Work[float]:
+    """Seconds of one pass over the rows, for the four networks of a training."""
+    network = replace(Network(), epoch_size=1, max_epoch=0)
+    for again in range(2):  # the first is slower
+        started = time.perf_counter()
+        few, stage = rows.at(np.arange(min(64, len(rows)))), Progress("estimating", 1, 2)
+        yield from trained(rows, few, classes, senteval.DECAYS, again, stage, network=network)
+    return time.perf_counter() - started

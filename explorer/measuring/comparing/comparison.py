@@ -18,6 +18,7 @@ from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.errors import BadChoice
+from explorer.in_words import rounded
 from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
 from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges, probe_changes
 from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
@@ -27,7 +28,6 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.pair_cosines import Cosines
 from explorer.measuring.scores.verdict import UNKNOWN, Sentence, Verdict, sentence
-from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
 from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
 from explorer.measuring.comparing.pair_changes import RankErrors
-from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_rows
-from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.verdict import CI
-from explorer.measuring.table_cells import Rows, rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

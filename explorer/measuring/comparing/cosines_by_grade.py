@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.table_cells import Rows, rounded
+from explorer.in_words import Rows, rounded
 
 Floats = NDArray[np.float64]
 FIFTHS = 5

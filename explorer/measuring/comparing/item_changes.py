@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing.pair_changes import words_of
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
-from explorer.measuring.table_cells import Rows, rounded
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ class Checkup:
     alignment: float  # mean squared distance of positive pairs; lower is closer
     uniformity: float  # log of the mean Gaussian potential of random pairs; lower is more spread out
     alike: float  # similarity of positive pairs: their mean cosine
-    strangers: float  # similarity of random pairs: mean cosine of two probe sentences
+    random_pairs: float  # similarity of random pairs: mean cosine of two probe sentences
     probe: NDArray[np.float16]  # (sentence, width)
     layers: NDArray[np.float32] | None = None  # (query layer, key layer), if there is a pooler
 
@@ -54,7 +54,7 @@ def checkup(
         alignment=float((2 - 2 * alike).mean()) if len(alike) else float("nan"),
         uniformity=float((-2 * (2 - 2 * apart)).exp().mean().log()),
         alike=float(alike.mean()) if len(alike) else float("nan"),
-        strangers=float(apart.mean()),
+        random_pairs=float(apart.mean()),
         probe=probe.half().numpy(),
         layers=layers,
     )

@@ -1,8 +1,8 @@
-"""Embedding geometry of every layer of one or two encoders, and the drift of each layer."""
+"""Embedding geometry and drift of every layer of one or two encoders, with what it means and table rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,9 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
-from explorer.measuring.geometry.vector_geometry import Geometry, alignment, alike, geometry, shift
+from explorer.in_words import Rows, rounded
+from explorer.measuring.geometry.vector_geometry import NEIGHBOURS, Geometry, alignment, alike, geometry, shift
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, pick
 from explorer.progress import Progress, Work
@@ -34,20 +36,12 @@ SIMILAR = 0.8  # of the scale: a pair with such a gold score counts as similar, 
 
 
 @dataclass(frozen=True)
-class Cloud:
-    """The geometry of one layer & pooling, and the alignment of positive pairs."""
-
-    geometry: Geometry
-    alignment: float
-
-
-@dataclass(frozen=True)
 class Side:
     """One encoder: the geometry of every layer under a pooling, and of its chosen layer & pooling."""
 
-    layers: tuple[Cloud, ...]
+    layers: tuple[Geometry, ...]
     reading: Reading
-    chosen: Cloud
+    chosen: Geometry
 
 
 @dataclass(frozen=True)
@@ -65,20 +59,20 @@ class LayerGeometry:
     close_from: float
     seed: int
 
-    def cloud_of(self, side: int, reading: Reading) -> Cloud | None:
+    def geometry_of(self, side: int, reading: Reading) -> Geometry | None:
         """The geometry of a layer & pooling of one side, if it was measured."""
         layer = layer_of(reading, self.pooling)
         if layer is not None:
             return self.sides[side].layers[layer]
         return self.sides[side].chosen if self.sides[side].reading == reading else None
 
-    def standing_for(self, chosen: Sequence[tuple[Reading, Cloud]]) -> LayerGeometry:
-        """The same with other chosen cells."""
+    def standing_for(self, chosen: Sequence[tuple[Reading, Geometry]]) -> LayerGeometry:
+        """This geometry with other chosen layers & poolings."""
         return replace(
             self,
             sides=tuple(
-                replace(side, reading=reading, chosen=cloud)
-                for side, (reading, cloud) in zip(self.sides, chosen, strict=True)
+                replace(side, reading=reading, chosen=found)
+                for side, (reading, found) in zip(self.sides, chosen, strict=True)
             ),
         )
 
@@ -111,12 +105,12 @@ def layer_geometry(
             settings.max_length,
             f"encoding sentences with {encoder.name}",
         )
-        clouds: list[Cloud] = []
+        of_layers: list[Geometry] = []
         for place, vectors in enumerate(layers):
             yield Progress(f"measuring the layers of {name}", place, len(layers))
-            clouds.append(drawn.cloud(vectors))
+            of_layers.append(drawn.geometry(vectors))
         layer = layer_of(reading, pooling)
-        sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
+        sides.append(Side(tuple(of_layers), reading, drawn.geometry(chosen) if layer is None else of_layers[layer]))
         kept.append(layers)
     moved = yield from _moved(kept)
     return LayerGeometry(
@@ -133,19 +127,19 @@ def layer_geometry(
     )
 
 
-def reading_cloud(
+def reading_geometry(
     found: Found,
     pairs: GradedPairs,
     reading: Reading,
     settings: Settings,
     load: Load = load_encoder,
     seed: int = SEED,
-) -> Work[Cloud]:
+) -> Work[Geometry]:
     """Measure one more layer & pooling of an encoder, on the same sentences."""
     drawn = _drawn(pairs, seed)
     yield Progress(f"loading {found.name}", 0, 0)
     vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
-    return drawn.cloud(vectors)
+    return drawn.geometry(vectors)
 
 
 def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
@@ -179,9 +173,9 @@ class _Drawn:
     second: Places
     pairs: int
 
-    def cloud(self, vectors: Vectors) -> Cloud:
-        """Measure one layer & pooling of them."""
-        return Cloud(geometry(vectors), alignment(vectors[self.first], vectors[self.second]))
+    def geometry(self, vectors: Vectors) -> Geometry:
+        """Measure the vectors of these sentences under one layer & pooling."""
+        return replace(geometry(vectors), alignment=alignment(vectors[self.first], vectors[self.second]))
 
 
 def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
@@ -217,3 +211,119 @@ def close_from(gold: Sequence[float]) -> float:
     """The lowest gold score of a similar pair: 4 on a scale to 5 (Wang and Isola 2020; Gao, Yao and Chen 2021)."""
     low, high = scale(gold)
     return round(low + SIMILAR * (high - low), 9)  # exactly 0.6 on -1 to 1
+
+
+OTHER_DEPTH = "A has {} layers and B {}: their layers do not correspond."
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: its name, its meaning, and how to get it."""
+
+    name: str
+    meaning: str
+    of: Callable[[Geometry], float]
+
+
+MEASURES = (
+    Measure(
+        "mean cosine of two sentences",
+        "Similarity of random pairs (anisotropy), from -1 to 1. Near 0 is good; near 1, all vectors are in a narrow "
+        "cone.",
+        lambda found: found.random_pairs,
+    ),
+    Measure(
+        "share of the widest direction",
+        "Share of the variance in the first principal component, from 0 to 1. Lower is better; near 1, vectors differ "
+        "along one line only.",
+        lambda found: found.first_direction,
+    ),
+    Measure(
+        "share of the widest three",
+        "Share of the variance in the first three principal components, from 0 to 1. Lower is better.",
+        lambda found: found.first_three,
+    ),
+    Measure(
+        "uniformity",
+        "How evenly vectors are spread, at most 0. Lower is better.",
+        lambda found: found.uniformity,
+    ),
+    Measure(
+        "alignment",
+        "Mean squared distance of positive pairs, from 0 to 4. Lower is better.",
+        lambda found: found.alignment,
+    ),
+    Measure(
+        "hubness",
+        f"Skewness of how often a sentence is among another's nearest {NEIGHBOURS}. Near 0 is good; above 1, a few "
+        "sentences (hubs) are neighbours of many.",
+        lambda found: found.hubness,
+    ),
+)
+
+HOW_TO_READ = (
+    "CKA is from 0 to 1: 1 if a layer of B is a rotation, translation and scaling of A's, lower as neighbours change. "
+    "The shift is 1 minus the mean cosine of a sentence's vectors in A and B, 0 if nothing changed; it is meaningful "
+    "only if B was tuned from A. Neither says whether a change is better or worse: see B - A."
+)
+
+
+def definition(found: LayerGeometry) -> str:
+    """Define the measures, and name the sentences they were measured on."""
+    sample = f"{found.sentences:,} distinct sentences of {found.pairs:,} pairs"
+    if found.pairs < found.of_pairs:
+        sample += f", drawn from {found.of_pairs:,} (seed {found.seed})"
+    count = found.sentences
+    return (
+        f"{sample}. Vectors are normalised to length 1. Alignment: mean squared distance of the {found.close:,} pairs "
+        f"graded {found.close_from:g} or more. Uniformity: log of the mean of exp(-2 d²) over all "
+        f"{count * (count - 1) // 2:,} pairs of sentences."
+    )
+
+
+def not_comparable(found: LayerGeometry) -> str:
+    """The reason why two sides cannot be compared; "" if they can."""
+    if len(found.sides) < 2:
+        return ""
+    layers = [len(side.layers) - 1 for side in found.sides]
+    if not found.alike:
+        return OTHER_DEPTH.format(*layers)
+    if not found.same_width:
+        return (
+            "The vectors of A and B have different dimensions, so there is no cosine and no shift. CKA is still "
+            "defined."
+        )
+    return ""
+
+
+def geometry_rows(found: LayerGeometry) -> Rows:
+    """A row for every layer of every side, and one for the chosen layer & pooling of each."""
+    return [
+        {
+            "encoder": name,
+            "layer & pooling": title,
+            **{measure.name: rounded(measure.of(of_layer), 5) for measure in MEASURES},
+        }
+        for name, side in zip("AB", found.sides, strict=False)
+        for title, of_layer in (
+            *((f"{found.pooling} of layer {layer}", each) for layer, each in enumerate(side.layers)),
+            (f"chosen: {side.reading.title}", side.chosen),
+        )
+    ]
+
+
+def drift_rows(found: LayerGeometry, differences: Interval | None) -> Rows:
+    """A row for every common layer; `differences` (layer) are those of the scores."""
+    rows: Rows = []
+    for layer, (cka, moved) in enumerate(zip(found.alike, found.shift, strict=True)):
+        rows.append(
+            {
+                "layer & pooling": f"{found.pooling} of layer {layer}",
+                "CKA": rounded(cka, 5),
+                "shift": rounded(moved, 5),
+            }
+        )
+        if differences is not None:
+            of_scores = {"difference": differences.difference, "low": differences.low, "high": differences.high}
+            rows[-1] |= {name: rounded(values[layer], 4) for name, values in of_scores.items()}
+    return rows

@@ -20,12 +20,13 @@ Floats = NDArray[np.float64]
 class Geometry:
     """The geometry of normalised vectors; NaN if there are too few of them, or all are equal."""
 
-    strangers: float  # mean cosine of all pairs of different sentences: similarity of random pairs
+    random_pairs: float  # mean cosine of all pairs of different sentences: similarity of random pairs
     first_direction: float  # share of the variance in the first principal component
     first_three: float  # and in the first three
     uniformity: float  # log of the mean of exp(-2 d²) over all pairs; lower is more spread out
     hubness: float  # skewness of how often a sentence is among another's nearest 10; 0 is even, above 1 there are hubs
     sentences: int
+    alignment: float = float("nan")  # mean squared distance of positive pairs, if they are known
 
 
 def geometry(vectors: NDArray[Any]) -> Geometry:
@@ -37,7 +38,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
         return Geometry(missing, missing, missing, missing, missing, count)
     # the sum of all cosines is the squared length of the sum of all vectors
     total = known.sum(0, dtype=np.float64)
-    strangers = (float(total @ total) - count) / (count * (count - 1))
+    random_pairs = (float(total @ total) - count) / (count * (count - 1))
     variances = np.linalg.eigvalsh(np.cov(known.T, dtype=np.float64)) if known.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
     one_point = spread <= SAME_VECTOR**2  # all vectors are equal, except for rounding
@@ -53,7 +54,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
         cosines[np.arange(len(cosines)), own] = 1.0
         potential += float(np.exp(4 * cosines.astype(np.float64) - 4).sum()) - len(cosines)  # d² = 2 - 2 cos
     uniformity = float(np.log(potential / (count * (count - 1))))
-    return Geometry(strangers, first, three, uniformity, float("nan") if one_point else _skewness(chosen), count)
+    return Geometry(random_pairs, first, three, uniformity, float("nan") if one_point else _skewness(chosen), count)
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:

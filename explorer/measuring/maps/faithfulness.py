@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.measuring.neighbours.vector_index import Neighbourhoods
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 

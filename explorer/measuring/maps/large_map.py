@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import BadChoice
+from explorer.in_words import Rows
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.cluster_names import clusters
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
 from explorer.measuring.maps.projection import MapSettings, principal
-from explorer.measuring.neighbours.index_setting import faiss_library
-from explorer.measuring.neighbours.nearest import neighbourhoods
-from explorer.measuring.table_cells import Rows
+from explorer.measuring.neighbours.vector_index import faiss_library, neighbourhoods
 from explorer.progress import Progress, Work
 
 Places = NDArray[np.float32]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import Sentences
-from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.in_words import rounded
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED, exchange
+from explorer.measuring.neighbours.vector_index import Neighbourhoods
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.table_cells import rounded
 
 Row = dict[str, object]
 

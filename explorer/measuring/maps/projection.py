@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from explorer.errors import BadChoice
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
 from explorer.measuring.maps.umap_layout import umap_layout
-from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.measuring.neighbours.vector_index import Neighbourhoods
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 

@@ -13,7 +13,7 @@ from explorer.measuring.maps import projection
 from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
 from explorer.measuring.maps.projection import MapSettings, turned_onto
 from explorer.measuring.maps.umap_layout import umap_layouts
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import Work
 
 Floats = NDArray[np.float64]

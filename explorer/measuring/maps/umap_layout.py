@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.measuring.neighbours.vector_index import Neighbourhoods
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours.index_setting import FLAT, IVF, IndexSetting, faiss_library
+from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
 from explorer.measuring.scores.correlation import SAME_VECTOR
 from explorer.progress import Phase, Progress, Work
 

@@ -1,28 +1,34 @@
-"""Search results of a query under A and B, with ranks on the other side."""
+"""Search results of a query under A and B, with ranks on the other side, as values, tables, JSON and text."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
+from explorer.data.kinds import Sentences, digest_of
 from explorer.data.retrieval.retrieval_set import Judged
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours.neighbour_overlap import exchange
-from explorer.measuring.neighbours.ranking_measures import TOP, measures
+from explorer.in_words import Rows, rounded
+from explorer.measuring.neighbours.neighbour_overlap import Overlap, exchange
+from explorer.measuring.neighbours.ranking_judge import TOP, measures
 from explorer.measuring.neighbours.vector_index import Hits, Index
-from explorer.measuring.sentences import finite_vectors, sentence_vectors
+from explorer.measuring.sentences.sentence_vectors import check_finite, of_reading
 from explorer.progress import finish
 
 if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
 KEPT, LOST, GAINED = "kept", "lost", "gained"
 SIZES = (5, 10, 20, 50)
+CHANGED = 10  # most and least changed sentences to print in a terminal
 
 
 @dataclass(frozen=True)
@@ -60,19 +66,14 @@ class SearchResults:
     jaccard: float = float("nan")
 
 
-@dataclass(frozen=True)
-class QueryScore:
-    """How high a side ranks the documents that are judged relevant to a query."""
+def scored(side: SearchSide, relevant: Judged) -> tuple[float, tuple[int, ...]]:
+    """The nDCG@10 of a side on a query, from 0 to 1, and the ranks of the relevant documents, the best first.
 
-    ndcg: float  # nDCG@10, from 0 to 1
-    ranks: tuple[int, ...]  # of the relevant documents, the best first
-
-
-def scored(side: SearchSide, relevant: Judged) -> QueryScore:
-    """The score of a side on a query; `relevant` has the grades of relevant documents by their position."""
+    `relevant` has the grades of relevant documents by their position.
+    """
     found = side.hits(TOP).places
     ranks = side.index.ranks(np.array(list(relevant)), side.query)
-    return QueryScore(float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks)))
+    return float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks))
 
 
 def asked(query: str) -> str:
@@ -90,8 +91,8 @@ def place_of(query: str, sentences: Sequence[str]) -> int | None:
 
 def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | None = None) -> NDArray[np.float32]:
     """The vector (width,) of a query; one that has no cosine with any other is refused."""
-    vectors: NDArray[np.float32] = finish(sentence_vectors.of_reading(encoder, [query], reading, max_length))
-    finite_vectors.check(encoder, [query], reading, vectors, max_length)
+    vectors: NDArray[np.float32] = finish(of_reading(encoder, [query], reading, max_length))
+    check_finite(encoder, [query], reading, vectors, max_length)
     if not vectors.any():
         raise BadChoice(
             f"'{encoder.name}' gives the query a zero vector under {reading.title}, which has no cosine. Choose "
@@ -106,11 +107,11 @@ def search(one: SearchSide, other: SearchSide | None, k: int) -> SearchResults:
     hits = one.hits(k)
     if other is None:
         return SearchResults(_results(hits))
-    beside = other.hits(k)
-    between = exchange(hits.places.tolist(), beside.places.tolist())
+    other_hits = other.hits(k)
+    between = exchange(hits.places.tolist(), other_hits.places.tolist())
     kept = set(between.kept)
     return SearchResults(
-        _results(hits, other, kept, LOST), _results(beside, one, kept, GAINED), len(between.kept), between.jaccard
+        _results(hits, other, kept, LOST), _results(other_hits, one, kept, GAINED), len(between.kept), between.jaccard
     )
 
 
@@ -121,5 +122,99 @@ def _results(
     places = hits.places.tolist()
     elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
     marks = [KEPT if place in kept else alone for place in places]
-    told = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
-    return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))
+    found = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
+    return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(found, start=1))
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """The query, the corpus and the models."""
+
+    query: str
+    k: int
+    searched: Sentences
+    sides: tuple[tuple[Found, Reading], ...]
+
+
+def found_rows(results: Iterable[FoundSentence], sentences: Sequence[str], other: str) -> Rows:
+    """A row for each result of a side; `other` names the other, "" where there is none."""
+    return [
+        {
+            "rank": result.rank,
+            "cosine": round(result.cosine, 6),
+            **({"mark": result.mark, f"rank in {other}": result.elsewhere} if other else {}),
+            "sentence": sentences[result.place],
+        }
+        for result in results
+    ]
+
+
+def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bool, most: int | None = None) -> Rows:
+    """A row for each sentence of the corpus, most or least changed first."""
+    return [
+        {
+            "kept": int(overlap.kept[place]),
+            "of": overlap.k,
+            "jaccard": rounded(overlap.jaccard[place]),
+            "sentence": sentences[place],
+        }
+        for place in overlap.order(most_changed=most_changed)[:most]
+    ]
+
+
+def as_json(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
+    """Everything as JSON, with query, corpus and models."""
+    sentences, sides = asked.searched.texts, (findings.one, findings.other)
+    names = "AB"[: len(asked.sides)]
+    content: dict[str, object] = {
+        "query": asked.query,
+        "corpus": asked.searched.name,
+        "corpus_digest": digest_of(asked.searched.texts),
+        "sentences": len(sentences),
+        "k": asked.k,
+    }
+    for at, (name, (found, reading), results) in enumerate(zip(names, asked.sides, sides, strict=False)):
+        content[name] = {
+            "model": found.name,
+            "model_revision": found.revision,
+            "model_digest": found.digest,
+            "reading": reading.title,
+            "results": found_rows(results or (), sentences, names[1 - at] if len(names) > 1 else ""),
+        }
+    if findings.other is not None:
+        content |= {"kept": findings.kept, "jaccard": rounded(findings.jaccard)}
+    if whole is not None:
+        content["whole"] = {
+            "mean_jaccard": rounded(whole.mean),
+            "sentences_by_neighbours_kept": whole.counts().tolist(),
+            "changed": changed_rows(whole, sentences, most_changed=True),
+        }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def as_text(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
+    """Both lists as text for the terminal."""
+    sentences = asked.searched.texts
+    lines = [asked.searched.note, f"query: {asked.query}"]
+    for name, (found, reading), results in zip("AB", asked.sides, (findings.one, findings.other), strict=False):
+        lines += ["", f"{name}  {reading.title} of {found.name}"]
+        lines += [_line(result, "B" if name == "A" else "A", sentences[result.place]) for result in results or ()]
+    if findings.other is not None:
+        found_by_a = len(findings.one)
+        lines += ["", f"kept {findings.kept} of {found_by_a}; Jaccard {in_words.number(findings.jaccard)}"]
+    if whole is not None:
+        lines += ["", f"over the whole corpus: mean Jaccard@{whole.k} {in_words.number(whole.mean)}"]
+        for most, title in ((True, "most changed"), (False, "least changed")):
+            lines.append(f"{title}:")
+            rows = changed_rows(whole, sentences, most_changed=most, most=CHANGED)
+            lines += [f"{row['kept']:>4} of {row['of']} kept  {row['sentence']}" for row in rows]
+    return "\n".join(lines)
+
+
+def mark_text(result: FoundSentence, other: str) -> str:
+    """`kept · 3 in B`, `lost · 37 in B`: the mark, and the rank on the other side; "" without another side."""
+    return f"{result.mark} · {result.elsewhere:,} in {other}" if result.mark else ""
+
+
+def _line(result: FoundSentence, other: str, sentence: str) -> str:
+    return f"{result.rank:>3}  {result.cosine:.3f}  {mark_text(result, other):<18}  {sentence}".rstrip()

@@ -1,21 +1,28 @@
-"""An exact nearest-neighbour index of sentence vectors, with FAISS."""
+"""Find nearest neighbours of sentence vectors with FAISS: the settings of an index, and an exact one in memory."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours.index_setting import faiss_library
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
+
+FLAT, IVF, HNSW = "flat", "ivf", "hnsw"  # exact, inverted lists, a graph
+KINDS = (FLAT, IVF, HNSW)
+PER_LIST = 39  # training vectors that FAISS wants for each list; with fewer it warns
+MOST_EXACT = 200_000  # vectors up to which a search of all is quick enough to need no other index
+MOST = 150  # most neighbours of a map: as many as t-SNE needs at its largest perplexity
 
 # extra results requested of FAISS, whose order of summation can swap neighbours within 1e-7
 _SPARE = 8
@@ -23,6 +30,51 @@ _SPARE = 8
 # ten times as slow
 _ROWS, _LEAST_ROWS, _ANSWERS = 1024, 64, 2**21
 _PRODUCTS = 2**20  # values per block of the second computation, to fit into a processor's cache
+
+
+@dataclass(frozen=True)
+class IndexSetting:
+    """The index to build, and how much of it a query searches."""
+
+    kind: str = FLAT
+    nlist: int = 1024  # inverted lists
+    nprobe: int = 5  # lists that a query searches
+    links: int = 16  # of each vector in the graph, FAISS's M
+    ef: int = 64  # candidates that a query keeps in the graph, FAISS's efSearch
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadChoice(f"There is no index '{self.kind}'. Choose one of {', '.join(KINDS)}.")
+        if min(self.nlist, self.nprobe) < 1:
+            raise BadChoice(f"nlist is {self.nlist} and nprobe {self.nprobe}; both have to be 1 or more.")
+        if self.links < 2 or self.ef < 1:
+            raise BadChoice(f"links is {self.links}, which has to be 2 or more, and ef {self.ef}, at least 1.")
+
+    def adapted(self, documents: int) -> IndexSetting:
+        """This setting with as many lists as so many documents can train."""
+        if self.kind != IVF:
+            return self
+        nlist = max(1, min(self.nlist, documents // PER_LIST))
+        return replace(self, nlist=nlist, nprobe=min(self.nprobe, nlist))
+
+
+def suited(vectors: int, kind: str | None = None) -> IndexSetting:
+    """A setting for so many vectors: exact if they are few, else inverted lists, which take the least time to build.
+
+    The square root of their number of lists is the usual choice: about as many centroids are searched as vectors of a
+    list.
+    """
+    chosen = kind or (FLAT if vectors <= MOST_EXACT else IVF)
+    return IndexSetting(chosen, nlist=max(1, isqrt(vectors))).adapted(vectors)
+
+
+def faiss_library() -> Any:
+    """FAISS, ready to use."""
+    import faiss
+
+    if sys.platform == "darwin":
+        faiss.omp_set_num_threads(1)  # its OpenMP together with torch's kills the process there (faiss-wheels issue 73)
+    return faiss
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +140,8 @@ class Index:
         """The neighbours of some sentences of the corpus (sentence, neighbour), each itself excluded."""
         found, cosines = self._answers(self._heads[self._head_of[places]], min(k + 1, len(self)))
         others = found != places[:, None]
-        others[others.all(1), -1] = (
-            False  # a sentence can be missing from its own results if enough equal ones come first
-        )
+        # a sentence can be missing from its own results if enough equal ones come first
+        others[others.all(1), -1] = False
         shape = (len(places), found.shape[1] - 1)
         return found[others].reshape(shape), cosines[others].reshape(shape)
 
@@ -130,3 +181,32 @@ def _flat(known: Floats) -> tuple[Any, Floats]:
     index = faiss.IndexFlatIP(known.shape[1])
     index.add(known)
     return index, faiss.rev_swig_ptr(index.get_xb(), known.size).reshape(known.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """The nearest neighbours of every sentence by cosine, nearest first, without itself."""
+
+    places: NDArray[np.int32]  # (sentence, neighbour)
+    distances: NDArray[np.float32]  # (sentence, neighbour): 1 - cosine
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def neighbourhoods(
+    vectors: NDArray[np.float32], stage: str = "finding neighbours", most: int = MOST
+) -> Work[Neighbourhoods]:
+    """Find the neighbours of vectors (sentence, width): up to `most`, or all others."""
+    yield Progress(stage, 0, len(vectors))
+    nearest = min(most, max(0, len(vectors) - 1))
+    places = np.empty((len(vectors), nearest), dtype=np.int32)
+    distances = np.empty((len(vectors), nearest), dtype=np.float32)
+    if not nearest:
+        return Neighbourhoods(places, distances)
+    done = 0
+    for found, cosines in Index(vectors).neighbours_of_all(nearest):
+        block = slice(done, done := done + len(found))
+        places[block], distances[block] = found, 1 - cosines
+        yield Progress(stage, done, len(vectors))
+    return Neighbourhoods(places, distances)

@@ -1,26 +1,48 @@
-"""Search vectors on disk: all of them, or the candidates of an index, whose cosines are computed again."""
+"""Search vectors on disk: all of them, or the candidates of a FAISS index, whose cosines are computed again.
+
+An index is built once, saved next to the vectors and mapped into memory. Its recall is measured against a search of all
+vectors, and decides how much of the index a query searches.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import places, typed_json
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import AT_ONCE
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF, IndexSetting, faiss_library
-from explorer.measuring.neighbours.vector_index import Hits
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, IndexSetting, faiss_library, suited
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work, finish
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
+Truth = tuple[Places, Floats, int]  # rows as queries, of each the cosine of its last true neighbour, their number
 
 SPARE = 8  # further candidates: products in float32 can swap neighbours within 1e-7
 CANDIDATES, LEAST = 4, 40  # for each result, and at least: the index holds vectors in 8 bits per number
+
+TRAINED_ON = 64  # vectors for each list
+FOR_GRAPH = 65_536  # vectors from which the 8-bit steps of the graph's vectors are determined
+ROUNDS = 10  # of k-means, as many as FAISS makes by default in an inverted file
+CONSTRUCTION = 80  # efConstruction: candidates for the links of a new vector
+ADDED = 2048  # vectors between two progress reports
+
+NEAREST = 10
+QUERIES = 200  # vectors of the corpus; as many others choose the effort
+ENOUGH = 0.95  # recall at which the effort grows no further
+LEAST_PROBES, MOST_PROBES = 8, 256
+LEAST_EF, MOST_EF = 64, 512
+SAME = 1e-6  # cosines that differ by less are those of equal vectors
 
 
 @dataclass(frozen=True)
@@ -107,7 +129,7 @@ def all_searched(
 def candidates_ranked(
     corpus: VectorCorpus, index: Any, queries: Floats, k: int, without: Places | None = None
 ) -> tuple[Places, Floats]:
-    """The same of the candidates that an index finds; where they are fewer, positions are -1."""
+    """Positions and cosines (query, result) of the nearest candidates of an index; where they are fewer, -1."""
     wanted = min(corpus.searched, max(CANDIDATES * k, LEAST) + (without is not None))
     _, places = index.search(np.ascontiguousarray(queries), wanted)
     return _ranked(corpus, queries, corpus.rows_searched(places), k, without)
@@ -133,3 +155,138 @@ def _ranked(
         cosines[at] = np.where(of_query < 0, -np.inf, of_each)
     order = np.lexsort((places, -cosines))[:, : min(k, corpus.searched - (without is not None))]
     return np.take_along_axis(places, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+
+
+def searchable(corpus: VectorCorpus, kind: str | None = None) -> Work[VectorSearch]:
+    """The corpus with an index of a kind, or of that which suits its size; built only if it is not saved."""
+    setting = suited(corpus.searched, kind)
+    if setting.kind == FLAT:
+        return VectorSearch(corpus, IndexFacts(setting))
+    saved = _opened(corpus, setting)
+    return (yield from _built(corpus, setting)) if saved is None else saved
+
+
+def _files(corpus: VectorCorpus, setting: IndexSetting) -> tuple[Path, Path]:
+    """The files of the index and of its facts."""
+    size = f"{setting.nlist}-lists" if setting.kind == IVF else f"{setting.links}-links"
+    stem = corpus.folder / f"{setting.kind}-{size}"
+    return stem.with_suffix(".faiss"), stem.with_suffix(".json")
+
+
+def _opened(corpus: VectorCorpus, setting: IndexSetting) -> VectorSearch | None:
+    """The saved index; None if there is none, or a damaged one."""
+    faiss = faiss_library()
+    path, about = _files(corpus, setting)
+    try:
+        stated = typed_json.read(IndexFacts, typed_json.parsed(about.read_bytes()))
+        if stated is None or path.stat().st_size != stated.bytes:
+            return None
+        # inverted lists are read when they are searched, vectors and links of a graph are mapped
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP if setting.kind == IVF else faiss.IO_FLAG_MMAP_IFC)
+    except (OSError, ValueError, RuntimeError):
+        return None
+    if index.ntotal != corpus.searched or index.d != corpus.width:
+        return None
+    set_effort(index, stated.setting)
+    return VectorSearch(corpus, stated, index)
+
+
+def _built(corpus: VectorCorpus, setting: IndexSetting) -> Work[VectorSearch]:
+    started = time.monotonic()
+    index = yield from (_trained_lists if setting.kind == IVF else _trained_graph)(corpus, setting)
+    for start in range(0, len(corpus), ADDED):
+        yield Progress("building the index", start, len(corpus))
+        vectors = corpus.rows(slice(start, start + ADDED))
+        index.add(np.delete(vectors, corpus.zero_between(start, start + ADDED) - start, axis=0))
+    seconds = time.monotonic() - started
+    setting, recall, queries = yield from tuned(corpus, index, setting)
+    path, about = _files(corpus, setting)
+    yield Progress("saving the index", 0, 0)
+    with places.whole_file(path) as file:
+        faiss = faiss_library()
+        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
+    facts = IndexFacts(setting, seconds, path.stat().st_size, recall, queries)
+    places.write_whole(about, lambda file: file.write(json.dumps(asdict(facts)).encode()))
+    saved = _opened(corpus, setting)
+    return VectorSearch(corpus, facts, index) if saved is None else saved
+
+
+def _trained_lists(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
+    """Empty inverted lists around centroids of k-means, a round at a time."""
+    faiss = faiss_library()
+    sample, centroids = _sample(corpus, TRAINED_ON * setting.nlist), None
+    for done in range(ROUNDS):
+        yield Progress("training the index", done, ROUNDS)
+        means = faiss.Kmeans(corpus.width, setting.nlist, niter=1, spherical=True, seed=0)
+        means.train(sample, init_centroids=centroids)
+        centroids = means.centroids
+    lists = faiss.IndexFlatIP(corpus.width)
+    lists.add(centroids)
+    index = faiss.IndexIVFScalarQuantizer(
+        lists, corpus.width, setting.nlist, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    )
+    index.train(sample)
+    return index
+
+
+def _trained_graph(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
+    """An empty graph; its vectors have 8 bits per number."""
+    faiss = faiss_library()
+    yield Progress("training the index", 0, 0)
+    index = faiss.IndexHNSWSQ(corpus.width, faiss.ScalarQuantizer.QT_8bit, setting.links, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = CONSTRUCTION
+    index.train(_sample(corpus, FOR_GRAPH))
+    return index
+
+
+def _sample(corpus: VectorCorpus, most: int) -> Any:
+    drawn = np.arange(corpus.searched)
+    if len(drawn) > most:
+        drawn = np.sort(np.random.default_rng(0).choice(corpus.searched, most, replace=False))
+    return corpus.rows(corpus.rows_searched(drawn))
+
+
+def tuned(corpus: VectorCorpus, index: Any, setting: IndexSetting) -> Work[tuple[IndexSetting, float | None, int]]:
+    """The setting with the least effort that has enough recall, its recall on other queries, and their number."""
+    if corpus.searched < 4:
+        return setting, None, 0
+    choosing, stating = yield from _truths(corpus)
+    chosen = setting
+    for chosen in _efforts(setting):
+        yield Progress("measuring the recall of the index", 0, 0)
+        if recall(corpus, index, chosen, choosing) >= ENOUGH:
+            break
+    yield Progress("measuring the recall of the index", 0, 0)
+    return chosen, recall(corpus, index, chosen, stating), len(stating[0])
+
+
+def recall(corpus: VectorCorpus, index: Any, setting: IndexSetting, truth: Truth) -> float:
+    """The share of true neighbours that an index finds; of neighbours with equal cosines any counts."""
+    queries, least, nearest = truth
+    set_effort(index, setting)
+    _, cosines = candidates_ranked(corpus, index, corpus.rows(queries), nearest, queries)
+    return float((cosines >= least[:, None] - SAME).mean())
+
+
+def _truths(corpus: VectorCorpus) -> Work[tuple[Truth, Truth]]:
+    count = min(QUERIES, corpus.searched // 2)
+    drawn = corpus.rows_searched(np.random.default_rng(0).choice(corpus.searched, 2 * count, replace=False))
+    nearest = min(NEAREST, corpus.searched - 1)
+    stage = "searching all vectors for true neighbours"
+    _, cosines = yield from all_searched(corpus, corpus.rows(drawn), nearest, drawn, stage)
+    choosing, stating = ((drawn[some], cosines[some, -1], nearest) for some in (slice(count), slice(count, None)))
+    return choosing, stating
+
+
+def _efforts(setting: IndexSetting) -> Iterator[IndexSetting]:
+    if setting.kind == IVF:
+        probes = LEAST_PROBES
+        while probes < min(setting.nlist, MOST_PROBES):
+            yield replace(setting, nprobe=probes)
+            probes *= 2
+        yield replace(setting, nprobe=min(setting.nlist, MOST_PROBES))
+        return
+    ef = LEAST_EF
+    while ef <= MOST_EF:
+        yield replace(setting, ef=ef)
+        ef *= 2

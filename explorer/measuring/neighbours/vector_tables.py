@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from explorer import in_words
 from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.neighbours.index_recall import NEAREST
-from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF
-from explorer.measuring.neighbours.vector_index import Hits
-from explorer.measuring.neighbours.vector_search import IndexFacts, VectorSearch
-from explorer.measuring.table_cells import Rows, rounded
+from explorer.in_words import Rows, rounded
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits
+from explorer.measuring.neighbours.vector_search import NEAREST, IndexFacts, VectorSearch
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -41,7 +39,7 @@ def rows(search: VectorSearch, hits: Hits) -> Rows:
     ]
 
 
-def told_index(facts: IndexFacts) -> str:
+def index_text(facts: IndexFacts) -> str:
     """The index in words, with the neighbours that it misses."""
     setting = facts.setting
     if facts.exact:
@@ -59,7 +57,7 @@ def told_index(facts: IndexFacts) -> str:
     return f"{kinds[setting.kind]}. {recall}"
 
 
-def told_cost(facts: IndexFacts, vectors: int, seconds: float) -> str:
+def cost_text(facts: IndexFacts, vectors: int, seconds: float) -> str:
     """Time and bytes in words; `vectors` are the bytes that are searched without an index."""
     size = (
         f"{in_words.size(vectors)} of vectors"
@@ -113,7 +111,7 @@ def as_text(answer: Answer) -> str:
         if answer.by is None
         else f"{answer.by[1].title} of {answer.by[0].name}"
     )
-    lines = [corpus.note, told_index(facts), told_cost(facts, corpus.vectors.nbytes, answer.seconds)]
+    lines = [corpus.note, index_text(facts), cost_text(facts, corpus.vectors.nbytes, answer.seconds)]
     lines += [f"query: {answer.query} ({how})", ""]
     found = rows(answer.search, answer.hits)
     return "\n".join([*lines, *(f"{row['rank']:>3}  {row['cosine']:.3f}  {row['sentence']}".rstrip() for row in found)])

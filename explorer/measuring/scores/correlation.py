@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.vectors.unit_length import unit
+from explorer.data.vectors.vector_corpus import unit
 
 __all__ = ["ROUNDOFF", "SAME", "SAME_VECTOR", "PearsonOfDraws", "SpearmanOfDraws", "mean", "measured", "pearson"]
 __all__ += ["ranks", "spearman", "unit"]

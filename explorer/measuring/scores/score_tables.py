@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables.formula_guard import csv_text
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.escaping import csv_text
+from explorer.in_words import rounded
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import AGGREGATES
-from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

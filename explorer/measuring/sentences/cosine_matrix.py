@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.table_cells import rounded
+from explorer.in_words import rounded
 
 Matrix = NDArray[np.float64]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from explorer import in_words
 from explorer.encoding.read.readings import PAD, REFERENCES, WORD_TOKENS
-from explorer.measuring.sentences.word_pair import WordChange, WordPair, changes
-from explorer.measuring.table_cells import Rows, rounded
+from explorer.in_words import Rows, rounded
+from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
 Models = Mapping[str, Mapping[str, object]]  # what is known of each side's model, by name
@@ -41,23 +40,7 @@ TOO_LONG = (
 ALIKE = 0.005  # cosines that are equal to two decimals
 
 
-@dataclass(frozen=True, eq=False)
-class Explained:
-    """Two sentences, and the words behind their cosine under each side."""
-
-    sentences: tuple[str, str]
-    pairs: Pairs
-
-
-@dataclass(frozen=True, eq=False)
-class ExplainedPairs:
-    """The words behind several cosines; none, and why, if a model's words cannot be weighed."""
-
-    pairs: tuple[Explained, ...] = ()
-    why_none: str = ""
-
-
-def told(pairs: Pairs) -> str:
+def summary(pairs: Pairs) -> str:
     """One sentence: the word behind the change from A to B, or the one that adds most."""
     sides = list(pairs.values())
     if len(sides) < 2:
@@ -79,20 +62,20 @@ def told(pairs: Pairs) -> str:
 
 def trust(reference: str) -> str:
     """How well the bars agree with removing words, and which method agrees better if one does."""
-    told = TRUST.format(CORRELATIONS[reference], OF_STATES)
-    return told if CORRELATIONS[reference] >= OF_STATES else told + LOSES.format(PAD, CORRELATIONS[PAD])
+    text = TRUST.format(CORRELATIONS[reference], OF_STATES)
+    return text if CORRELATIONS[reference] >= OF_STATES else text + LOSES.format(PAD, CORRELATIONS[PAD])
 
 
-def cuts_told(pairs: Pairs) -> list[str]:
+def cut_notes(pairs: Pairs) -> list[str]:
     """A sentence for each sentence of which a part only took part, for both sides at once where they agree."""
     every = {side: [cut and CUT.format(*cut, place) for cut, place in zip(pair.cuts, ("first", "second"), strict=True)]
              for side, pair in pairs.items()}  # fmt: skip
     agree = len({pair.cuts for pair in pairs.values()}) == 1
-    told = [line if agree else f"{side}: {line}" for side, lines in every.items() for line in lines if line]
-    return list(dict.fromkeys(told))
+    notes = [line if agree else f"{side}: {line}" for side, lines in every.items() for line in lines if line]
+    return list(dict.fromkeys(notes))
 
 
-def missed_told(pairs: Pairs) -> list[str]:
+def missed_notes(pairs: Pairs) -> list[str]:
     """A sentence for each side whose parts do not add up."""
     return [
         MISSED.format(side, pair.missed, max(pair.points)) for side, pair in pairs.items() if not pair.missed <= FAR
@@ -128,7 +111,7 @@ def word_rows(pairs: Pairs) -> Rows:
 
 
 def side_by_side(pairs: Pairs) -> Rows:
-    """The same with a column for each side, and the change; a row for each side if their words differ."""
+    """What each word adds, with a column for each side and the change; a row for each side if their words differ."""
     sides = list(pairs.values())
     if len({pair.words for pair in sides}) > 1:
         return word_rows(pairs)
@@ -185,13 +168,13 @@ def content(of: Explained, reference: str, models: Models) -> dict[str, object]:
         }
     if len(pairs) > 1:
         content["changes"] = change_rows(changes(*pairs.values()))
-    content["told"] = told(pairs)
+    content["told"] = summary(pairs)
     return content
 
 
 def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
-    """The sentence of `told`, then what every word adds under each side."""
-    lines = [told(pairs), *cuts_told(pairs), *missed_told(pairs), ""]
+    """The sentence of `summary`, then what every word adds under each side."""
+    lines = [summary(pairs), *cut_notes(pairs), *missed_notes(pairs), ""]
     for side, pair in pairs.items():
         lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {pair.cosine:.3f}")
     for number, sentence in enumerate(sentences):

@@ -18,8 +18,8 @@ from explorer import in_words, places
 from explorer.data import corpora, sources
 from explorer.data.kinds import digest_of
 from explorer.data.row_kinds import SENTENCES
-from explorer.data.tables import files, streamed_text
-from explorer.data.tables.streamed_text import Place
+from explorer.data.tables import files, text_files
+from explorer.data.tables.text_files import Place
 from explorer.data.tables.text_rows import EMPTY
 from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
 from explorer.places import given_path
@@ -152,7 +152,7 @@ def changed(corpus: ShardedCorpus) -> DataError:
 class _Part:
     """A shard while its sentences are read."""
 
-    def __init__(self, text: int = 0, place: Place = streamed_text.FIRST) -> None:
+    def __init__(self, text: int = 0, place: Place = text_files.FIRST) -> None:
         self.text, self.place, self.rows, self.size = text, place, 0, 0
         self._sha = hashlib.sha256()
         self._pieces: list[bytes] = []
@@ -178,13 +178,13 @@ class _Part:
 
 
 def _from(
-    texts: Sequence[TextSource], first: int = 0, place: Place = streamed_text.FIRST
+    texts: Sequence[TextSource], first: int = 0, place: Place = text_files.FIRST
 ) -> Iterator[tuple[int, Place, str]]:
     """Every sentence from a place in one of the texts on: the number of its text, its place, and the sentence."""
     for number, text in enumerate(texts[first:], start=first):
-        start = place if number == first else streamed_text.FIRST
-        if text.path and streamed_text.is_streamed(text.path):
-            for at, sentence in streamed_text.sentences(text.path, start):
+        start = place if number == first else text_files.FIRST
+        if text.path and text_files.is_streamed(text.path):
+            for at, sentence in text_files.sentences(text.path, start):
                 yield number, at, sentence
         else:
             rows, _ = _read(text, text.stamp)
@@ -194,7 +194,7 @@ def _from(
 
 def _left_out(text: TextSource) -> int:
     """Rows without a sentence that the reader of tables has left out."""
-    return 0 if text.path and streamed_text.is_streamed(text.path) else _read(text, text.stamp)[1]
+    return 0 if text.path and text_files.is_streamed(text.path) else _read(text, text.stamp)[1]
 
 
 @lru_cache(maxsize=4)

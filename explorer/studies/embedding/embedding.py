@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.sources import shown
-from explorer.data.vectors import manifest as manifests
-from explorer.data.vectors.manifest import Manifest, StoredReading, shard_path
-from explorer.data.vectors.shards import fits
+from explorer.data.vectors import embedding_folder
+from explorer.data.vectors.embedding_folder import Manifest, StoredReading, has_rows, shard_path
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -25,7 +24,7 @@ from explorer.errors import BadChoice, NotWritable, RunError
 from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
-from explorer.measuring.sentences import finite_vectors
+from explorer.measuring.sentences.sentence_vectors import check_finite
 from explorer.places import PART
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
@@ -124,7 +123,7 @@ def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
     yield Progress(f"loading {request.model.name}", 0, 0)
     encoder = load_encoder(request.model, request.settings)
     manifest = _manifest(request, corpus, encoder, titles)
-    manifests.check_same(world.shared(manifest), manifest, "The main process")
+    embedding_folder.check_same(world.shared(manifest), manifest, "The main process")
     return EmbeddingPlan(corpus, encoder, manifest)
 
 
@@ -144,15 +143,15 @@ def _manifest(request: Request, corpus: ShardedCorpus, encoder: Encoder, titles:
         precision=encoder.precision,
         dtype=request.dtype,
         with_text=request.with_text,
-        versions=in_words.versions(manifests.LIBRARIES),
+        versions=in_words.versions(embedding_folder.LIBRARIES),
     )
 
 
 def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
     """The manifest of the folder, which is that of the same embedding; None if the folder is new or empty."""
-    there = manifests.read(folder)
+    there = embedding_folder.read_manifest(folder)
     if there is not None:
-        manifests.check_same(there, manifest, str(folder))
+        embedding_folder.check_same(there, manifest, str(folder))
     return there
 
 
@@ -167,7 +166,9 @@ def _remove_damaged(folder: Path, plan: EmbeddingPlan, world: World) -> Work[Non
                 try:
                     path.unlink()
                 except OSError as error:
-                    raise NotWritable(f"{path} is damaged: {error.strerror or error}. {manifests.ROOM}") from error
+                    raise NotWritable(
+                        f"{path} is damaged: {error.strerror or error}. {embedding_folder.ROOM}"
+                    ) from error
 
 
 def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
@@ -177,14 +178,16 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
     """
     folder = request.folder
     try:
-        places = (folder / manifests.SHARDS, folder / manifests.CHECKSUMS)
+        places = (folder / embedding_folder.SHARDS, folder / embedding_folder.CHECKSUMS)
         for place in (folder, *places):
             place.mkdir(exist_ok=True)
             for left in place.glob(f"*{PART}"):
                 left.unlink(missing_ok=True)
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {manifests.ROOM}") from error
+        raise NotWritable(
+            f"{folder} cannot be written to: {error.strerror or error}. {embedding_folder.ROOM}"
+        ) from error
     need = bytes_needed(request, plan)
     if need + SPARE > free:
         raise NotWritable(
@@ -193,7 +196,7 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
         )
     there = check_folder(folder, plan.manifest)
     if there is None:
-        manifests.write(folder, plan.manifest)
+        embedding_folder.write_manifest(folder, plan.manifest)
     versions = there.versions if there else plan.manifest.versions
     return tuple(name for name, version in plan.manifest.versions.items() if versions.get(name) != version)
 
@@ -207,7 +210,7 @@ def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
 
     shards = plan.corpus.shards
     left = sum(size(shard) for shard in shards if not shard_path(request.folder, shard.number).exists())
-    merged = request.merge and not (request.folder / manifests.MERGED).exists()
+    merged = request.merge and not (request.folder / embedding_folder.MERGED).exists()
     return left + (sum(map(size, shards)) if merged else 0)
 
 
@@ -234,7 +237,7 @@ def vectors_of(
     vectors = tuple(found.of(title) for title in titles)
     for title, values in zip(titles, vectors, strict=True):
         reading = encoded.reading_of(plan.encoder, title)
-        finite_vectors.check(plan.encoder, texts, reading, values, plan.manifest.max_length)
+        check_finite(plan.encoder, texts, reading, values, plan.manifest.max_length)
     return vectors
 
 
@@ -242,7 +245,7 @@ def _check_complete(folder: Path, plan: EmbeddingPlan) -> None:
     lost = [
         shard.number
         for shard in plan.corpus.shards
-        if not fits(shard_path(folder, shard.number), plan.manifest, shard.start, shard.rows)
+        if not has_rows(shard_path(folder, shard.number), plan.manifest, shard.start, shard.rows)
     ]
     if lost:
         raise RunError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer import in_words
-from explorer.data.vectors import manifest
+from explorer.data.vectors import embedding_folder
 from explorer.progress import Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
@@ -43,7 +43,7 @@ class EmbeddingEstimate:
     @property
     def told(self) -> str:
         """`1,000,000 rows in 50 shards: about 2 h 20 min, 119 rows/s with 1 process; 1.31 GB on disk (20 GB free)`."""
-        merged = f" and {in_words.size(self.merged)} for {manifest.MERGED}" if self.merged else ""
+        merged = f" and {in_words.size(self.merged)} for {embedding_folder.MERGED}" if self.merged else ""
         return (
             f"{self.rows:,} rows in {self.shards:,} shards: about {in_words.duration(self.seconds)}, "
             f"{self.rows_per_second:,.0f} rows/s with {self.processes} process{'es' * (self.processes > 1)} "

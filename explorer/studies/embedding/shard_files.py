@@ -18,9 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
-from explorer.data.vectors import checksums
-from explorer.data.vectors.manifest import ABOUT, KEY, LOCK, MERGED, ROOM, ROW, TEXT, Manifest, shard_path
-from explorer.data.vectors.shards import fits
+from explorer.data.vectors.embedding_folder import (
+    ABOUT,
+    KEY,
+    LOCK,
+    MERGED,
+    ROOM,
+    ROW,
+    TEXT,
+    Manifest,
+    computed_checksum,
+    has_rows,
+    shard_path,
+    stated_checksum,
+    write_checksum,
+    written_with_checksum,
+)
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunError
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
@@ -37,7 +50,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # some network disks ha
 def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
     """Write a shard atomically."""
     columns = _columns(manifest, shard, texts, vectors)
-    with checksums.written(folder, shard_path(folder, shard.number)) as file:
+    with written_with_checksum(folder, shard_path(folder, shard.number)) as file:
         _write(file, manifest, columns)
 
 
@@ -54,18 +67,18 @@ def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
     if that gives the same bytes, it gets one.
     """
     path = shard_path(folder, shard.number)
-    if not fits(path, manifest, shard.start, shard.rows):
+    if not has_rows(path, manifest, shard.start, shard.rows):
         return False
-    stated = checksums.stated(folder, path)
+    stated = stated_checksum(folder, path)
     if stated is not None:
-        return stated == checksums.computed(path)
+        return stated == computed_checksum(path)
     table = _read(path, manifest)
     if isinstance(table, str):
         return False
     _write(file := io.BytesIO(), manifest, table)
     if file.getvalue() != path.read_bytes():
         return False
-    checksums.state(folder, path, checksums.computed(path))
+    write_checksum(folder, path, computed_checksum(path))
     return True
 
 
@@ -73,14 +86,14 @@ def merge(folder: Path, manifest: Manifest) -> Work[Path]:
     """Join all shards into one file, of which one shard at a time is in memory; nothing if there is such a file."""
     path = folder / MERGED
     shards = [shard_path(folder, number) for number in range(manifest.shards)]
-    joined = {OF_SHARDS: digest_of(checksums.stated(folder, shard) or "" for shard in shards).encode()}
+    joined = {OF_SHARDS: digest_of(stated_checksum(folder, shard) or "" for shard in shards).encode()}
     if (
-        fits(path, manifest, 0, manifest.rows)
+        has_rows(path, manifest, 0, manifest.rows)
         and _is_of(path, joined)
-        and checksums.stated(folder, path) == checksums.computed(path)
+        and stated_checksum(folder, path) == computed_checksum(path)
     ):
         return path
-    with checksums.written(folder, path) as file, _writer(file, manifest, joined) as writer:
+    with written_with_checksum(folder, path) as file, _writer(file, manifest, joined) as writer:
         for number, shard in enumerate(shards):
             yield Progress("merging shards", number, manifest.shards)
             table = _read(shard, manifest)

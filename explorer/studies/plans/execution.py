@@ -14,8 +14,7 @@ from itertools import count
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
-from explorer.evaluating.cells import columns, loaded
-from explorer.evaluating.evaluation import evaluation
+from explorer.evaluating.evaluation import columns, evaluation, loaded
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder

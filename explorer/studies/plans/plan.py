@@ -203,7 +203,7 @@ def _label(plan: Plan, method: str, values: Values) -> str:
 
 
 def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> Recipe:
-    from explorer.data.corpora import evaluated_beside
+    from explorer.data.corpora import matching_sets
 
     kind = load(method)
     family = model_names.family(model) if kind.by_family else ""
@@ -211,7 +211,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
     knobs = knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
-    dev, test = evaluated_beside(data, kind.rows) or (Recipe.dev, Recipe.test)
+    dev, test = matching_sets(data, kind.rows) or (Recipe.dev, Recipe.test)
     recipe = Recipe(
         method=method,
         model=model,

@@ -13,8 +13,7 @@ from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.encoding.read.pooling import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating.cells import columns, loaded
-from explorer.evaluating.evaluation import evaluation
+from explorer.evaluating.evaluation import columns, evaluation, loaded
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.published_rows import PublishedRow, published_row

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.encoding.export import usage_code
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.markdown import fenced, plain, table
+from explorer.escaping import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 from explorer.studies.size.picture import cells_of, projection_for

@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from explorer import in_words
 from explorer.evaluating.results import table_formats
+from explorer.in_words import rounded
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
-from explorer.measuring.table_cells import rounded
 from explorer.studies.size.points import COSTS, Picture, Point, front
 
 FRONT = "No other size beats those of the front: none is as good in score and all four costs, and better in one."

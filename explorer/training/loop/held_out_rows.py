@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.data.splitting import linked
@@ -44,9 +44,9 @@ def divided(corpus: Corpus) -> tuple[Corpus, RetrievalSet]:
 
     Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
     """
-    if not corpus.eats.pairs_up:
+    if not corpus.kind.pairs_up:
         raise BadChoice(
-            f"{HELD_OUT.capitalize()} of {corpus.eats.title} cannot be an evaluation set, since a row has no two texts "
+            f"{HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no two texts "
             "that mean the same. Choose scored pairs or a retrieval set."
         )
     left, held = split(corpus, evaluated(len(corpus)), otherwise="name another evaluation set")

@@ -13,9 +13,9 @@ from torch import Tensor
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import Diverged
-from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
+from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work

@@ -11,7 +11,7 @@ from explorer.data.kinds import Columns, Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
 from explorer.measuring.neighbours.batch_search import batch_search
-from explorer.measuring.neighbours.index_setting import IndexSetting
+from explorer.measuring.neighbours.vector_index import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.methods import Mining
 from explorer.progress import Phase, Progress, Work

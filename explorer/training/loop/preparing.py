@@ -9,10 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
-from explorer.data import corpora, held_out, sources
-from explorer.data.corpora import Corpus
+from explorer.data import corpora, sources
 from explorer.data.graded import probes
-from explorer.data.kinds import Columns
+from explorer.data.kinds import Columns, Corpus
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
@@ -216,11 +215,11 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         tests.append(one)
     corpus, dev = _evaluated_on(recipe.dev, corpus, online)
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = held_out.without(corpus, [sources.texts_of(given) for given in (dev, *tests)], batch)
+    corpus, dropped = corpora.without_evaluated(corpus, [sources.texts_of(given) for given in (dev, *tests)], batch)
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_rows.split(corpus)
-    told = (*map(str, reports), *filter(None, [dropped, corpus.told]))
+    told = (*map(str, reports), *filter(None, [dropped, corpus.division]))
     return Texts(corpus, dev, tests[0] if tests else None, told, held, tuple(tests[1:]))
 
 

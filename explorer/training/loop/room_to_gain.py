@@ -14,8 +14,7 @@ from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.measuring.neighbours.ranking_judge import RankingJudge
-from explorer.measuring.neighbours.ranking_measures import MRR
+from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.progress import Work
 from explorer.training.loop.judging import under_heads

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Sampler, Schedule
 

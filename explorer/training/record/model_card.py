@@ -15,8 +15,8 @@ from explorer.data import sources
 from explorer.encoding.export import usage_code
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
+from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
-from explorer.markdown import fenced, one_line, plain, table
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, told_size
 from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered

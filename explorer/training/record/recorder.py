@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer import metric_lines, typed_json
+from explorer import run_folder, typed_json
 from explorer.errors import NotWritable, RunGone
-from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
 from explorer.progress import Phase
-from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, predictions_file, probe_file
+from explorer.run_folder import (
+    LOG,
+    METRICS,
+    PROBE,
+    PROBE_SENTENCES,
+    Evaluation,
+    TrainingStep,
+    predictions_file,
+    probe_file,
+)
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
@@ -78,7 +86,7 @@ class Recorder:
         if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.updates:
-            self._append(METRICS, "".join(metric_lines.as_text(_training_step(step, one)) for one in step.updates))
+            self._append(METRICS, "".join(run_folder.metric_text(_training_step(step, one)) for one in step.updates))
         if step.checkup is not None:
             self._evaluated(step, step.checkup)
         if step.message:
@@ -106,7 +114,7 @@ class Recorder:
             if line.number < number
             or (line.number == number and line.step <= (evaluated_at if isinstance(line, Evaluation) else step))
         ]
-        text = "".join(map(metric_lines.as_text, kept))
+        text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
         chosen = [(score, line) for line in kept if isinstance(line, Evaluation) and line.best
                   if (score := line.selection_score) is not None]  # fmt: skip
@@ -135,7 +143,7 @@ class Recorder:
         if found.layers is not None:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
-        self._append(METRICS, metric_lines.as_text(_evaluation(step, found)))
+        self._append(METRICS, run_folder.metric_text(_evaluation(step, found)))
         told = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{told}{best}")
@@ -190,7 +198,7 @@ def _evaluation(step: Step, found: Checkup) -> Evaluation:
         alignment=found.alignment,
         uniformity=found.uniformity,
         alike=found.alike,
-        strangers=found.strangers,
+        strangers=found.random_pairs,
         best=step.best,
         held_out=step.held_out,
         criterion=None if step.held_out is None else step.criterion,

@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import metric_lines, run_folder
+from explorer import run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
-from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, is_utf8, runs_folder, write_whole
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, folders_with
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine, folders_with
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
@@ -86,7 +85,7 @@ class Run:
             lines = (self.folder / METRICS).read_bytes().split(b"\n")
         except OSError:
             return []
-        return [read for line in lines[:-1] if (read := metric_lines.read(line))]  # the last one may be incomplete
+        return [read for line in lines[:-1] if (read := run_folder.metric_line(line))]  # the last one may be incomplete
 
     def log_tail(self, lines: int = 20) -> str:
         """The end of the log."""

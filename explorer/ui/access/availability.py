@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from explorer.data import sources, uploads
-from explorer.data.graded import probes, sets, sts, user_sets
+from explorer.data.graded import probes, sets, sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
@@ -79,7 +79,7 @@ def set_names() -> list[str]:
 
 def uploaded_sets() -> list[str]:
     """The uploaded sets of scored pairs, newest first."""
-    return [sources.written(one) for one in user_sets.kept_sets()]
+    return [sources.written(one) for one in sets.kept_sets()]
 
 
 def test_rows() -> list[str]:

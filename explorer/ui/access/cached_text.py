@@ -10,21 +10,20 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from explorer import places
-from explorer.data import corpora, held_out, map_sentences, splitting
+from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.data.kinds import GradedPairs, Sentences
-from explorer.data.labelled import published_sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
-from explorer.data.tables import recognition
-from explorer.data.tables.columns import guess
+from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
-from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
+from explorer.data.tables.text_rows import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import judges
 from explorer.evaluating.tasks.judges import Evaluated
@@ -96,7 +95,7 @@ def _of_name(source: str) -> tuple[Path, ...]:
     """The files of a labelled set, or of the questions."""
     if source == evaluation_sets.QUORA:
         return tuple(filter(None, [question_pairs.path()]))
-    return published_sets.files(source) if published_sets.is_known(source) else ()
+    return labelled_sets.files(source) if labelled_sets.is_known(source) else ()
 
 
 def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
@@ -145,7 +144,7 @@ def evaluated_on(given: SetIdentity) -> Evaluated:
 def kind_of_file(file: str) -> Kind | None:
     """The kind of rows that a file on this disk holds; None if it cannot be read."""
     try:
-        return recognition.kind_of(read_file(file))
+        return table_kind(read_file(file))
     except StrataError:
         return None  # what reads it says why
 
@@ -202,7 +201,7 @@ def rows(
         sources, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
     )
     kind.check_rows(found)
-    return len(found), found.duplicates, reports, found.told
+    return len(found), found.duplicates, reports, found.division
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
@@ -231,7 +230,7 @@ def left(
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
     given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
-    kept, dropped = held_out.without(found, list(map(texts_of, given)), batch)
+    kept, dropped = corpora.without_evaluated(found, list(map(texts_of, given)), batch)
     return len(kept), dropped
 
 

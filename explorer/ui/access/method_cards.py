@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data.needs import Need
 from explorer.data.row_kinds import KINDS
+from explorer.data.wordnet import Need
 from explorer.knobs import Knob, Values
 
 if TYPE_CHECKING:

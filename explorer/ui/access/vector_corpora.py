@@ -8,11 +8,11 @@ from contextlib import suppress
 import streamlit as st
 
 from explorer import places
-from explorer.data.vectors import manifest, opening, preparing
+from explorer.data.vectors import embedding_folder, opening, vector_corpus
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
-from explorer.measuring.neighbours import saved_index
+from explorer.measuring.neighbours import vector_search
 from explorer.measuring.neighbours.vector_search import VectorSearch
 from explorer.ui.access import job_results
 
@@ -24,7 +24,9 @@ def corpus(source: str, title: str) -> VectorCorpus | None:
     stamp = _stamp(source)
     opened = _opened(source, title, stamp)
     key = f"vectors on disk {source} {opened.columns} {stamp}"
-    found: VectorCorpus | None = job_results.result(key, f"Vectors of {opened.name}", lambda: preparing.corpus(opened))
+    found: VectorCorpus | None = job_results.result(
+        key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened)
+    )
     return found
 
 
@@ -33,7 +35,7 @@ def searchable(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
     search: VectorSearch | None = job_results.result(
         f"index of vectors {corpus.digest} {kind}",
         f"Index of {corpus.name}",
-        lambda: saved_index.searchable(corpus, kind),
+        lambda: vector_search.searchable(corpus, kind),
     )
     return search
 
@@ -49,7 +51,7 @@ def _stamp(source: str) -> places.Stamps:
     """A value that differs once one of the files is another one, or is written to."""
     path = places.given_path(source)
     if path.is_dir():
-        files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
+        files = [path / embedding_folder.NAME, *sorted((path / embedding_folder.SHARDS).glob("*.parquet"))]
     else:
         files = [path, path.with_suffix(".txt")]
     return places.stamps(files)

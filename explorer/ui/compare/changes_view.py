@@ -251,7 +251,7 @@ def _changes(compared: Compared, before: ItemScores, after: ItemScores) -> ItemC
     details = before.details_of(base), after.details_of(tuned)
     ranks, cosines = ((details[0][name], details[1][name]) if name in details[0] else None for name in (RANK, COSINE))
     return ItemChanges(
-        {column.heading: column.cells for column in judged(compared.sides[0].pairs).columns},
+        judged(compared.sides[0].pairs).columns,
         before.items_of(base, metric),
         after.items_of(tuned, metric),
         ranks,

@@ -9,13 +9,12 @@ import streamlit as st
 
 from explorer.data.kinds import digest_of
 from explorer.drawing.reports.report import report
+from explorer.in_words import Rows
 from explorer.measuring.comparing.comparison_report import Findings, cell_rows
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.best_cell import DevPick
-from explorer.measuring.sentences.word_store import of_pairs
-from explorer.measuring.sentences.word_tables import ExplainedPairs
-from explorer.measuring.table_cells import Rows
+from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.ui.access import cached, job_results
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared

@@ -7,17 +7,21 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.data.kinds import GradedPairs
-from explorer.drawing.scores import layer_geometry as drawn
+from explorer.drawing.scores import by_layer as drawn
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.geometry.geometry_tables import (
+from explorer.measuring.geometry.layer_geometry import (
     HOW_TO_READ,
     MEASURES,
+    MOST,
+    LayerGeometry,
     definition,
     drift_rows,
     geometry_rows,
+    layer_geometry,
     not_comparable,
+    reading_geometry,
 )
-from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
+from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
@@ -47,7 +51,7 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
     geometry: LayerGeometry | None = job_results.known(key_of(sides, pooling, settings))
     return geometry is not None and all(
-        geometry.cloud_of(place, side.reading) or job_results.known(cloud_key(side, settings))
+        geometry.geometry_of(place, side.reading) or job_results.known(geometry_key(side, settings))
         for place, side in enumerate(sides)
     )
 
@@ -67,18 +71,20 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     if made is None:
         return None
     # layers are cached for every layer & pooling; one outside the grid is computed separately
-    clouds = [made.cloud_of(place, side.reading) or _cloud(side, pairs, settings) for place, side in enumerate(sides)]
-    known = [(reading, cloud) for reading, cloud in zip(readings, clouds, strict=True) if cloud is not None]
+    chosen = [
+        made.geometry_of(place, side.reading) or _geometry_of(side, pairs, settings) for place, side in enumerate(sides)
+    ]
+    known = [(reading, found) for reading, found in zip(readings, chosen, strict=True) if found is not None]
     return made.standing_for(known) if len(known) == len(sides) else None
 
 
-def _cloud(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Cloud | None:
-    cloud: Cloud | None = job_results.result(
-        cloud_key(side, settings),
+def _geometry_of(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Geometry | None:
+    found: Geometry | None = job_results.result(
+        geometry_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
-        lambda: reading_cloud(side.found, pairs, side.reading, settings, cached.encoder),
+        lambda: reading_geometry(side.found, pairs, side.reading, settings, cached.encoder),
     )
-    return cloud
+    return found
 
 
 def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
@@ -147,6 +153,6 @@ def key_of(sides: Sides, pooling: str, settings: Settings) -> str:
     return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
 
 
-def cloud_key(side: ModelScores, settings: Settings) -> str:
+def geometry_key(side: ModelScores, settings: Settings) -> str:
     """The key of the geometry of a chosen layer & pooling."""
-    return f"cloud {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"
+    return f"found {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

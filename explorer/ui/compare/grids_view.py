@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing.scores import difference, grade_histograms, grid
+from explorer.drawing.scores import difference, distributions, grid
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
@@ -112,7 +112,7 @@ def lines(compared: Compared) -> str:
         st.subheader("Cosines by gold score")
         bins = comparison.gold_bins()
         picture_format.draw(
-            grade_histograms.cosines_by_gold(bins),
+            distributions.cosines_by_gold(bins),
             config=picture_format.config("cosines"),
             alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
             "The file below has the numbers.",

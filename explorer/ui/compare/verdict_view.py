@@ -8,6 +8,7 @@ import streamlit as st
 from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_bars
 from explorer.errors import StrataError
+from explorer.in_words import Rows
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison, judge
 from explorer.measuring.comparing.comparison_report import (
     READING,
@@ -20,8 +21,7 @@ from explorer.measuring.comparing.comparison_report import (
 from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
 from explorer.measuring.scores.verdict import CI
-from explorer.measuring.sentences.probes import probed, sentences_of
-from explorer.measuring.table_cells import Rows
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.model_comparison import known_probes
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader

@@ -9,10 +9,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
-from explorer.drawing.sentences import attention_heads as drawn
+from explorer.drawing.sentences import attention_figures as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
-from explorer.measuring.attention import attention_heads as measured
+from explorer.measuring.sentences import attention_weights as measured
 from explorer.ui import messages
 from explorer.ui.access import availability, cached
 from explorer.ui.access.cached_text import by_stamp
@@ -63,7 +63,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         layer, head = _overview(attention, by)
     with right:
         picture_format.draw(
-            drawn.token_by_token(attention, layer, head),
+            drawn.head_by_token(attention, layer, head),
             key="one head",
             config=picture_format.config("self-attention"),
             alt=f"Layer {layer}, head {head}: attention weights between tokens. The file below has the numbers.",
@@ -95,9 +95,9 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     with st.container(horizontal=True):
         layer = _one_of("Layer", "layer", layers)
         head = _one_of("Head", "head", count)
-    values = measured.tokens_looked_at(attention.weights)
+    values = measured.tokens_attended(attention.weights)
     if by == SPECIAL:
-        values = measured.share_of(attention.weights, attention.special)
+        values = measured.share_on_special(attention.weights, attention.special)
     picture_format.draw(
         drawn.every_head(values, by, (layer, head)),
         key=OVERVIEW,

@@ -8,13 +8,13 @@ import streamlit as st
 
 from explorer import run_folder
 from explorer.data.kinds import digest_of
-from explorer.drawing.sentences import pair_curves
+from explorer.drawing.sentences import pair_figures
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read import parts
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import pair_layers as measured
-from explorer.measuring.sentences.token_tables import pair_rows
+from explorer.measuring.sentences import sentence_pair as measured
+from explorer.measuring.sentences.sentence_pair import pair_rows
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, method_cards, sidebar_choice
@@ -52,7 +52,7 @@ def show(found: model_names.Found, sentences: tuple[str, str], choice: sidebar_c
     messages.warn_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader(TITLE)
     picture_format.draw(
-        pair_curves.cosines_and_contributions(pair, DRAWN),
+        pair_figures.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
         config=picture_format.config("pair-by-layer"),
         alt="The cosine of the two sentences by layer, under cls and mean, and each layer's contribution to the cosine "

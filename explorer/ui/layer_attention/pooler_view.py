@@ -8,18 +8,18 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.kinds import digest_of
-from explorer.drawing.sentences import layer_weights as drawn
+from explorer.drawing.sentences import attention_figures as drawn
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading, Row
 from explorer.errors import StrataError
-from explorer.measuring.attention import pooler_weights
-from explorer.measuring.attention.pooler_weights import Floats, LayerWeights
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.measuring.scores import bootstrap, correlation, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict, sentence
+from explorer.measuring.sentences import attention_weights
+from explorer.measuring.sentences.attention_weights import Floats, LayerWeights
 from explorer.measuring.sentences.cosine_matrix import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
@@ -87,7 +87,7 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
 @by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
 def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
-    return pooler_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
+    return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
 
 
 def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | None:
@@ -201,7 +201,7 @@ def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, st
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
                 )
-        downloads.rows(pooler_weights.weight_rows(sentences, one), f"{_name(model)} layer weights", FILE)
+        downloads.rows(attention_weights.weight_rows(sentences, one), f"{_name(model)} layer weights", FILE)
 
 
 def _bars(
@@ -267,7 +267,7 @@ def _parts(weights: LayerWeights, sentences: tuple[str, str]) -> None:
     if len(weights.parts) == 1:
         st.caption(ATTENTION_ALONE)
         return
-    rows = pooler_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
+    rows = attention_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
     three = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
     st.caption(
@@ -309,10 +309,10 @@ def _history(found: Found, weights: LayerWeights) -> None:
     steps, path = tuple(known), np.stack(list(known.values())).astype(np.float64)
     best = next((one.step for one in reversed(evaluations) if one.best and one.step in known), None)
     picture_format.draw(
-        drawn.path(steps, path, weights.layers, best),
+        drawn.weight_history(steps, path, weights.layers, best),
         key=f"path {run.name}",
         config=picture_format.config("listening-path"),
         alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
     )
     st.caption(messages.plain(HISTORY.format(seed, run.name, PROBE, 1 / len(weights.layers))))
-    downloads.rows(pooler_weights.path_rows(steps, weights.layers, path), f"{run.name} path", HISTORY_FILE)
+    downloads.rows(attention_weights.path_rows(steps, weights.layers, path), f"{run.name} path", HISTORY_FILE)

@@ -12,7 +12,7 @@ from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.evaluating.tasks import item_scores, layer_choice
+from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores
 from explorer.ui import messages
@@ -119,8 +119,8 @@ def _halves(
 def _halves_of_items(scored: side_scores.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
     texts = judged(scored.pairs).items
-    first = layer_choice.half(texts)
-    if min(first.sum(), (~first).sum()) < layer_choice.LEAST:
+    first = retrieval.half(texts)
+    if min(first.sum(), (~first).sum()) < retrieval.LEAST:
         return None
     names = f"one half of {scored.pairs.name}", "the other half"
     dev, test = (

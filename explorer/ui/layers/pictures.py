@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from explorer.data.kinds import GradedPairs, NamedSet
-from explorer.drawing.scores import by_layer, cosine_figures, grid
+from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import best_threshold, is_binary
@@ -72,7 +72,7 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
         _strips(scored, pairs)
         return
     picture_format.draw(
-        cosine_figures.cosine_by_gold(scored.scores, pairs, scored.reading),
+        distributions.cosine_by_gold(scored.scores, pairs, scored.reading),
         config=picture_format.config("layers"),
         alt=f"Cosines of {scored.reading.title} by human score.",
     )
@@ -83,7 +83,7 @@ def _strips(scored: ModelScores, pairs: GradedPairs) -> None:
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     best = best_threshold(gold, cosines)
     picture_format.draw(
-        cosine_figures.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
+        distributions.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
         config=picture_format.config("layers"),
         alt=f"Cosines of {scored.reading.title} for both labels: a point for each pair, and their density.",
     )

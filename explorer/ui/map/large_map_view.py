@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from explorer.data.vectors.vector_corpus import VectorCorpus
-from explorer.drawing.maps import density_map
+from explorer.drawing.sentences import density_map
 from explorer.errors import StrataError
 from explorer.measuring.maps import large_map, projection
-from explorer.measuring.neighbours import index_setting, neighbour_overlap, vector_tables
+from explorer.measuring.neighbours import neighbour_overlap, vector_index, vector_tables
 from explorer.ui import messages
 from explorer.ui.access import job_results, vector_corpora
 from explorer.ui.access.sidebar_choice import Reader
@@ -88,7 +88,7 @@ def _content(digest: str, settings: projection.MapSettings, _found: large_map.La
 
 def _neighbours(corpus: VectorCorpus, row: int) -> None:
     try:
-        search = vector_corpora.searchable(corpus, index_setting.FLAT)
+        search = vector_corpora.searchable(corpus, vector_index.FLAT)
     except StrataError as error:
         messages.trouble(error)
         return

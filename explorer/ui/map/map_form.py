@@ -140,9 +140,8 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
     if kind == EXTREMES:
         st.info(NO_EXTREMES, icon=":material/block:")
         return None
-    labels = [column.cells for column in judged(given).columns if column.heading == LABEL]
-    texts = {column.heading: column.cells for column in judged(given).texts}
-    return map_sentences.of_set(given.name, texts, *labels)
+    found = judged(given)
+    return map_sentences.of_set(given.name, found.texts, found.columns.get(LABEL, ()))
 
 
 def _of_file() -> Sentences | Path | None:

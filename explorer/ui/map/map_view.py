@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.kinds import Attribute, Sentences, digest_of
-from explorer.drawing.maps import sentence_maps as drawing
+from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import map_tables, projection, umap_layout
 from explorer.measuring.maps.cluster_names import Cluster, clusters
-from explorer.measuring.neighbours import nearest, neighbour_overlap
+from explorer.measuring.neighbours import neighbour_overlap, vector_index
 from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import job_results, jobs, sidebar_choice
@@ -41,7 +41,7 @@ class Mapped:
     described: Sentences  # with what changed from A to B among the columns
     sides: tuple[sidebar_choice.Reader, ...]
     vectors: tuple[Vectors, ...]
-    near: tuple[nearest.Neighbourhoods, ...]
+    near: tuple[vector_index.Neighbourhoods, ...]
     maps: projection.Maps
 
     @property
@@ -77,14 +77,14 @@ def mapped(
     return Mapped(subject, _with(described, changed), sides, tuple(vectors), near, maps)
 
 
-def _near(vectors: Iterable[Vectors]) -> Work[tuple[nearest.Neighbourhoods, ...]]:
+def _near(vectors: Iterable[Vectors]) -> Work[tuple[vector_index.Neighbourhoods, ...]]:
     found = []
     for name, of_side in zip("AB", vectors, strict=False):
-        found.append((yield from nearest.neighbourhoods(of_side, f"finding neighbours in {name}")))
+        found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
     return tuple(found)
 
 
-def _changes(one: Vectors, other: Vectors | None, near: tuple[nearest.Neighbourhoods, ...]) -> Iterable[Attribute]:
+def _changes(one: Vectors, other: Vectors | None, near: tuple[vector_index.Neighbourhoods, ...]) -> Iterable[Attribute]:
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
     if other is None:
         return

@@ -15,9 +15,9 @@ from explorer.data.kinds import digest_of
 from explorer.drawing.scores import metric_curves, step_pictures
 from explorer.errors import RunError, StrataError
 from explorer.measuring.maps import faithfulness, projection, step_maps
-from explorer.metric_lines import Evaluation
 from explorer.places import Stamps, stamps
 from explorer.progress import Work, finish
+from explorer.run_folder import Evaluation
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import job_results, sidebar_choice

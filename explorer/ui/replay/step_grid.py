@@ -15,7 +15,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import comparison, comparison_report, step_scores
 from explorer.measuring.scores import bootstrap, layer_scores
-from explorer.metric_lines import Evaluation
+from explorer.run_folder import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, job_results, side_scores, sidebar_choice

@@ -15,8 +15,7 @@ from explorer.data.kinds import digest_of
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating.cells import AnySubject
-from explorer.evaluating.evaluation import EvaluationResult, Forecast, Models, evaluation, forecast
+from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Forecast, Models, evaluation, forecast
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.scores import metric_curves
-from explorer.metric_lines import Evaluation, MetricLine
+from explorer.run_folder import Evaluation, MetricLine
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages

@@ -13,9 +13,8 @@ from typing import TypeVar
 
 import streamlit as st
 
-from explorer import metric_lines
-from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
-from explorer.run_folder import METRICS
+from explorer import run_folder
+from explorer.run_folder import METRICS, Evaluation, MetricLine, TrainingStep
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps that a smoothed loss averages over: a tenth of those so far, within these bounds
@@ -76,7 +75,7 @@ class RunNumbers:
         self._read += len(whole)
         self._last = whole[whole.rfind(b"\n", 0, -1) + 1 :] or self._last
         for line in whole.splitlines():
-            read = metric_lines.read(line)
+            read = run_folder.metric_line(line)
             if isinstance(read, Evaluation):
                 _put(self._evaluations.setdefault(read.number, []), read)
             elif read is not None and read.loss is not None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data.corpora import evaluated_beside
-from explorer.data.graded import sets, user_sets
+from explorer.data.corpora import matching_sets
+from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetKind
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
@@ -83,7 +83,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
     own = availability.paths_of(*availability.READ_FOR_TRAINING)
-    divided = [sets.SAMPLE, *(one for one in user_sets.kept_sets() if not cached_text.why_not_split(one))]
+    divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached_text.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
     return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]
 
@@ -112,7 +112,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     shown = demonstration.recipe()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return shown.dev, shown.test
-    every = [evaluated_beside(sources, card.kind.rows) for card in cards]
+    every = [matching_sets(sources, card.kind.rows) for card in cards]
     possible = [one for one in every if one is not None and (HELD_OUT not in one or held_out_of(cards))]
     if possible:
         return possible[0]

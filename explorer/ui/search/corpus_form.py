@@ -109,7 +109,7 @@ def _of_set(identity: SetIdentity, given: Evaluated) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
         return SearchedCorpus(identity, search_corpus.of_documents(given.name, given.documents), given)
-    texts = [cell for one in judged(given).texts for cell in one.cells]
+    texts = [cell for cells in judged(given).texts.values() for cell in cells]
     return SearchedCorpus(identity, search_corpus.of_texts(given.name, texts))
 
 

@@ -52,12 +52,12 @@ def relevant(task: RetrievalSet, query: str, corpus: Sequence[str]) -> Judged:
     return {place: grades[text] for place, text in enumerate(corpus) if text in grades}
 
 
-def show_score(found: query_results.QueryScore) -> None:
+def show_score(ndcg: float, of_relevant: tuple[int, ...]) -> None:
     """The score of a side, and the ranks of the relevant documents."""
-    ranks = ", ".join(f"{rank:,}" for rank in found.ranks[:MOST_RANKS])
-    more = len(found.ranks) - MOST_RANKS
+    ranks = ", ".join(f"{rank:,}" for rank in of_relevant[:MOST_RANKS])
+    more = len(of_relevant) - MOST_RANKS
     ranks += f" and {more:,} more" * (more > 0)
-    st.markdown(f"**nDCG@10 {100 * found.ndcg:.2f}** · relevant at rank {ranks}", help=HELP)
+    st.markdown(f"**nDCG@10 {100 * ndcg:.2f}** · relevant at rank {ranks}", help=HELP)
 
 
 def _take() -> None:

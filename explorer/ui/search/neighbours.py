@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.kinds import Sentences
-from explorer.drawing.maps.neighbours_kept import neighbours_kept
+from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.errors import StrataError
-from explorer.measuring.neighbours import neighbour_overlap, query_results, search_tables, vector_index
+from explorer.measuring.neighbours import neighbour_overlap, query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import availability, job_results
 from explorer.ui.access.sidebar_choice import Reader
@@ -78,7 +79,7 @@ def changes(
     counts = found.counts()
     cards = st.container(horizontal=True)
     jaccard = "0 to 1. High: A and B have similar neighbourhoods. It shows the size of the change, not its quality."
-    messages.number(cards, MEAN.format(found.k), search_tables.told_share(found.mean), border=True, help=jaccard)
+    messages.number(cards, MEAN.format(found.k), in_words.number(found.mean), border=True, help=jaccard)
     messages.number(
         cards,
         "Neighbours kept",
@@ -99,10 +100,10 @@ def changes(
         with column:
             st.markdown(f"**{title}**")
             for rank, place in enumerate(found.order(most_changed=most_changed)[:SHOWN].tolist(), start=1):
-                share = search_tables.told_share(found.jaccard[place])
+                share = in_words.number(found.jaccard[place])
                 note = f":small[{found.kept[place]} of {found.k} kept · Jaccard {share}]"
                 query_view.item(f"{title} {place}", rank, corpus.texts[place], note)
-    rows = search_tables.changed_rows(found, corpus.texts, most_changed=True)
+    rows = query_results.changed_rows(found, corpus.texts, most_changed=True)
     downloads.rows(rows, "neighbourhoods", "All sentences (CSV)")
 
 

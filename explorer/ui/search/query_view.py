@@ -9,7 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from explorer.measuring.neighbours import query_results, search_tables
+from explorer import in_words
+from explorer.measuring.neighbours import query_results
 from explorer.ui import messages
 from explorer.ui.widgets import downloads, opened_words, segments
 
@@ -134,18 +135,18 @@ def show_results(
     """
     with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
         for result in results:
-            mark = BADGES[result.mark].format(search_tables.told_mark(result, other)) if result.mark else ""
+            mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
             answers = RELEVANT if result.place in relevant else ""
             note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
-    rows = search_tables.found_rows(results, sentences, other)
+    rows = query_results.found_rows(results, sentences, other)
     downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")
 
 
 def summary(found: query_results.SearchResults, count: int) -> None:
     """What B kept of what A found."""
     changed = len(found.one) - found.kept
-    jaccard = search_tables.told_share(found.jaccard)
+    jaccard = in_words.number(found.jaccard)
     st.markdown(f"**{found.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}")
     st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
 

@@ -12,14 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.errors import StrataError
-from explorer.measuring.neighbours import index_setting, query_results, vector_index, vector_search, vector_tables
+from explorer.measuring.neighbours import query_results, vector_index, vector_search, vector_tables
 from explorer.ui import messages
 from explorer.ui.access import availability, sidebar_choice, vector_corpora
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads, segments
 
 AUTOMATIC = "automatic"
-INDEXES = {AUTOMATIC: None, "exact": index_setting.FLAT, "IVF": index_setting.IVF, "HNSW": index_setting.HNSW}
+INDEXES = {AUTOMATIC: None, "exact": vector_index.FLAT, "IVF": vector_index.IVF, "HNSW": vector_index.HNSW}
 OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
@@ -75,8 +75,8 @@ def _show(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: in
     if answered is None:
         return
     hits, seconds = answered
-    st.caption(vector_tables.told_index(search.facts))
-    st.caption(vector_tables.told_cost(search.facts, corpus.vectors.nbytes, seconds))
+    st.caption(vector_tables.index_text(search.facts))
+    st.caption(vector_tables.cost_text(search.facts, corpus.vectors.nbytes, seconds))
     found_rows = vector_tables.rows(search, hits)
     for row in found_rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,6 @@ from explorer.data.kinds import digest_of
 from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
-from explorer.data.typed_lines import read_lines, taken
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import cosine_matrix
@@ -90,13 +90,22 @@ def typed_sentences() -> tuple[str, ...]:
             args=(FIRST_SEEN,),
             disabled=typed == FIRST_SEEN,
         )
-    lines = read_lines(typed or "", MOST)
-    count = f"{len(lines.sentences):,} sentence{'s' * (len(lines.sentences) != 1)}"
-    skipped = f"; {SKIPPED.format(lines.empty, 's' * (lines.empty != 1))}" if lines.empty and lines.sentences else ""
-    st.caption(f"{count}{skipped}.")
-    if lines.left_out:
-        st.warning(LEFT_OUT.format(MOST, lines.left_out), icon=":material/content_cut:")
-    return lines.sentences
+    sentences, empty, left_out = read_lines((typed or "").split("\n"))
+    skipped = f"; {SKIPPED.format(empty, 's' * (empty != 1))}" if empty and sentences else ""
+    st.caption(f"{len(sentences):,} sentence{'s' * (len(sentences) != 1)}{skipped}.")
+    if left_out:
+        st.warning(LEFT_OUT.format(MOST, left_out), icon=":material/content_cut:")
+    return sentences
+
+
+def read_lines(cells: Iterable[str], most: int = MOST) -> tuple[tuple[str, ...], int, int]:
+    """The first `most` sentences with single spaces between words, and how many cells are empty and too many.
+
+    Repeated sentences are kept.
+    """
+    squeezed = [" ".join(cell.split()) for cell in cells]
+    found = [sentence for sentence in squeezed if sentence]
+    return tuple(found[:most]), len(squeezed) - len(found), max(0, len(found) - most)
 
 
 def _file() -> None:
@@ -108,22 +117,22 @@ def _file() -> None:
         return
     try:
         table = upload_boxes.table(upload)
-        lines = taken(table.column(_column(table)), MOST)
+        sentences, _, left_out = read_lines(table.column(_column(table)))
     except StrataError as error:
         messages.trouble(error)
         return
-    if not lines.sentences:
+    if not sentences:
         messages.trouble(f"{upload.name} has no sentence in this column. Choose another column, or another file.")
         return
-    if lines.left_out:
-        st.caption(f"The first {MOST} of {MOST + lines.left_out:,} sentences.")
+    if left_out:
+        st.caption(f"The first {MOST} of {MOST + left_out:,} sentences.")
     st.button(
-        f"Use {len(lines.sentences)} sentences",
+        f"Use {len(sentences)} sentences",
         key="use sentences of file",
         type="primary",
         icon=":material/check:",
         on_click=_fill,
-        args=("\n".join(lines.sentences),),
+        args=("\n".join(sentences),),
     )
 
 

@@ -11,8 +11,8 @@ from explorer.data.graded import probes
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.scores.bootstrap import RESAMPLES
-from explorer.measuring.sentences import pack_words, word_tables
-from explorer.measuring.sentences.probes import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
+from explorer.measuring.sentences import probe_cosines, word_tables
+from explorer.measuring.sentences.probe_cosines import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results, jobs
@@ -150,9 +150,9 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
 def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
     """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
     st.subheader(word_tables.TITLE)
-    by_name = {pack.name: pack for pack in packs if pack.name in pack_words.PACKS}
-    chosen: str = segments.chosen("Words that differ in", [ALL, *pack_words.PACKS], default=ALL, key="word_pack")
-    wanted = [by_name[name] for name in (pack_words.PACKS if chosen == ALL else (chosen,))]
+    by_name = {pack.name: pack for pack in packs if pack.name in probe_cosines.PACKS}
+    chosen: str = segments.chosen("Words that differ in", [ALL, *probe_cosines.PACKS], default=ALL, key="word_pack")
+    wanted = [by_name[name] for name in (probe_cosines.PACKS if chosen == ALL else (chosen,))]
     missing = [(pack, side) for pack in wanted for side in sides if job_results.known(_key(pack, side)) is None]
     started: set[str] = st.session_state.setdefault(STARTED, set())
     keys = [_key(pack, side) for pack, side in missing]
@@ -184,10 +184,10 @@ def _compute(missing: list[tuple[probes.Pack, Reader]]) -> None:
             return
 
 
-def _sum(pack: probes.Pack, side: Reader) -> Work[pack_words.PairSums]:
+def _sum(pack: probes.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
     yield Progress(f"loading {side.found.name}", 0, 0)
     encoder = cached.attending(side.found)
-    return (yield from pack_words.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
+    return (yield from probe_cosines.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
 
 
 def _key(pack: probes.Pack, side: Reader) -> str:
@@ -195,12 +195,12 @@ def _key(pack: probes.Pack, side: Reader) -> str:
     return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
 
 
-def _known(pack: probes.Pack, sides: tuple[Reader, ...]) -> pack_words.PackWords | None:
+def _known(pack: probes.Pack, sides: tuple[Reader, ...]) -> probe_cosines.PackWords | None:
     known = {side.name: job_results.known(_key(pack, side)) for side in sides}
-    return None if None in known.values() else pack_words.pack_words(pack.name, known)
+    return None if None in known.values() else probe_cosines.pack_words(pack.name, known)
 
 
-def _words_table(found: list[pack_words.PackWords], sides: tuple[Reader, ...]) -> None:
+def _words_table(found: list[probe_cosines.PackWords], sides: tuple[Reader, ...]) -> None:
     st.markdown("\n".join(f"- {one}" for one in found))
     st.dataframe(
         [_words_row(one) for one in found],
@@ -209,14 +209,14 @@ def _words_table(found: list[pack_words.PackWords], sides: tuple[Reader, ...]) -
     )
     st.caption(ABOUT_WORDS)
     stem = f"words of packs {' '.join(side.found.name for side in sides)}"
-    downloads.rows(pack_words.pack_word_rows(found), stem, "Words that differ (CSV)")
+    downloads.rows(probe_cosines.pack_word_rows(found), stem, "Words that differ (CSV)")
 
 
-def _words_row(found: pack_words.PackWords) -> dict[str, object]:
+def _words_row(found: probe_cosines.PackWords) -> dict[str, object]:
     """Numbers as text with their signs, as in the sentences."""
     means = found.sides | ({"change": found.change} if found.change else {})
     intervals = {
-        f"95 % CI {name}": f"{in_words.signed(mean.low)} to {in_words.signed(mean.high)}"
-        for name, mean in reversed(means.items())
+        f"95 % CI {name}": f"{in_words.signed(low)} to {in_words.signed(high)}"
+        for name, (_, low, high) in reversed(means.items())
     }
-    return {"pack": found.name, **{name: in_words.signed(mean.value) for name, mean in means.items()}, **intervals}
+    return {"pack": found.name, **{name: in_words.signed(mean) for name, (mean, _, _) in means.items()}, **intervals}

@@ -6,8 +6,8 @@ import streamlit as st
 
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
+from explorer.in_words import rounded
 from explorer.measuring.scores.verdict import WORSE
-from explorer.measuring.table_cells import rounded
 from explorer.studies.size import tables
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages

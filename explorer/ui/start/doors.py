@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import run_folder
 from explorer.data import sample, sources
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
@@ -31,7 +31,7 @@ OLDER = "Models of older runs ({})"
 
 def show(choice: sidebar_choice.Choice) -> None:
     """The three, side by side."""
-    uploaded = choice.sts if choice.sts.kind == SetKind.UPLOADED else next(iter(user_sets.kept_sets()), None)
+    uploaded = choice.sts if choice.sts.kind == SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.tables import column_roles, columns, recognition, row_reports, text_rows
-from explorer.data.tables.table import Table
+from explorer.data.tables import columns, text_rows
+from explorer.data.tables.table import ColumnRoles, Table
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
@@ -49,7 +49,7 @@ def own_pairs() -> None:
     elif not recognised_file.is_no_table(upload.name):
         try:
             table = upload_boxes.table(upload)
-            kind = recognised_file.kind_chosen(table, recognition.kind_of(table))
+            kind = recognised_file.kind_chosen(table, columns.table_kind(table))
         except StrataError as error:
             messages.trouble(error)
         else:
@@ -61,10 +61,10 @@ def own_pairs() -> None:
 
 
 def _from_table(table: Table) -> None:
-    mapping = _columns(table)
-    _preview(table, mapping)
+    roles = _columns(table)
+    _preview(table, roles)
     try:
-        pairs, report = text_rows.graded_pairs(table, mapping)
+        pairs, report = text_rows.graded_pairs(table, roles)
     except StrataError as error:
         messages.trouble(error)
     else:
@@ -72,7 +72,7 @@ def _from_table(table: Table) -> None:
         recognised_file.offer_pairs(pairs)
 
 
-def _columns(table: Table) -> column_roles.Mapping:
+def _columns(table: Table) -> ColumnRoles:
     """The guess, to be corrected: a select box for each role."""
     guess = columns.guess(table, SCORED_PAIRS)
     chosen: dict[str, str | None] = {}
@@ -92,15 +92,15 @@ def _columns(table: Table) -> column_roles.Mapping:
     return guess.corrected(chosen)
 
 
-def _preview(table: Table, mapping: column_roles.Mapping) -> None:
+def _preview(table: Table, roles: ColumnRoles) -> None:
     """The first rows, the score first: behind two long sentences it would not be seen."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[: recognised_file.PREVIEW]]
-    mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
+    mapped = [roles.column(role) for role in ("score", "first", "second", "part")]
     order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
     st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
 
 
-def _report(pairs: GradedPairs, report: row_reports.Report) -> None:
+def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True, gap="large")
     messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
@@ -127,7 +127,7 @@ def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
 
 
 def _kept_files() -> None:
-    stored = user_sets.kept_sets()
+    stored = sets.kept_sets()
     if not stored:
         return
     with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
@@ -142,7 +142,7 @@ def _kept_files() -> None:
 
 def _forget(given: SetIdentity) -> None:
     def forget() -> None:
-        user_sets.forget(given)
+        sets.forget(given)
         if sidebar_choice.chosen().sts.whole == given:
             sidebar.choose_set(sets.SAMPLE)
 

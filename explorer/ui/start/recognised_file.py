@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.data import row_kinds, sources, uploads
-from explorer.data.graded import user_sets
+from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetKind
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
@@ -193,7 +193,7 @@ def _keep_and_open(pairs: GradedPairs, page: str) -> None:
     """Keep the pairs, choose them, and remember where to go."""
 
     def keep() -> None:
-        given = user_sets.keep(pairs)
+        given = sets.keep(pairs)
         sidebar.choose_set(given)
         if page:
             page_list.open_page(page, shortcuts.train_on_own_pairs(given) if page == TRAIN else {})

@@ -8,8 +8,8 @@ from itertools import groupby
 import streamlit as st
 
 from explorer.data import measured_methods
-from explorer.data.needs import Need
 from explorer.data.row_kinds import KINDS
+from explorer.data.wordnet import Need
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import availability, method_cards
@@ -51,7 +51,7 @@ def ready(card: MethodCard) -> bool:
     """Whether everything the method needs is on this machine; if not, show what is missing and a fetch button."""
     for need in card.lacks:
         st.warning(
-            MISSING.format(*map(messages.plain, (card.name, need.name, need.told))),
+            MISSING.format(*map(messages.plain, (card.name, need.name, need.how))),
             icon=":material/extension:",
         )
         availability.offer(FETCH.format(need.name, need.size), partial(_fetch, need))

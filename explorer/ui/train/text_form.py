@@ -8,11 +8,11 @@ import streamlit as st
 
 from explorer.data import sources
 from explorer.data.corpora import SAMPLE, SHIPPED
-from explorer.data.graded import sets, sts, user_sets
-from explorer.data.labelled import published_sets
+from explorer.data.graded import sets, sts
+from explorer.data.labelled import labelled_sets
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.sample import MINIMAL_PAIRS
-from explorer.data.tables.row_reports import Report
+from explorer.data.tables.text_rows import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
@@ -153,7 +153,7 @@ def column_key(role: str) -> str:
 def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    labelled = published_sets.available()
+    labelled = labelled_sets.available()
     known = [*SHIPPED, *availability.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return upload_boxes.offered([*known, *chosen])
@@ -161,7 +161,7 @@ def _offered() -> list[str]:
 
 def _train_parts() -> list[str]:
     """The train part of the sample's pairs, and of every uploaded set that has one."""
-    own = (one for one in user_sets.kept_sets() if not cached_text.why_not_split(one, sets.TRAIN_PART))
+    own = (one for one in sets.kept_sets() if not cached_text.why_not_split(one, sets.TRAIN_PART))
     return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 

@@ -9,10 +9,10 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data.kinds import digest_of
-from explorer.drawing.sentences import pair_curves, token_grid
+from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.measuring.sentences import token_tables
-from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
+from explorer.measuring.sentences import sentence_pair
+from explorer.measuring.sentences.sentence_pair import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
@@ -92,7 +92,7 @@ def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
     chosen: str = segments.chosen("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
     picture_format.draw(
-        pair_curves.side_by_side(
+        pair_figures.side_by_side(
             {
                 name: (pair.by_layer, _pooling(pair) if chosen == AS_CHOSEN else chosen, _layers(pair))
                 for name, (_, pair) in pairs.items()
@@ -119,7 +119,7 @@ def _shares(pairs: Pairs) -> None:
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
     for figure in _apart(known):
         picture_format.draw(
-            token_grid.token_shares(figure),
+            pair_figures.token_shares(figure),
             key=f"shares {' '.join(figure)}",
             config=picture_format.config("pair"),
             alt="The contribution of each token of either sentence to the cosine.",
@@ -163,7 +163,7 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
     )
     for name, (_, pair) in pairs.items():
         if pair.shares is not None and any(pair.left_out):
-            rest = [float(values[MOST:].sum()) for values in (pair.shares.first, pair.shares.second)]
+            rest = [float(values[MOST:].sum()) for values in pair.shares]
             parts.append(
                 f"{name}: only the first {MOST} tokens of each sentence are drawn; the others contribute "
                 f"{rest[0]:+.3f} and {rest[1]:+.3f}."
@@ -184,7 +184,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
         for name, (_, pair) in pairs.items()
     }
     there = {name: layer for name, layer in layers.items() if layer < len(pairs[name][1].cosines)}
-    span = token_grid.span_of(*((pairs[name][1], layer) for name, layer in there.items()))
+    span = pair_figures.span_of(*((pairs[name][1], layer) for name, layer in there.items()))
     columns = st.columns(2, gap="medium")
     for column, (name, (side, pair)) in zip(columns, pairs.items(), strict=False):
         with column:
@@ -193,7 +193,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
             picture_format.draw(
-                token_grid.token_by_token(pair, there[name], span),
+                pair_figures.token_by_token(pair, there[name], span),
                 key=f"tokens {name}",
                 config=picture_format.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
@@ -213,8 +213,8 @@ def _downloads(pairs: Mapping[str, TokenPair], layers: Mapping[str, int], senten
     """The numbers of every figure, for each side; `layers` are those of the token figures."""
     stem = f"pair {digest_of(sentences)[:8]}"
     with st.container(horizontal=True):
-        downloads.rows(token_tables.layer_rows(pairs), f"{stem} layers", "By layer (CSV)")
-        shares = token_tables.share_rows(pairs)
+        downloads.rows(sentence_pair.layer_rows(pairs), f"{stem} layers", "By layer (CSV)")
+        shares = sentence_pair.share_rows(pairs)
         if shares:
             downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
-        downloads.rows(token_tables.token_rows(pairs, layers), f"{stem} tokens", "Token similarity (CSV)")
+        downloads.rows(sentence_pair.token_rows(pairs, layers), f"{stem} tokens", "Token similarity (CSV)")

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from explorer.measuring.neighbours.ranking_measures import MAP, MRR, NDCG, RECALLS
+from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui.widgets import segments

@@ -9,11 +9,11 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data.kinds import digest_of
-from explorer.drawing.sentences import word_figures
-from explorer.drawing.sentences.word_figures import ColouredWord, coloured, largest
+from explorer.drawing.sentences import pair_figures
+from explorer.drawing.sentences.pair_figures import ColouredWord, coloured, largest
 from explorer.encoding.read.readings import PAD, REFERENCES
-from explorer.measuring.sentences import word_store, word_tables
-from explorer.measuring.sentences.word_pair import WordPair, changes
+from explorer.measuring.sentences import word_pairs, word_tables
+from explorer.measuring.sentences.word_pairs import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
 from explorer.ui.access.sidebar_choice import Reader
@@ -54,24 +54,24 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
     pairs: dict[str, WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
-    if summary := word_tables.told(pairs):
+    if summary := word_tables.summary(pairs):
         st.markdown(messages.plain(summary))
     coloured_words(sides, pairs, (first, second), where)
-    for group in word_figures.alike(pairs):
+    for group in pair_figures.alike(pairs):
         picture_format.draw(
-            word_figures.word_bars(group),
+            pair_figures.word_bars(group),
             key=f"words {where} {' '.join(group)}",
             config=picture_format.config("words"),
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(word_tables.ABOUT.format(messages.plain(reference)))
     st.caption(messages.plain(word_tables.trust(reference)))
-    for line in word_tables.cuts_told(pairs):
+    for line in word_tables.cut_notes(pairs):
         st.warning(line, icon=":material/content_cut:")
-    for line in word_tables.missed_told(pairs):
+    for line in word_tables.missed_notes(pairs):
         st.warning(line, icon=":material/join_inner:")
-    if word_figures.are_folded(pairs):
-        st.caption(word_figures.FOLDED)
+    if pair_figures.are_folded(pairs):
+        st.caption(pair_figures.FOLDED)
     _matrices(sides, pairs, (first, second), reference, where)
     with st.container(horizontal=True):
         stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
@@ -105,17 +105,17 @@ def _matrices(
         if not matrices:
             st.info(word_tables.TOO_LONG, icon=":material/straighten:")
             return
-        most = word_figures.widest(*matrices.values())
+        most = pair_figures.widest(*matrices.values())
         for column, (name, matrix) in zip(st.columns(len(matrices), gap="medium"), matrices.items(), strict=True):
             with column:
                 st.markdown(f"**{name}**, cosine {pairs[name].cosine:.3f}")
                 picture_format.draw(
-                    word_figures.word_matrix(whole[name], matrix, most),
+                    pair_figures.word_matrix(whole[name], matrix, most),
                     key=f"word pairs {where} {name}",
                     config=picture_format.config("word-pairs"),
                     alt=f"{name}: what each word of the first sentence and each of the second add together.",
                 )
-        st.caption(word_figures.MATRIX)
+        st.caption(pair_figures.MATRIX)
         stem = " ".join(filter(None, ("words", where, digest_of(sentences)[:8], "pairs")))
         downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
@@ -128,7 +128,7 @@ def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix:
     found: WordPair | None = job_results.result(
         key,
         f"Weighing {kind} with {side.found.name}",
-        lambda: word_store.measured(
+        lambda: word_pairs.measured(
             side.found,
             (first, second),
             side.reading,

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
-from explorer.data.graded import hub_files, sts
-from explorer.data.graded.hub_files import hub_table
+from explorer.data.graded import sts
+from explorer.data.graded.sts import hub_table
 from explorer.errors import UnreadableFile
 from tests import fake_hub
 
@@ -131,7 +131,7 @@ def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(hub_files, "PATIENCE", 0.2)
+        monkeypatch.setattr(sts, "PATIENCE", 0.2)
         assert hub_table("org/set", ("test",), online=True) is None
         silent.setblocking(False)
         silent.accept()[0].close()  # it was called

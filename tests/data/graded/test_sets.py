@@ -1,4 +1,4 @@
-"""Test that a set means the same everywhere, and that a set's stamp changes with its file."""
+"""Test that sets of scored pairs are found by their identity, and that uploaded ones are kept and forgotten."""
 
 import os
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from explorer.data import sample
-from explorer.data.graded import sets, sts, user_sets
-from explorer.data.graded.set_identity import read
+from explorer.data import sample, splitting
+from explorer.data.graded import sets, sts
+from explorer.data.graded.set_identity import SetIdentity, SetKind, read
 from explorer.data.kinds import GradedPairs
-from explorer.errors import SetNotFound
+from explorer.errors import CannotSplit, NotWritable, SetNotFound
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "f"), (1.0, 2.0, 3.0), ("", "", ""))
 
@@ -30,13 +30,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_menu_has_the_sample_then_the_users_own_then_the_published() -> None:
     assert sets.known() == (sets.SAMPLE, *map(read, sts.menu()))
-    own = user_sets.keep(BROUGHT)
+    own = sets.keep(BROUGHT)
     assert sets.known() == (sets.SAMPLE, own, *map(read, sts.menu()))
 
 
 def test_every_name_of_the_menu_leads_to_its_set() -> None:
     assert sets.load(sets.SAMPLE) is sample.pairs()
-    assert sets.load(user_sets.keep(BROUGHT)) == BROUGHT
+    assert sets.load(sets.keep(BROUGHT)) == BROUGHT
     assert sets.load(read("STS17 test")) == sets.load(read("sts17")) == sts.load("STS17")
 
 
@@ -49,7 +49,7 @@ def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
 
 
 def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
-    own = user_sets.keep(BROUGHT)
+    own = sets.keep(BROUGHT)
     assert sets.halves(own) == (own.of_piece("dev half"), own.of_piece("test half"))
     assert sets.parts(own) == (own.of_piece("train part"), own.of_piece("dev part"))
     assert sets.dev_and_test(sets.parts(own)[0]) == sets.dev_and_test(own) == sets.halves(own)
@@ -62,9 +62,9 @@ def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
 
 
 def test_why_a_set_has_no_halves_is_told() -> None:
-    assert "mine.csv has 3 pairs" in sets.why_not_split(user_sets.keep(BROUGHT))
+    assert "mine.csv has 3 pairs" in sets.why_not_split(sets.keep(BROUGHT))
     rows = tuple(map(str, range(30)))
-    own = user_sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
+    own = sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
     assert sets.why_not_split(own) == ""
     assert "more.csv, dev half has 15 pairs" in sets.why_not_split(own, sets.TRAIN_PART)
 
@@ -100,8 +100,8 @@ def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
-    own = user_sets.keep(BROUGHT)
-    for given, file in ((read("STS17 test"), folder / "STS17_en" / "test.tsv"), (own, user_sets.path(own))):
+    own = sets.keep(BROUGHT)
+    for given, file in ((read("STS17 test"), folder / "STS17_en" / "test.tsv"), (own, sets.upload_path(own))):
         before = sets.stamp(given)
         assert before != ()
         assert hash(before) == hash(sets.stamp(given))
@@ -129,3 +129,164 @@ def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.Mo
 )
 def test_without_a_file_there_is_no_stamp(text: str) -> None:
     assert sets.stamp(read(text)) == ()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+
+
+def pairs(name="mine.csv", score=1.5):
+    return GradedPairs(name, ("a", "ü"), ("b", "\u2028"), (score, 0.1 + 0.2), ("", "x"))
+
+
+def test_what_was_brought_comes_back_with_the_same_digest():
+    name = sets.keep(pairs())
+    assert (name.kind, name.name, name.piece) == (SetKind.UPLOADED, "mine.csv", "")
+    assert pairs().digest.startswith(name.digest)
+    assert sets.uploaded_pairs(name) == pairs()
+    assert sets.uploaded_pairs(name).digest == pairs().digest
+
+
+def test_two_files_of_one_name_are_told_apart():
+    names = {sets.keep(pairs()), sets.keep(pairs(score=2.0))}
+    assert len(names) == 2
+    assert set(sets.kept_sets()) == names
+
+
+def twin(number):
+    """Pairs whose digest begins with 427a98f4, for 20524 and for 45870."""
+    return GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", f"f {number}"), (1.0, 2.0, 3.0), ("", "", ""))
+
+
+def test_pairs_whose_digests_begin_alike_are_never_taken_for_one_another():
+    one, other = twin(20524), twin(45870)
+    assert one.digest[:8] == other.digest[:8], "the premise"
+    names = [sets.keep(pairs) for pairs in (one, other, other, one)]
+    assert names[0] == names[3] == SetIdentity(SetKind.UPLOADED, "mine.csv", "427a98f4")
+    assert names[1] == names[2] != names[0]
+    assert [sets.uploaded_pairs(name) for name in names[:2]] == [one, other]
+    assert set(sets.kept_sets()) == set(names)
+
+
+def test_a_forgotten_file_is_named_with_the_next_step():
+    name = sets.keep(pairs())
+    sets.forget(name)
+    assert sets.kept_sets() == ()
+    with pytest.raises(SetNotFound, match=r"'mine.csv · [0-9a-f]{8}' is no longer stored.*Upload it again"):
+        sets.uploaded_pairs(name)
+
+
+BROKEN = {
+    "empty": b"",
+    "cut off in its name": b'{"na',
+    "cut off in its columns": b'{"name": "b.csv"}\n{"first": ["a',
+    "of another size": b'{"name": "b.csv"}\n{"first": ["a"], "second": [], "gold": [1.0], "parts": []}',
+    "of other types": b'{"name": "b.csv"}\n{"first": [1], "second": [2], "gold": "x", "parts": [null]}',
+    "a score that is too large": b'{"name": "b.csv"}\n{"first": ["a"], "second": ["b"], "gold": [%s], "parts": [""]}'
+    % (b"9" * 400),
+    "a list": b"[1]\n[2]",
+    "nested": b"[" * 100_000,
+    "a long number": b"9" * 5000,
+    "binary": b"PAR1\xff\x00",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_hides_no_other_and_says_what_to_do(content):
+    name = sets.keep(pairs())
+    broken = SetIdentity(SetKind.UPLOADED, "b.csv", "0123abcd")
+    sets.upload_path(broken).write_bytes(content)
+    assert set(sets.kept_sets()) in ({name}, {name, broken})
+    assert sets.uploaded_pairs(name) == pairs()
+    with pytest.raises(SetNotFound, match=r"'b.csv · 0123abcd' (can no longer be read|was changed).*Upload it again"):
+        sets.uploaded_pairs(broken)
+    sets.forget(broken)
+    assert sets.kept_sets() == (name,)
+
+
+def test_what_else_lies_in_the_folder_is_left_alone():
+    name = sets.keep(pairs())
+    folder = sets.upload_path(name).parent
+    (folder / "0123abcd.json").write_text('{"name": "an older release"}')
+    (folder / "notes.jsonl").write_text('{"name": "notes"}')
+    (folder / "0123abcd.jsonl").symlink_to(folder / "gone")  # as if deleted between listing and reading
+    (folder / "4567abcd.jsonl").mkdir()
+    assert sets.kept_sets() == (name,)
+
+
+def test_a_file_that_was_edited_is_not_taken_for_what_was_brought():
+    name = sets.keep(pairs())
+    file = sets.upload_path(name)
+    assert b"1.5" in file.read_bytes()
+    file.write_bytes(file.read_bytes().replace(b"1.5", b"2.5"))
+    with pytest.raises(SetNotFound, match=r"was changed after the upload\. Upload it again"):
+        sets.uploaded_pairs(name)
+    assert sets.keep(pairs()) == name
+    assert sets.uploaded_pairs(name) == pairs(), "uploaded again"
+
+
+def test_the_newest_comes_first_and_gives_its_name():
+    names = [sets.keep(pairs(score=score)) for score in (1.0, 2.0, 3.0)]
+    for age, at in enumerate((1, 0, 2)):
+        os.utime(sets.upload_path(names[at]), (1e9 - age, 1e9 - age))
+    assert sets.kept_sets() == (names[1], names[0], names[2])
+    again = sets.keep(pairs("renamed.csv", score=3.0))
+    assert sets.kept_sets() == (again, names[1], names[0])
+    assert sets.uploaded_pairs(names[2]).name == "renamed.csv"
+
+
+def test_a_name_may_hold_anything():
+    odd = pairs("a\n\u2028 \ud800 · 0123abcd")
+    name = sets.keep(odd)
+    assert sets.kept_sets() == (name,)
+    assert sets.uploaded_pairs(name) == odd
+
+
+def test_names_are_read_without_the_pairs():
+    name = sets.keep(pairs())
+    file = sets.upload_path(name)
+    head, _ = file.read_bytes().split(b"\n")
+    file.write_bytes(head + b"\n\xff no pairs")
+    assert sets.kept_sets() == (name,)
+
+
+def test_a_file_that_cannot_be_deleted_stays_and_is_told(monkeypatch):
+    name = sets.keep(pairs())
+
+    def refuse(path, **_):
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(NotWritable, match=r"'mine.csv · .*' cannot be deleted: .*jsonl: Read-only file system. Make"):
+        sets.forget(name)
+    assert sets.uploaded_pairs(name) == pairs()
+
+
+def test_a_full_or_locked_disk_is_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
+    assert sets.kept_sets() == ()
+    with pytest.raises(NotWritable, match=r"cannot be written to.*STRATA_CACHE"):
+        sets.keep(pairs())
+
+
+def many(count=80):
+    rows = range(count)
+    first, second = (tuple(f"{side} {row}" for row in rows) for side in ("one", "other"))
+    return GradedPairs("mine.csv", first, second, tuple(row % 6 for row in rows), ("",) * count)
+
+
+def test_the_pieces_of_a_set_are_computed_and_are_not_in_the_menu():
+    name = sets.keep(many())
+    for piece in splitting.PIECES:
+        one = name.of_piece(piece)
+        assert one.whole == name.whole == name != one
+        assert sets.uploaded_pairs(one).digest == splitting.piece(many(), piece).digest
+    assert sets.kept_sets() == (name,)
+
+
+def test_a_piece_of_a_file_that_cannot_be_split_says_why():
+    name = sets.keep(pairs())
+    with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
+        sets.uploaded_pairs(name.of_piece(splitting.TEST_HALF))

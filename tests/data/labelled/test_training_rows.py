@@ -27,59 +27,60 @@ def put(folder, split, rows, labels="ab"):
 @pytest.mark.parametrize("use", ["dev", "test"])
 def test_the_first_tenth_of_the_scored_split_validates(use):
     scored = labelled("scored", 277, second=True)
-    found = divided(LabelledSet("x", labelled("train", 40, second=True), **{use: scored}))
+    found, _ = divided(LabelledSet("x", labelled("train", 40, second=True), **{use: scored}))
     assert found.train.texts == labelled("train", 40).texts
-    assert (len(found.validation), len(found.test)) == (27, 250)
-    assert found.validation.texts + found.test.texts == scored.texts
-    assert found.validation.second + found.test.second == scored.second
-    assert found.validation.labels + found.test.labels == scored.labels
+    assert (len(found.dev), len(found.test)) == (27, 250)
+    assert found.dev.texts + found.test.texts == scored.texts
+    assert found.dev.second + found.test.second == scored.second
+    assert found.dev.labels + found.test.labels == scored.labels
 
 
 def test_three_splits_stay_as_they_are():
     given = LabelledSet("x", labelled("train", 40), labelled("dev", 20), labelled("test", 30))
-    found = divided(given)
-    assert (found.train, found.validation, found.test) == (given.train, given.dev, given.test)
+    found, _ = divided(given)
+    assert (found.train, found.dev, found.test) == (given.train, given.dev, given.test)
 
 
 def test_rows_without_splits_are_divided_by_their_text_and_no_sentence_is_in_two_parts():
     rows = labelled("all", 300, second=True)
     rows = replace(rows, second=tuple(rows.texts[(row + 1) % 15] if row < 15 else two
                                       for row, two in enumerate(rows.second)))  # fmt: skip
-    found = divided(LabelledSet("x", rows))
-    parts = found.train, found.validation, found.test
+    found, _ = divided(LabelledSet("x", rows))
+    parts = found.train, found.dev, found.test
     assert [len(part) for part in parts] == [240, 30, 30]
     texts = [{*part.texts, *part.second} for part in parts]
     assert not texts[0] & texts[1] | texts[0] & texts[2] | texts[1] & texts[2]
     every = sorted(row for part in parts for row in zip(part.texts, part.second, part.labels, strict=True))
     assert every == sorted(zip(rows.texts, rows.second, rows.labels, strict=True))
     backwards = Labelled("other", rows.texts[::-1], rows.labels[::-1], rows.second[::-1])
-    assert set(divided(LabelledSet("y", backwards)).test.texts) == set(found.test.texts)
+    assert set(divided(LabelledSet("y", backwards))[0].test.texts) == set(found.test.texts)
 
 
 def test_for_a_method_that_predicts_no_classes_no_row_is_held_out():
     rows = labelled("all", 30, second=True)
-    found = undivided(LabelledSet("x", rows))
-    assert (found.train, found.validation, found.test, found.told) == (rows, None, None, "x: 30 rows to train on")
+    found, division = undivided(LabelledSet("x", rows))
+    assert (found.train, found.dev, found.test) == (rows, None, None)
+    assert division == "x: 30 rows to train on"
     given = LabelledSet("y", labelled("train", 40, second=True), labelled("dev", 20, second=True), labelled("test", 5))
-    kept = undivided(given)
-    assert (kept.train, kept.validation, kept.test) == (given.train, None, None)
-    assert kept.told == "y: 40 rows to train on; its dev and test splits are not used"
-    corpus = joined([found, kept])
+    kept, other = undivided(given)
+    assert (kept.train, kept.dev, kept.test) == (given.train, None, None)
+    assert other == "y: 40 rows to train on; its dev and test splits are not used"
+    corpus = joined([(found, division), (kept, other)])
     assert (len(corpus), corpus.validation, corpus.test) == (70, None, None)
-    assert len(read("sample", divide=False)[0].train) == sum(map(len, read_parts("sample")))
+    assert len(read("sample", divide=False)[0][0].train) == sum(map(len, read_parts("sample")))
     with pytest.raises(DataError, match="Every row of the all split of x has the label 'a'"):
         undivided(LabelledSet("x", replace(rows, labels=("a",) * 30)))
 
 
 def read_parts(source):
-    found, _ = read(source)
-    return found.train, found.validation, found.test
+    (found, _), _ = read(source)
+    return found.train, found.dev, found.test
 
 
 def test_a_triplet_is_two_labelled_pairs():
-    found, reports = read("sample")
+    (found, division), reports = read("sample")
     assert reports == ()
-    parts = found.train, found.validation, found.test
+    parts = found.train, found.dev, found.test
     rows = {
         (row[0], row[1]): row[2] for part in parts for row in zip(part.texts, part.second, part.labels, strict=True)
     }
@@ -87,14 +88,14 @@ def test_a_triplet_is_two_labelled_pairs():
     assert len(rows) == 2 * len(triplets) == 320
     for anchor, positive, negative in zip(triplets.anchors, triplets.positives, triplets.negatives, strict=True):
         assert (rows[anchor, positive], rows[anchor, negative]) == (SAME, OTHER)
-    assert "256 rows to train on, 32 to validate, 32 to test" in found.told
+    assert "256 rows to train on, 32 to validate, 32 to test" in division
 
 
 def test_a_folder_needs_no_test_file_to_fine_tune(tmp_path):
     put(tmp_path / "mine", "train", 30)
     put(tmp_path / "mine", "dev", 100)
-    found, reports = read(str(tmp_path / "mine"))
-    assert [len(part) for part in (found.train, found.validation, found.test)] == [30, 10, 90]
+    (found, _), reports = read(str(tmp_path / "mine"))
+    assert [len(part) for part in (found.train, found.dev, found.test)] == [30, 10, 90]
     assert [report.rows_kept for report in reports] == [30, 100]
 
 

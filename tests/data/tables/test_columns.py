@@ -1,4 +1,4 @@
-"""Test that columns get their roles by name, order and content, and that these can be corrected."""
+"""Test that kinds of rows and roles of columns are recognised by name, content and order."""
 
 import pytest
 
@@ -12,9 +12,9 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
-from explorer.data.tables.column_roles import Mapping
-from explorer.data.tables.columns import guess
-from explorer.data.tables.table import Table
+from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.files import read_bytes
+from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import WrongColumns
 
 ONE, TWO, THREE = "A man plays a guitar.", "Someone makes some music.", "Nobody makes any sound."
@@ -56,11 +56,11 @@ def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) ->
     mapping = guess(table)
     assert mapping.kind == kind
     mapping.check(table)
-    assert table.column(dict(mapping.players)[kind.roles[0]])[0] == ONE
+    assert table.column(dict(mapping.chosen)[kind.roles[0]])[0] == ONE
 
 
 @pytest.mark.parametrize(
-    ("cells", "kind", "players"),
+    ("cells", "kind", "chosen"),
     [
         ((ONE,), SENTENCES, {"sentence": "a"}),
         ((ONE, TWO), PAIRS, {"first": "a", "second": "b"}),
@@ -73,27 +73,27 @@ def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) ->
     ],
 )
 def test_unknown_names_leave_it_to_order_and_content(
-    cells: tuple[str, ...], kind: Kind, players: dict[str, str]
+    cells: tuple[str, ...], kind: Kind, chosen: dict[str, str]
 ) -> None:
     mapping = guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)])))
-    assert mapping == Mapping.of(kind, players)
+    assert mapping == ColumnRoles.of(kind, chosen)
 
 
 @pytest.mark.parametrize(
-    ("columns", "players"),
+    ("columns", "chosen"),
     [
         ("back_translation sentence", {"sentence": "sentence", "translated": "back_translation"}),
         ("a b", {"sentence": "a", "translated": "b"}),
         ("a text", {"sentence": "text", "translated": "a"}),
     ],
 )
-def test_back_translations_are_found_by_name_and_else_by_order(columns: str, players: dict[str, str]) -> None:
+def test_back_translations_are_found_by_name_and_else_by_order(columns: str, chosen: dict[str, str]) -> None:
     table = _table((ONE, TWO), columns=columns)
-    assert guess(table, BACK_TRANSLATIONS) == Mapping.of(BACK_TRANSLATIONS, players)
+    assert guess(table, BACK_TRANSLATIONS) == ColumnRoles.of(BACK_TRANSLATIONS, chosen)
 
 
 @pytest.mark.parametrize(
-    ("columns", "cells", "players"),
+    ("columns", "cells", "chosen"),
     [
         ("label text", [("1", ONE), ("0", TWO)], {"text": "text", "label": "label"}),
         ("label text fine", [("NUM", ONE, "dist"), ("LOC", TWO, "city")], {"text": "text", "label": "label"}),
@@ -107,10 +107,10 @@ def test_back_translations_are_found_by_name_and_else_by_order(columns: str, pla
     ],
 )  # fmt: skip
 def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(
-    columns: str, cells: list[tuple[str, ...]], players: dict[str, str]
+    columns: str, cells: list[tuple[str, ...]], chosen: dict[str, str]
 ) -> None:
     table = _table(*cells, columns=columns)
-    assert guess(table, LABELLED_TEXTS) == Mapping.of(LABELLED_TEXTS, players)
+    assert guess(table, LABELLED_TEXTS) == ColumnRoles.of(LABELLED_TEXTS, chosen)
 
 
 def test_a_file_without_repeated_values_has_no_label() -> None:
@@ -122,7 +122,7 @@ def test_a_file_without_repeated_values_has_no_label() -> None:
 def test_one_very_long_cell_does_not_hide_the_other_column_of_sentences() -> None:
     rows = [("word " * 10_000, "It rains."), *((f"One man {row}.", f"A person {row}.") for row in range(3))]
     table = Table("a.csv", ("left", "right"), tuple(rows), (2, 3, 4, 5))
-    assert guess(table).players == (("first", "left"), ("second", "right"))
+    assert guess(table).chosen == (("first", "left"), ("second", "right"))
 
 
 def test_a_name_of_a_column_with_a_comma_is_not_taken_for_two_and_a_long_one_is_cut() -> None:
@@ -158,7 +158,7 @@ def test_a_sub_corpus_is_not_required() -> None:
 def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty() -> None:
     table = _table((ONE,), columns="text")
     mapping = guess(table, SCORED_PAIRS)
-    assert mapping == Mapping.of(SCORED_PAIRS, {"first": "text"})
+    assert mapping == ColumnRoles.of(SCORED_PAIRS, {"first": "text"})
     with pytest.raises(WrongColumns, match=r"no column for second or score, which graded pairs need.*: text"):
         mapping.check(table)
 
@@ -172,25 +172,25 @@ def test_people_can_correct_a_guess() -> None:
     table = _table((ONE, TWO, "3", "5"), columns="sentence1 sentence2 score mine")
     mapping = guess(table).corrected({"score": "mine", "first": "sentence2", "second": "sentence1"})
     mapping.check(table)
-    assert dict(mapping.players) == {"first": "sentence2", "second": "sentence1", "score": "mine"}
+    assert dict(mapping.chosen) == {"first": "sentence2", "second": "sentence1", "score": "mine"}
     assert mapping.corrected({"score": None}).column("score") is None
 
 
 def test_a_role_that_does_not_exist_is_answered_with_those_that_do() -> None:
     with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
-        Mapping.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
+        ColumnRoles.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
 
 
 def test_a_column_that_is_not_there_is_answered_with_those_that_are() -> None:
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
-        Mapping.of(PAIRS, {"first": "a", "second": "c"}).check(table)
+        ColumnRoles.of(PAIRS, {"first": "a", "second": "c"}).check(table)
 
 
 def test_one_column_cannot_play_two_roles() -> None:
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
-        Mapping.of(PAIRS, {"first": "a", "second": "a"}).check(table)
+        ColumnRoles.of(PAIRS, {"first": "a", "second": "a"}).check(table)
 
 
 def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
@@ -200,6 +200,31 @@ def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
 
 
 def test_documents_are_in_the_column_of_text_or_in_that_with_the_most_words() -> None:
-    assert guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS) == Mapping.of(DOCUMENTS, {"document": "text"})
+    assert guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS) == ColumnRoles.of(
+        DOCUMENTS, {"document": "text"}
+    )
     long = " ".join([ONE] * 9)
-    assert guess(_table((ONE, long), columns="x y"), DOCUMENTS) == Mapping.of(DOCUMENTS, {"document": "y"})
+    assert guess(_table((ONE, long), columns="x y"), DOCUMENTS) == ColumnRoles.of(DOCUMENTS, {"document": "y"})
+
+
+LONG = "a sentence of several words"
+FILES = {
+    "query,passage": (PAIRS, [f"{LONG} {n},{LONG} too {n}" for n in range(30)]),
+    "one,other": (PAIRS, [f"{LONG} {n},{LONG} too {n}" for n in range(30)]),
+    "sentence1,sentence2,score": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{n / 7:.2f}" for n in range(30)]),
+    "sentence1,sentence2,label": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{n % 2}" for n in range(30)]),
+    "sentence1,sentence2,score ": (SCORED_PAIRS, [f"{LONG} {n},{LONG} too {n},{'high' * (n % 2)}" for n in range(30)]),
+    "premise,hypothesis,label": (LABELLED_TEXTS, [f"{LONG} {n},{LONG} too {n},{'yn'[n % 2]}" for n in range(30)]),
+    "anchor,positive,negative": (TRIPLETS, [f"{LONG} {n},{LONG} too {n},{LONG} not {n}" for n in range(30)]),
+    "text,label": (LABELLED_TEXTS, [f"{LONG} {n},topic {n % 3}" for n in range(30)]),
+    "id,review,topic": (LABELLED_TEXTS, [f"{n},{LONG} {n},topic{n % 3}" for n in range(30)]),
+    "id,sentence": (SENTENCES, [f"{n},{LONG} {n}" for n in range(30)]),
+    "sentence,author": (SENTENCES, [f"{LONG} {n},author{n}" for n in range(30)]),
+    "sentence": (SENTENCES, [f"{LONG} {n}" for n in range(30)]),
+}
+
+
+@pytest.mark.parametrize("header", FILES)
+def test_a_file_is_recognised_by_its_names_and_its_content(header):
+    kind, rows = FILES[header]
+    assert table_kind(read_bytes("mine.csv", "\n".join([header, *rows]).encode())) == kind

@@ -1,12 +1,28 @@
-"""Test that files are refused before they are opened if possible, and read by their ending."""
+"""Test that each format of a file becomes a table, and that each fault is refused with its line."""
 
+import io
+import json
 import os
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from explorer.data.tables import files
-from explorer.data.tables.files import ENDINGS, LARGEST, read_bytes, read_file
+from explorer.data.tables.files import (
+    ENDINGS,
+    LARGEST,
+    csv_table,
+    json_table,
+    jsonl_table,
+    parquet_table,
+    read_bytes,
+    read_file,
+    tsv_table,
+    txt_table,
+)
 from explorer.errors import UnreadableFile, WrongColumns
 
 
@@ -81,3 +97,255 @@ def test_a_device_is_refused(tmp_path: Path) -> None:
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     with pytest.raises(UnreadableFile, match=r"zero\.txt is a device, not a file"):
         read_file(tmp_path / "zero.txt")
+
+
+ROWS = (("3.5", "A man, a plan.", 'He said "no".'), ("1", "Two; or three?", "It is | a pipe."))
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+def test_the_delimiter_is_found_among_those_inside_quotes(delimiter: str) -> None:
+    lines = [delimiter.join(map(_quoted, row)) for row in (("score", "sentence1", "sentence2"), *ROWS)]
+    table = csv_table("a.csv", "\n".join(lines))
+    assert table.columns == ("score", "sentence1", "sentence2")
+    assert table.rows == ROWS
+
+
+def test_tabs_in_a_csv_are_found_too_and_leave_quotes_alone() -> None:
+    table = csv_table("a.csv", 'score\tsentence1\tsentence2\n1\t"Open, he said\tAnd closed\n')
+    assert table.rows == (("1", '"Open, he said', "And closed"),)
+
+
+def test_unbalanced_quotes_in_a_tsv_swallow_nothing() -> None:
+    table = tsv_table("a.tsv", 'sentence1\tsentence2\n"Then he left.\tHe left.\n"So"\tso "\n')
+    assert table.rows == (('"Then he left.', "He left."), ('"So"', 'so "'))
+
+
+def test_a_csv_of_one_column_keeps_the_commas_of_its_sentences() -> None:
+    table = csv_table("a.csv", "text\nOne, two, three.\nNo comma.\nHello, you.\n")
+    assert table.columns == ("text",)
+    assert table.rows == (("One, two, three.",), ("No comma.",), ("Hello, you.",))
+
+
+def test_a_quoted_field_may_span_lines_and_rows_know_where_they_start() -> None:
+    table = csv_table("a.csv", 'sentence1,sentence2\n"One\ntwo",three\nfour,five\n')
+    assert table.rows == (("One\ntwo", "three"), ("four", "five"))
+    assert table.lines == (2, 4)
+
+
+def test_a_quote_that_is_never_closed_is_named_with_its_line() -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.csv, from line 3: .*double every quote.*\.tsv"):
+        csv_table("a.csv", 'sentence1,sentence2\nOne,two\n"Three,four\nfive,six\n')
+
+
+def test_rows_of_another_width_are_set_apart_with_their_lines() -> None:
+    table = tsv_table("a.tsv", "sentence1\tsentence2\na\tb\nonly one\nc\td\n1\t2\t3\ne\tf\n")
+    assert table.rows == (("a", "b"), ("c", "d"), ("e", "f"))
+    assert table.lines == (2, 4, 6)
+    assert table.ragged == (3, 5)
+
+
+def test_a_file_of_which_most_rows_are_ragged_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"2 of 3 rows do not have the 2 fields of the header.*line 3"):
+        tsv_table("a.tsv", "sentence1\tsentence2\na\tb\nc\nd\n")
+
+
+def test_a_number_over_numbers_means_there_is_no_header() -> None:
+    table = csv_table("a.csv", "A man.,A guy.,4.2\nA dog.,A cat.,1\nA sea.,An ocean.,5\n")
+    assert not table.header
+    assert table.columns == ("column 1", "column 2", "column 3")
+    assert len(table.rows) == 3
+
+
+def test_a_first_row_of_sentences_means_there_is_no_header() -> None:
+    table = tsv_table("a.tsv", "A man is playing the guitar.\tSomeone makes music on a guitar.\nShort.\tToo.\n")
+    assert not table.header
+    assert len(table.rows) == 2
+
+
+@pytest.mark.parametrize("header", ["score,sentence1,sentence2", "mean rating,one,other", "2012,left,right"])
+def test_a_header_is_believed_unless_its_cells_speak_against_it(header: str) -> None:
+    rows = "high,A man.,A guy.\nlow,A dog.,A cat.\n" if header.startswith("2012") else "1,a,b\n2,c,d\n"
+    table = csv_table("a.csv", f"{header}\n{rows}")
+    assert table.header
+    assert table.columns == tuple(header.split(","))
+
+
+def test_a_column_without_a_name_is_called_by_its_place() -> None:
+    assert csv_table("a.csv", ",text\n0,Hello there.\n1,Bye.\n").columns == ("column 1", "text")
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"more than one column called 'text'.*Rename"):
+        csv_table("a.csv", "text,text\na,b\n")
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_a_field_may_be_longer_than_python_allows_unasked(delimiter: str) -> None:
+    long = "word " * 30_000
+    assert len(long) > 131_072  # csv.field_size_limit() of a fresh process
+    table = csv_table("a.csv", f"one{delimiter}two\n{long}{delimiter}b\nc{delimiter}d\n")
+    assert table.rows == ((long, "b"), ("c", "d"))
+    assert tsv_table("a.tsv", f"one\ttwo\n{long}\tb\n").rows == ((long, "b"),)
+
+
+def test_known_names_are_columns_however_long_a_line_below_them_is() -> None:
+    for line in ("word " * 30_000, "word, " * 30_000):
+        with pytest.raises(UnreadableFile, match=r"1 of 1 rows do not have the 2 fields of the header"):
+            csv_table("a.csv", f"sentence1,sentence2\n{line}\n")
+    assert csv_table("a.csv", "sentence1;sentence2\nA man, a dog.;A cat, a sea.\n").columns == (
+        "sentence1",
+        "sentence2",
+    )
+
+
+def test_a_quote_that_swallows_very_much_is_still_named_with_its_line() -> None:
+    with pytest.raises(UnreadableFile, match=r"from line 3: unexpected end of data.*double every quote"):
+        csv_table("a.csv", 'one,two\na,b\n"Three,four\n' + 50_000 * "five,six\n")
+
+
+def test_a_file_of_delimiters_alone_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match="has only empty fields"):
+        csv_table("a.csv", ",,\n,,\n")
+
+
+def test_text_has_a_sentence_a_line_and_blank_lines_are_layout() -> None:
+    table = txt_table("a.txt", "One, two.\n\n  \nThree.\n")
+    assert table.columns == ("sentence",)
+    assert table.rows == (("One, two.",), ("Three.",))
+    assert table.lines == (1, 4)
+
+
+@pytest.mark.parametrize("odd", ["", "\nA line alone.", "\n \n\n"])
+def test_a_text_cut_by_tabs_is_read_as_the_table_it_is(odd: str) -> None:
+    text = "score\tsentence1\tsentence2\n" + "3\tOne, two.\tTwo.\n" * 10 + "1\tA.\tB." + odd
+    assert txt_table("a.txt", text) == tsv_table("a.txt", text)
+    assert txt_table("a.txt", text).rows[0] == ("3", "One, two.", "Two.")
+
+
+@pytest.mark.parametrize("text", ["\tOne.\n\tTwo.\n", "A\tb.\n", "A\tb.\nC d.\nE f.\n", "A b.\nC\td.\nE\tf.\n"])
+def test_a_tab_here_and_there_makes_no_table(text: str) -> None:
+    table = txt_table("a.txt", text)
+    assert table.columns == ("sentence",)
+    assert len(table.rows) == len(text.splitlines())
+
+
+def _parquet(**columns: list[Any]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+def test_one_object_a_line_becomes_one_row() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One.", "n": 3.5}\n\n{"n": 4, "s": "Two."}\n')
+    assert table.columns == ("s", "n")
+    assert table.rows == (("One.", "3.5"), ("Two.", "4"))
+    assert table.lines == (1, 3)
+
+
+@pytest.mark.parametrize("text", ['[{"s": "One."}, {"s": "Two."}]', '{"s": "One."}\n{"s": "Two."}'])
+def test_json_may_be_a_list_of_objects_or_one_a_line(text: str) -> None:
+    assert json_table("a.json", text).rows == (("One.",), ("Two.",))
+
+
+def test_what_a_record_lacks_is_empty() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One."}\n{"s": null, "n": 1}')
+    assert table.rows == (("One.", ""), ("", "1"))
+
+
+def test_a_broken_line_is_named() -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl, line 2 is not JSON: .* at character 7\. Write each record"):
+        jsonl_table("a.jsonl", '{"s": "One."}\n{"s": "Two.\n{"s": "Three."}')
+
+
+def test_a_broken_list_is_named_with_its_line() -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.json, line 2 is not JSON: .* at character 7\. Write each record"):
+        json_table("a.json", '[{"s": "One."},\n{"s": }]')
+
+
+DEEP, LONG = "[" * 100_000 + "]" * 100_000, "9" * 4301
+TOO_MUCH = [(DEEP, r"nested too deeply\. Remove that field"), (LONG, r"thousands of digits\. Shorten it")]
+
+
+@pytest.mark.parametrize(("value", "fault"), TOO_MUCH)
+def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: str) -> None:
+    with pytest.raises((RecursionError, ValueError), match=r"recursion depth|Exceeds the limit"):
+        json.loads(value)
+    good, bad = '{"s": "One."}', f'{{"s": "Two.", "n": {value}}}'
+    with pytest.raises(UnreadableFile, match=rf"a\.jsonl, line 3 has .*{fault}"):
+        jsonl_table("a.jsonl", f"{good}\n\n{bad}\n{good}")
+    for at in range(1, 5):
+        lines = [good] * 4
+        lines[at - 1] = bad
+        with pytest.raises(UnreadableFile, match=rf"a\.json, line {at} has .*{fault}"):
+            json_table("a.json", "[" + ",\n".join(lines) + "]")
+
+
+def test_a_field_that_a_record_states_twice_is_named() -> None:
+    good, bad = '{"s": "One.", "n": {"a": 1}}', '{"s": "Two.", "score": 1, "n": {"a": 1, "a": 2}, "score": 5}'
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl, record 3 has 'score' twice\. Keep one of them"):
+        jsonl_table("a.jsonl", f"{good}\n\n{bad}")
+    with pytest.raises(UnreadableFile, match=r"a\.json, record 2 has 'score' twice\. Keep one of them"):
+        json_table("a.json", f"[{good}, {bad}]")
+    assert jsonl_table("a.jsonl", bad.replace('"score": 5', '"more": 5')).set_aside == ("n",)
+
+
+VALUES = [
+    ('"One."', "text"),
+    ("[1, 2]", "a list"),
+    ("3", "a number"),
+    ("0.5", "a number"),
+    ("NaN", "a number"),
+    ("true", "true or false"),
+    ("null", "null"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), VALUES)
+def test_a_line_that_is_no_object_is_named_with_what_it_is(line: str, kind: str) -> None:
+    with pytest.raises(UnreadableFile, match=f"record 2 holds {kind}, not an object with named fields"):
+        jsonl_table("a.jsonl", '{"s": "One."}\n' + line)
+
+
+def test_nested_fields_are_set_aside_and_the_others_kept() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One.", "v": [1, 2]}\n{"s": "Two.", "o": {"k": 1}}')
+    assert table.columns == ("s",)
+    assert table.set_aside == ("v", "o")
+
+
+def test_nested_fields_alone_are_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"only columns of lists, objects or bytes \(v\)\. Flatten it"):
+        jsonl_table("a.jsonl", '{"v": ["One.", "Two."]}')
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    table = jsonl_table("a.jsonl", r'{"s": "So \ud83d"}' + "\n" + r'{"s": "So \ud83d\ude00"}')
+    assert table.rows == (("So ?",), ("So 😀",))
+
+
+def test_parquet_becomes_rows_of_text() -> None:
+    table = parquet_table("a.parquet", _parquet(score=[1.5, None], text=["One.", "Two."], label=[True, False]))
+    assert table.columns == ("score", "text", "label")
+    assert table.rows == (("1.5", "One.", "True"), ("", "Two.", "False"))
+    assert table.lines == (1, 2)
+
+
+def test_vectors_and_bytes_in_parquet_are_set_aside() -> None:
+    data = _parquet(text=["One."], vector=[[0.1, 0.2]], picture=[b"\x89PNG"], __index_level_0__=[0])
+    table = parquet_table("a.parquet", data)
+    assert table.columns == ("text",)
+    assert table.set_aside == ("vector", "picture")
+
+
+def test_parquet_of_vectors_alone_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"only columns of lists.*\(vector\)"):
+        parquet_table("a.parquet", _parquet(vector=[[0.1, 0.2]]))
+
+
+@pytest.mark.parametrize("data", [b"PAR1", b"not parquet at all", _parquet(text=["One."])[:-20]])
+def test_broken_parquet_is_named(data: bytes) -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.parquet is not a readable Parquet file .*Write it again"):
+        parquet_table("a.parquet", data)

@@ -1,4 +1,4 @@
-"""Test that a table becomes clean sentences, pairs and triplets, with dropped rows in the report."""
+"""Test that rows are read with a report on what was dropped."""
 
 from pathlib import Path
 
@@ -15,12 +15,18 @@ from explorer.data.row_kinds import (
     Kind,
 )
 from explorer.data.tables import text_rows
-from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes
-from explorer.data.tables.row_reports import Dropped, Report
-from explorer.data.tables.table import Table
-from explorer.data.tables.text_rows import graded_pairs, read_graded_pairs
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.tables.text_rows import (
+    SHOWN,
+    Dropped,
+    Report,
+    WordCounts,
+    graded_pairs,
+    read_graded_pairs,
+    report_on,
+)
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"
@@ -151,7 +157,7 @@ def test_a_column_in_which_nothing_repeats_holds_no_classes() -> None:
 def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
     columns = ("sentence1", "sentence2", "negative", "score")
     table = Table("a.csv", columns, rows=(), lines=())
-    mapping = Mapping.of(
+    mapping = ColumnRoles.of(
         kind,
         {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}
         | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"}
@@ -176,7 +182,7 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
 )  # fmt: skip
 def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons) -> None:
     table = read_bytes("mine.tsv", "\n".join(["\t".join(kind.roles), *rows]).encode())
-    found, report = text_rows.texts(table, Mapping.of(kind, {role: role for role in kind.roles}))
+    found, report = text_rows.texts(table, ColumnRoles.of(kind, {role: role for role in kind.roles}))
     assert len(found[0]) == report.rows_kept == kept
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
@@ -184,12 +190,12 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
 def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
     with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
-        text_rows.texts(table, Mapping.of(PAIRS, {"first": "one", "second": "two"}))
+        text_rows.texts(table, ColumnRoles.of(PAIRS, {"first": "one", "second": "two"}))
 
 
 def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
-    mapping = Mapping.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
+    mapping = ColumnRoles.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
     with pytest.raises(
         TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
     ):
@@ -233,3 +239,50 @@ def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_a
     assert report.same_twice == 1
     with pytest.raises(WrongColumns, match=r"in all 3 rows 'sentence1' and 'sentence2' hold the same sentence.*Choose"):
         _graded("5\ta\ta\tnews\n4\tb\tb\tnews\n3\tc\tc\tnews\n")
+
+
+TABLE = Table(
+    "a.csv", ("text",), rows=(("a b",), ("",), ("c",), ("",)), lines=(2, 3, 5, 6), ragged=(4,), set_aside=("v",)
+)
+
+
+def test_every_row_is_either_kept_or_dropped_for_one_reason() -> None:
+    report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "c"), ("a b", "c"))
+    assert report.dropped == (Dropped("empty", 2, (3, 6)), Dropped("ragged row", 1, (4,)))
+    assert report.rows_read == 5 == report.rows_kept + sum(reason.count for reason in report.dropped)
+
+
+def test_of_many_lines_the_first_are_named() -> None:
+    many = Table("a.csv", ("text",), (*[("",)] * 9, ("a",)), tuple(range(2, 12)))
+    (dropped,) = report_on(many, ("empty",) * 9 + ("",), ("a",), ("a",)).dropped
+    assert dropped.count == 9
+    assert dropped.lines == tuple(range(2, 2 + SHOWN))
+    assert str(dropped) == "9 dropped: empty (line 2, 3, 4, 5, 6, …)"
+
+
+def test_word_counts_are_those_of_a_slow_count() -> None:
+    texts = [" ".join("w" * (1 + at % 40)) for at in range(200)]
+    counts = sorted(len(text.split()) for text in texts)
+    words = report_on(TABLE, ("",) * 4, texts, texts).words
+    assert (words.least, words.most) == (counts[0], counts[-1]) == (1, 40)
+    assert words.median == (counts[99] + counts[100]) / 2
+    assert sum(count <= words.nearly_all for count in counts) >= 190
+    assert sum(count < words.nearly_all for count in counts) < 190
+
+
+def test_a_row_said_three_times_is_two_duplicates() -> None:
+    assert report_on(TABLE, ("",) * 4, ("a", "b", "a", "a"), ("a",)).duplicates == 2
+
+
+def test_a_report_reads_as_plain_lines() -> None:
+    report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "a b"), ("a b", "c"), gold=(0.0, 4.5))
+    assert report.words == WordCounts(1, 1.5, 2, 2)
+    assert str(report).split("\n") == [
+        "2 of 5 rows kept",
+        "2 dropped: empty (line 3, 6)",
+        "1 dropped: ragged row (line 4)",
+        "exact duplicates: 1",
+        "scores 0 to 4.5",
+        "1 to 2 words per sentence, median 1.5, 95 % have at most 2",
+        "columns set aside (lists, objects or bytes): v",
+    ]

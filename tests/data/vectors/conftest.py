@@ -8,8 +8,7 @@ from tests.data.vectors.made_vectors import SENTENCES, VECTORS
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in ("npy_file", "parquet_files"):
-        monkeypatch.setattr(f"explorer.data.vectors.{module}.AT_ONCE", 3)
+    monkeypatch.setattr("explorer.data.vectors.vector_files.AT_ONCE", 3)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.vectors import preparing
+from explorer.data.vectors import vector_corpus
 from explorer.data.vectors.opening import opened
 from explorer.errors import CannotResume, DataError, UnreadableFile
 from explorer.progress import finish
@@ -94,7 +94,7 @@ def test_a_changed_bit_in_the_vectors_is_noticed(folder, whole):
         UnreadableFile, match=r"00000003\.parquet is not a readable Parquet file \(could not verify page"
     ):
         list(files.blocks())
-    assert np.concatenate([block.vectors for block in opened(whole).blocks()]).shape == (len(LINES), 32)
+    assert np.concatenate([vectors for vectors, _ in opened(whole).blocks()]).shape == (len(LINES), 32)
 
 
 def test_any_changed_byte_of_a_shard_is_noticed(folder):
@@ -103,6 +103,6 @@ def test_any_changed_byte_of_a_shard_is_noticed(folder):
     for at in range(0, len(data), 101):
         shard(folder, 3).write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1 :])
         with pytest.raises(DataError, match=r"00000003\.parquet"):
-            finish(preparing.corpus(opened(folder)))
+            finish(vector_corpus.prepared(opened(folder)))
     shard(folder, 3).write_bytes(data)
-    assert finish(preparing.corpus(opened(folder))).texts(range(len(LINES))) == tuple(LINES)
+    assert finish(vector_corpus.prepared(opened(folder))).texts(range(len(LINES))) == tuple(LINES)

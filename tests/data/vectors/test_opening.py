@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.vectors import manifest, vector_files
+from explorer.data.vectors import embedding_folder, vector_files
 from explorer.data.vectors.opening import is_vectors, opened
 from explorer.errors import DataError, UnreadableFile, WrongColumns
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, WIDTH, fixed, table
@@ -17,8 +17,8 @@ from tests.studies.embedding.desk import LINES, columns, furnish
 def read(files):
     """All rows of a source; no block is larger than the limit."""
     found = list(files.blocks())
-    assert max(len(block.texts) for block in found) <= 3
-    return np.concatenate([block.vectors for block in found]), [text for block in found for text in block.texts]
+    assert max(len(texts) for _, texts in found) <= 3
+    return np.concatenate([vectors for vectors, _ in found]), [text for _, texts in found for text in texts]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -168,7 +168,7 @@ def test_what_holds_no_vectors_is_none(tmp_path, npy):
 
 def test_a_named_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "mine.parquet")
-    os.mkfifo(tmp_path / manifest.NAME)
+    os.mkfifo(tmp_path / embedding_folder.NAME)
     for source, name in ((tmp_path / "mine.parquet", r"mine\.parquet"), (tmp_path, r"manifest\.json")):
         assert not is_vectors(str(source))
         with pytest.raises(UnreadableFile, match=f"{name} is a named pipe, not a file"):

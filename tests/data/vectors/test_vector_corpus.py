@@ -1,4 +1,4 @@
-"""Test that a corpus of vectors finds any row and sentence, is checked once, and is another when a file changes."""
+"""Test that a corpus of vectors is checked and copied once, and each row is found."""
 
 import os
 import shutil
@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from explorer import places
-from explorer.data.vectors import preparing
+from explorer.data.vectors import vector_corpus
 from explorer.data.vectors.opening import opened
-from explorer.data.vectors.unit_length import unit
+from explorer.data.vectors.vector_corpus import unit
 from explorer.errors import DataError
 from explorer.progress import finish
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, fixed, table
 
 
 def corpus(path, **given):
-    return finish(preparing.corpus(opened(path, **given)))
+    return finish(vector_corpus.prepared(opened(path, **given)))
 
 
 def both(npy, tmp_path):
@@ -82,9 +82,9 @@ def test_a_number_that_is_not_finite_is_named_with_its_row(npy, tmp_path, value)
 
 def test_what_was_checked_is_not_checked_again_until_a_file_changes(npy, monkeypatch):
     first = corpus(npy)
-    seen, real = [], preparing._prepare
-    monkeypatch.setattr(preparing, "_prepare", lambda *given: seen.append(given[-1]) or real(*given))
-    preparing._digests.clear()  # as in another process
+    seen, real = [], vector_corpus._prepare
+    monkeypatch.setattr(vector_corpus, "_prepare", lambda *given: seen.append(given[-1]) or real(*given))
+    vector_corpus._digests.clear()  # as in another process
     assert (corpus(npy).digest, seen) == (first.digest, [])
     npy.with_suffix(".txt").write_text("\n".join(SENTENCES[::-1]), encoding="utf-8")
     assert corpus(npy).text(0) == SENTENCES[-1]
@@ -110,7 +110,7 @@ def test_a_file_that_is_written_again_changes_no_corpus_that_is_open(npy):
 
 @pytest.mark.parametrize("how", ["in its place", "by a link to another file"])
 def test_a_file_with_the_size_and_the_time_of_another_is_another_corpus(npy, tmp_path, monkeypatch, how):
-    monkeypatch.setattr(preparing, "SETTLED", -(10**12))  # as if both were old
+    monkeypatch.setattr(vector_corpus, "SETTLED", -(10**12))  # as if both were old
     before = corpus(npy)
     if how == "in its place":
         again(npy, VECTORS[::-1])
@@ -126,7 +126,7 @@ def test_a_file_with_the_size_and_the_time_of_another_is_another_corpus(npy, tmp
 
 def test_a_file_that_changed_within_the_last_second_is_read_again(npy):
     before = corpus(npy)
-    assert not preparing._digests.keys() & {tuple(map(places.stamp, opened(npy).files))}
+    assert not vector_corpus._digests.keys() & {tuple(map(places.stamp, opened(npy).files))}
     again(npy, VECTORS[::-1])
     assert corpus(npy).digest != before.digest
 
@@ -136,15 +136,15 @@ def test_a_file_that_changed_within_the_last_second_is_read_again(npy):
 )
 def test_a_file_that_changes_during_the_check_leaves_nothing(npy, change):
     np.save(npy, VECTORS + 2)  # which no other test has checked
-    work = preparing.corpus(opened(npy))
+    work = vector_corpus.prepared(opened(npy))
     while next(work).stage != "checking mine.npy":
         pass
     npy.unlink() if change is None else np.save(npy, change)
     with pytest.raises(DataError, match=r"mine\.npy changed while it was read"):
         finish(work)
-    folders = places.cache_folder() / preparing.FOLDER
+    folders = places.cache_folder() / vector_corpus.FOLDER
     assert not [
-        folder for folder in folders.iterdir() if not (folder / preparing.ABOUT).exists() and any(folder.iterdir())
+        folder for folder in folders.iterdir() if not (folder / vector_corpus.ABOUT).exists() and any(folder.iterdir())
     ]
 
 
@@ -152,7 +152,7 @@ def test_a_file_that_is_another_one_than_was_opened_is_not_read_by_its_header(np
     files = opened(npy)
     np.save(npy, VECTORS.reshape(4, 7))
     with pytest.raises(DataError, match="changed while it was read"):
-        finish(preparing.corpus(files))
+        finish(vector_corpus.prepared(files))
 
 
 @pytest.mark.parametrize("name", ["vectors.npy", "zero.npy", "ends.npy", "texts.bin", "corpus.json"])
@@ -174,7 +174,7 @@ def test_a_corpus_that_is_open_outlives_its_copy(npy):
 
 def test_a_check_that_was_stopped_leaves_no_corpus(npy):
     np.save(npy, VECTORS + 1)  # which no other test has checked
-    work = preparing.corpus(opened(npy))
+    work = vector_corpus.prepared(opened(npy))
     while next(work).stage != "checking mine.npy":
         pass
     work.close()
@@ -182,14 +182,45 @@ def test_a_check_that_was_stopped_leaves_no_corpus(npy):
 
 
 def test_vectors_are_never_in_memory_as_a_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("explorer.data.vectors.npy_file.AT_ONCE", 100)
+    monkeypatch.setattr("explorer.data.vectors.vector_files.AT_ONCE", 100)
     rows, width = 20_000, 64
     np.save(tmp_path / "large.npy", np.ones((rows, width), dtype=np.float32))
     (tmp_path / "large.txt").write_text("a\n" * rows)
     files = opened(tmp_path / "large.npy")
-    monkeypatch.setattr(preparing, "BYTES", 2**16)
+    monkeypatch.setattr(vector_corpus, "BYTES", 2**16)
     tracemalloc.start()
-    finish(preparing.corpus(files))
+    finish(vector_corpus.prepared(files))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < rows * width * 4 / 2
+
+
+NORMAL = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
+
+
+@pytest.mark.parametrize("factor", [1, 1e30, 1e-30, 1e-42, -3e37])
+def test_the_size_of_the_numbers_does_not_matter(factor):
+    scaled = NORMAL * np.float32(factor)
+    exact = scaled.astype(float) / np.linalg.norm(scaled.astype(float), axis=1, keepdims=True)
+    np.testing.assert_allclose(unit(scaled), exact, atol=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300, 1e-320])
+def test_nor_does_it_in_float64(factor):
+    exact = NORMAL.astype(float) / np.linalg.norm(NORMAL.astype(float), axis=1, keepdims=True)
+    np.testing.assert_allclose(unit(NORMAL.astype(float) * factor), exact, atol=1e-3 if factor < 1e-310 else 1e-7)
+
+
+def test_vectors_of_usual_size_have_the_digits_of_a_plain_division():
+    lengths = np.linalg.norm(NORMAL, axis=1, keepdims=True)
+    np.testing.assert_array_equal(unit(NORMAL), NORMAL / lengths)
+
+
+def test_zero_vectors_stay_and_numbers_that_are_not_finite_do_not_look_finite():
+    odd = np.array([[0, 0], [np.nan, 1], [np.inf, 1], [1, 0]], dtype=np.float32)
+    with np.errstate(invalid="ignore"):
+        found = unit(odd)
+    assert found[[0, 3]].tolist() == [[0, 0], [1, 0]]
+    assert np.isnan(found[1:3]).any(axis=1).all()
+    assert unit(np.empty((2, 0), dtype=np.float32)).shape == (2, 0)
+    assert unit(np.empty((0, 2), dtype=np.float32)).shape == (0, 2)

@@ -17,7 +17,7 @@ from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.comparing.pair_changes import KINDS
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.score_tables import for_people
-from explorer.measuring.sentences.word_tables import ExplainedPairs
+from explorer.measuring.sentences.word_pairs import ExplainedPairs
 from tests.drawing import made_up
 from tests.drawing.made_up import CLS
 from tests.html_tables import tables, told

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.drawing.parts.style import ACCENT
 from explorer.drawing.scores import metric_curves
-from explorer.metric_lines import Evaluation, TrainingStep
+from explorer.run_folder import Evaluation, TrainingStep
 
 
 def look(number, step, dev, best=False, **more):

@@ -5,7 +5,7 @@ import numpy as np
 from explorer.drawing.scores.step_pictures import alignment_and_uniformity, places, score_by_step
 from explorer.measuring.maps.step_maps import travel
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.metric_lines import Evaluation
+from explorer.run_folder import Evaluation
 
 LOOKS = [
     Evaluation(1, 1, 0, alignment=0.5, uniformity=-1.0),

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.data.graded import probes
 from explorer.drawing.sentences.probe_bars import packs_side_by_side, shares_side_by_side
-from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 
 
 def test_bars_are_means_and_points_are_all_pairs_of_both_sides():

@@ -13,8 +13,8 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import FUNCTIONS, POOLINGS, Pooling, is_pooling
 from explorer.encoding.read.readings import GRID_POOLINGS, parse
 from explorer.encoding.tune.tunable import Tunable
+from explorer.measuring.sentences.sentence_pair import token_pair
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.measuring.sentences.token_pairs import token_pair
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 

@@ -3,7 +3,7 @@ import pytest
 
 from explorer.measuring.maps import faithfulness as measured
 from explorer.measuring.maps.faithfulness import faithfulness
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 

@@ -10,7 +10,7 @@ from explorer.measuring.maps import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
-from tests.measuring.neighbours.test_saved_index import corpus_of
+from tests.measuring.neighbours.test_vector_search import corpus_of
 
 ROWS, WIDTH, CLUSTERS = 240, 16, 6
 

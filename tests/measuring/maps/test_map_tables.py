@@ -5,7 +5,7 @@ import pytest
 
 from explorer.data.kinds import Attribute, Sentences
 from explorer.measuring.maps.map_tables import labels, line_notes, neighbour_rows, rows, width_notes
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 SENTENCES = Sentences("three", ("one", "two", "three"), (Attribute("weight", (1.0, math.nan, 3.0)),))

@@ -5,7 +5,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import KINDS, MapSettings, maps, principal, turned_onto
 from explorer.measuring.maps.umap_layout import joined, loaded, memberships, one_epoch, umap_layout, umap_layouts
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 

@@ -9,7 +9,7 @@ from explorer.measuring.maps import projection
 from explorer.measuring.maps.faithfulness import faithfulness
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.maps.step_maps import believed, travel, travel_by_umap
-from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 

@@ -10,7 +10,7 @@ from explorer.data.graded import probes
 from explorer.data.graded.probes import PARAPHRASE, ProbePairs
 from explorer.data.kinds import Triplets
 from explorer.measuring.scores.judge import ProbeJudge, TripletJudge
-from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 
 TRIPLETS = Triplets("three", ("a", "b", "c", "a"), ("b", "c", "a", "d"), ("c", "d", "c", "c"))
 PAIRS = ProbePairs("five", ("a", "b", "c", "d", "a"), ("b", "c", "d", "a", "c"), (True, False, True, False, False))

@@ -7,7 +7,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.vectors import checksums
+from explorer.data.vectors import embedding_folder
 from explorer.studies.embedding import embedding as module
 from tests.studies.embedding.desk import LINES
 
@@ -123,7 +123,7 @@ def test_a_damaged_merged_file_is_written_again(desk, begun, whole, counted, sha
 def test_a_merged_file_of_other_shards_is_written_again(desk, begun, whole):
     other = pq.read_table(shard(begun, 2))
     pq.write_table(other, shard(begun, 2), compression="none")  # the same rows in other bytes, as of another release
-    checksums.state(begun, shard(begun, 2), checksums.computed(shard(begun, 2)))
+    embedding_folder.write_checksum(begun, shard(begun, 2), embedding_folder.computed_checksum(shard(begun, 2)))
     before = (begun / "vectors.parquet").read_bytes()
     desk.embed(folder=begun, merge=False)
     assert (begun / "vectors.parquet").read_bytes() == before

@@ -14,7 +14,7 @@ from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
-from explorer.evaluating.tasks.label_judge import SEED, LabelJudge
+from explorer.evaluating.tasks.judges import SEED, LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import finish

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import TRIPLETS
 from explorer.errors import BadChoice, CannotResume, TooFewRows
-from explorer.metric_lines import Evaluation
+from explorer.run_folder import Evaluation
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import check_same
 from explorer.training.recipe import Recipe

@@ -13,8 +13,8 @@ import yaml
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.measuring.scores.judge import PairJudge
-from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import finish
+from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import spread
 from explorer.training.loop.preparing import prepare

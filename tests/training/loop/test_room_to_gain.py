@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.data.sources import HELD_OUT
-from explorer.measuring.neighbours.ranking_measures import MRR
+from explorer.measuring.neighbours.ranking_judge import MRR
 from explorer.progress import finish
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.room_to_gain import CORRELATED, FOUND, ORDERED, RoomToGain, room_to_gain

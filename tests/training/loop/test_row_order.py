@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from explorer.data.corpora import Corpus
+from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS, SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows

@@ -10,7 +10,7 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
 from explorer.methods import MODEL_DEFAULT
-from explorer.metric_lines import TrainingStep
+from explorer.run_folder import TrainingStep
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FINISHED, STOPPED
 from tests.exports import by_strata

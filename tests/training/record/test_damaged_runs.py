@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from explorer import metric_lines
+from explorer import run_folder
 from explorer.places import examples_folder
 from explorer.run_folder import PROBE, PROBE_SENTENCES, STATUS, probe_file
 from explorer.training.record import recorder
@@ -28,7 +28,7 @@ def test_a_status_nested_too_deep_or_with_a_number_too_long_is_that_of_a_run_bro
 
 @pytest.mark.parametrize("text", [DEEP, LONG, LONGER])
 def test_a_line_nested_too_deep_or_with_a_number_too_long_is_left_out(text):
-    assert metric_lines.read(text) is None
+    assert run_folder.metric_line(text) is None
 
 
 @pytest.mark.parametrize("text", [DEEP, '["a", null]', "[[]]", "3", '{"a": "b"}', "["])

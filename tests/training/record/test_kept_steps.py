@@ -10,8 +10,8 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN
 from explorer.errors import ModelNotFound
 from explorer.measuring.scores.layer_scores import score_layers
-from explorer.metric_lines import Evaluation
 from explorer.progress import finish
+from explorer.run_folder import Evaluation
 from tests import trainings
 
 

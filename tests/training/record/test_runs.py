@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from explorer import metric_lines, run_folder
+from explorer import run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
-from explorer.metric_lines import Evaluation, TrainingStep
+from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -182,7 +182,7 @@ def test_a_stop_request_stays_until_it_is_cleared():
 def test_a_line_that_is_half_written_is_no_measurement():
     run = idle()
     lines = [TrainingStep(1, 7, 1, loss=0.5), Evaluation(1, 7, 2, dev=70.0)]
-    text = "".join(map(metric_lines.as_text, lines))
+    text = "".join(map(run_folder.metric_text, lines))
     for torn in ("", '{"step": 3, "lo', "{"):
         (run.folder / run_folder.METRICS).write_text(text + torn)
         assert run.metrics() == lines

@@ -25,7 +25,7 @@ from explorer.measuring.comparing.comparison import (
     default_reading,
 )
 from explorer.measuring.comparing.pair_changes import traits
-from explorer.measuring.geometry.geometry_tables import MEASURES
+from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
 from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure

@@ -14,7 +14,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.errors import StrataError
 from explorer.measuring.comparing import comparison
-from explorer.measuring.geometry import geometry_tables
+from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import jobs
 from explorer.ui.compare import grids_view
@@ -135,7 +135,7 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
         assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
-        assert geometry_tables.OTHER_DEPTH.format(deep, shallow) in plain(app)
+        assert layer_geometry.OTHER_DEPTH.format(deep, shallow) in plain(app)
         shown = len(figures(app))
         app.button(key="presentation").click().run()
         assert not app.exception

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from explorer.data import sample
-from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded import sets, sts
 from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
 from explorer.encoding.load.loading import load
@@ -137,20 +137,20 @@ def own_set(count=60, parts=("",)):
 
 def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bundled_encoder):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-    own = user_sets.keep(own_set())
+    own = sets.keep(own_set())
     app.query_params["sts"] = written(own)
     app.query_params["precision"] = "float32"
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    dev, test = (finish(score_layers(bundled_encoder, user_sets.graded_pairs(half))) for half in sets.halves(own))
+    dev, test = (finish(score_layers(bundled_encoder, sets.uploaded_pairs(half))) for half in sets.halves(own))
     assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
 def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-    own = user_sets.keep(own_set(12))
+    own = sets.keep(own_set(12))
     app.query_params["sts"] = written(own)
     app.switch_page("pages/layers.py")
     measured(app)
@@ -401,7 +401,7 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
     first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
-    own = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
+    own = sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
     app.query_params["sts"] = written(own)
     app.query_params["aggregate"] = "mean"
     app.switch_page("pages/layers.py")

@@ -25,7 +25,7 @@ def measured(monkeypatch):
     """In place of each measurement, the sentences that it is of."""
     for name in ("encoder", "attending"):
         monkeypatch.setattr(cached, name, lambda *_: None)
-    monkeypatch.setattr(pooler_view.pooler_weights, "layer_weights", lambda _, sentences, most: tuple(sentences))
+    monkeypatch.setattr(pooler_view.attention_weights, "layer_weights", lambda _, sentences, most: tuple(sentences))
     monkeypatch.setattr(pair_view.measured, "pair_layers", lambda _, first, second, most: (first, second))
     monkeypatch.setattr(self_attention, "self_attention", lambda _, first, second, way: (first, second))
 

@@ -12,10 +12,10 @@ from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN
 from explorer.errors import StrataError
-from explorer.measuring.attention import pooler_weights
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences import attention_weights
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.training.example import POOLER
@@ -154,7 +154,7 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
 
 def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
     for limit, uniform in ((1e9, True), (0.0, False)):
-        monkeypatch.setattr(pooler_weights, "UNIFORM", limit)
+        monkeypatch.setattr(attention_weights, "UNIFORM", limit)
         told = words(settled(listener).caption)
         assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
         assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
@@ -191,7 +191,7 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
         one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
         cosines.append(f"{one @ other / np.linalg.norm(one) / np.linalg.norm(other):.3f}")
     assert pooler_view.COSINES.format(*cosines) in told
-    weights = pooler_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
+    weights = attention_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
     assert " and ".join(f"{of_layers.max():.2f}" for of_layers in weights.by_layer) in told
     assert f"layer {weights.highest_layers[0]} " in told.lower()
     scores = [score_store.kept(shelf_key(side, sample.pairs(), Settings())) for side in sides]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from explorer.data.vectors.opening import opened
-from explorer.data.vectors.preparing import corpus
-from explorer.drawing.maps import density_map
+from explorer.data.vectors.vector_corpus import prepared
+from explorer.drawing.sentences import density_map
 from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings
@@ -33,7 +33,7 @@ def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source,
     app.query_params["projection"] = projection
     measured(app)
     assert not app.exception
-    found = finish(large_map(finish(corpus(opened(source))), MapSettings(kind)))
+    found = finish(large_map(finish(prepared(opened(source))), MapSettings(kind)))
     told = words(app.caption)
     assert found.note in told
     assert found.faithfulness.text in told
@@ -56,7 +56,7 @@ def test_model_b_is_not_used_and_broken_vectors_are_an_error(app, place, source)
 
 def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
     monkeypatch.setattr(large_map_module, "MOST", 3)  # more are drawn at random, by the seed, which no text states
-    found = finish(corpus(opened(source)))
+    found = finish(prepared(opened(source)))
     for seed in (1, 2):
         drawn = finish(large_map(found, MapSettings("PCA", seed=seed)))
         shown = large_map_view._content(found.digest, MapSettings("PCA", seed=seed), drawn, found)

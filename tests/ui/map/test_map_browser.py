@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.data.vectors.opening import opened
-from explorer.data.vectors.preparing import corpus
+from explorer.data.vectors.vector_corpus import prepared
 from explorer.encoding.read.readings import readings
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings
@@ -146,7 +146,7 @@ def test_a_clicked_point_of_vectors_on_disk_lists_its_neighbours(tabs, address, 
     page.locator(".density-map[data-seen]").wait_for()
     live.settle(page)
     assert page.locator(".density-map").get_attribute("data-mode") == "points"
-    found = finish(large_map(finish(corpus(opened(source))), MapSettings("PCA"))).places
+    found = finish(large_map(finish(prepared(opened(source))), MapSettings("PCA"))).places
     low, high = found.min(0), found.max(0)
     alone = int(np.argmax(np.sort(((found[:, None] - found) ** 2).sum(2), axis=1)[:, 1]))
     box = page.locator(".density-map canvas").bounding_box()

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks import layer_choice, sts
+from explorer.evaluating.tasks import retrieval, sts
 from explorer.measuring.scores import measure
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record import run_results
@@ -127,9 +127,7 @@ def test_one_figure_shows_every_task_by_layer(app, saved):
 
 def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     scores = np.random.default_rng(0).uniform(size=(3, 30))
-    stated = layer_choice.intervals(
-        ("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True
-    )
+    stated = retrieval.intervals(("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True)
     searched = result("good", "Questions", 50.0, layers=(40.0, 45.0), measure="nDCG@10")
     result_files.write(replace(searched, measured=replace(searched.measured, intervals=stated)))
     app.query_params["suite"] = "others"

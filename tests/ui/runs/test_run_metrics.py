@@ -3,8 +3,7 @@ import json
 import pytest
 
 from explorer import typed_json
-from explorer.metric_lines import TrainingStep
-from explorer.run_folder import METRICS
+from explorer.run_folder import METRICS, TrainingStep
 from explorer.ui.runs.run_metrics import POINTS, RunNumbers
 
 

@@ -92,9 +92,9 @@ def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(
 def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
     import threading
 
-    from explorer.measuring.neighbours import saved_index
+    from explorer.measuring.neighbours import vector_search
 
-    go, real = threading.Event(), saved_index._trained_lists
+    go, real = threading.Event(), vector_search._trained_lists
 
     def slow(corpus, setting):
         from explorer.progress import Progress
@@ -103,7 +103,7 @@ def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
             yield Progress("training the index", 1, 10)
         return (yield from real(corpus, setting))
 
-    monkeypatch.setattr(saved_index, "_trained_lists", slow)
+    monkeypatch.setattr(vector_search, "_trained_lists", slow)
     np.save(desk.folder / "again.npy", np.random.default_rng(1).normal(size=(len(LINES), 5)))
     (desk.folder / "again.txt").write_text("\n".join(LINES), encoding="utf-8")
     app.query_params["corpus"], app.query_params["query"] = str(desk.folder / "again.npy"), LINES[2]

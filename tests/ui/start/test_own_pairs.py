@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data import splitting
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
@@ -55,7 +55,7 @@ def uploaded(app, data, name="mine.csv"):
 
 
 def kept():
-    (own,) = user_sets.kept_sets()
+    (own,) = sets.kept_sets()
     return written(own)
 
 
@@ -178,7 +178,7 @@ def test_a_disk_that_cannot_be_written_to_is_told_and_nothing_is_opened(start, t
 def test_a_summary_counts_what_the_splits_hold():
     name = {"dev half": 30, "test half": 30, "train part": 22, "dev part": 8}
     rows = range(60)
-    pairs = user_sets.GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
+    pairs = GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
     assert splitting.summary(pairs).sizes.keys() == name.keys()
     assert splitting.summary(pairs).families == 60
 

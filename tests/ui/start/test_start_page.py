@@ -7,7 +7,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import splitting
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
 from explorer.errors import StrataError
@@ -38,9 +38,7 @@ def no_example(monkeypatch, tmp_path):
 @pytest.fixture
 def uploaded(cache):
     first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
-    return user_sets.keep(
-        GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60)
-    )
+    return sets.keep(GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60))
 
 
 def rails(app):
@@ -115,7 +113,7 @@ def test_upload_text_and_train_opens_the_upload_box_without_an_error(start):
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
     few = GradedPairs("few.csv", ("a", "b"), ("c", "d"), (1.0, 2.0), ("", ""))
-    user_sets.keep(few)
+    sets.keep(few)
     measured(start)
     assert "door train own" not in {one.key for one in start.button}
     with pytest.raises(StrataError) as refused:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer import methods
-from explorer.data import corpora, held_out, sample, wordnet
+from explorer.data import corpora, sample, wordnet
 from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.training import demonstration, generator
@@ -272,7 +272,7 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     well(app.run())
     assert words(app.error) == []
     scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
-    left, dropped = held_out.without(scored, [sample.dev().sentences, sample.test().sentences], 32)
+    left, dropped = corpora.without_evaluated(scored, [sample.dev().sentences, sample.test().sentences], 32)
     assert len(left) == 80
     assert f"{dropped}." in words(app.warning)
     assert planned(app, 80, 32, 2)
@@ -289,7 +289,7 @@ def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_the
     assert not app.button(key=START).disabled
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
     with pytest.raises(StrataError) as refused:
-        held_out.without(
+        corpora.without_evaluated(
             corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences], 64
         )
     assert str(refused.value) in words(app.error)
@@ -302,7 +302,7 @@ def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypa
     app.query_params["method"] = "conisi-o2"
     app.run()
     need = wordnet.WORDNET
-    warning = method_menu.MISSING.format("conisi-o2", need.name, need.told)
+    warning = method_menu.MISSING.format("conisi-o2", need.name, need.how)
     assert words(app.warning).count(warning) == 1
     assert fetches(app) == [method_menu.FETCH.format(need.name, need.size)]
     assert app.button(key=START).disabled

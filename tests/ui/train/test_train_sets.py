@@ -5,7 +5,7 @@ import json
 import pytest
 
 from explorer.data import sample
-from explorer.data.graded import sets, user_sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.sample import SEARCH
 from explorer.data.sources import HELD_OUT, identity, written
@@ -25,7 +25,7 @@ def kept(count=60, name="mine.csv"):
     rows = range(count)
     first, second = (tuple(f"{side} sentence {row} of {name}" for row in rows) for side in ("one", "other"))
     pairs = GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count)
-    return written(user_sets.keep(pairs))
+    return written(sets.keep(pairs))
 
 
 def halves(name=sample.PAIRS):

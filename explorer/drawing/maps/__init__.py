@@ -1,1 +1,0 @@
-"""Figures of many sentences: maps and histograms."""

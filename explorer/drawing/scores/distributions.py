@@ -1,0 +1,272 @@
+"""Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, hover_text
+from explorer.encoding.read.readings import Reading
+from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
+from explorer.measuring.neighbours.neighbour_overlap import Overlap
+from explorer.measuring.scores.layer_scores import LayerScores
+
+BINS = 5
+# most points with hover text, which would otherwise take megabytes
+MOST_HOVERS = 5000
+WIDTH = 0.38  # of a strip, to either side of its label
+GRID = 200  # places at which the density is computed
+ROW = 92  # of a histogram, its label too
+SPACE = 0.3  # between rows, in rows
+HEADROOM = 1.08  # over the fullest bin
+Floats = NDArray[np.float64]
+
+
+def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) -> go.Figure:
+    """A box of cosines for every fifth of the scale, and a point with hover text for every pair."""
+    cosines = scores.cosines_of(reading)
+    colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model default has no colour of its own
+    edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
+    bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
+    draft = Draft()
+    _add_points(draft, scores.gold, cosines, pairs)
+    for place in range(BINS):
+        inside = cosines[bins == place]
+        if len(inside):
+            draft.add(
+                "box",
+                y=inside,
+                x=np.full(len(inside), (edges[place] + edges[place + 1]) / 2),
+                width=0.7 * (edges[1] - edges[0]),
+                boxpoints=False,
+                line={"color": colour, "width": 2},
+                fillcolor="rgba(0,0,0,0)",
+                name=f"gold {edges[place]:.1f}–{edges[place + 1]:.1f}, {len(inside)} pairs",
+                hoverinfo="y+name",
+            )
+    draft.x_axes(title="gold score (human)", tickvals=edges, tickformat=".1f", zeroline=False)
+    draft.y_axes(title="cosine", zeroline=False)
+    return draft.figure(420, showlegend=False, margin={"t": 10})
+
+
+def _hover_texts(pairs: GradedPairs) -> list[str] | None:
+    """Both sentences of every pair; None of too many pairs."""
+    if len(pairs) > MOST_HOVERS:
+        return None
+    rows = zip(pairs.first, pairs.second, strict=True)
+    return [f"{hover_text(first)}<br>{hover_text(second)}" for first, second in rows]
+
+
+def _add_points(draft: Draft, gold: Floats, cosines: Floats, pairs: GradedPairs) -> None:
+    texts = _hover_texts(pairs)
+    draft.add(
+        "scattergl",
+        x=gold,
+        y=cosines,
+        mode="markers",
+        marker={"size": 5, "color": QUIET, "opacity": 0.45},
+        text=texts,
+        hovertemplate=("%{text}<br>" if texts else "") + "gold score: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
+        name="pairs",
+    )
+
+
+def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshold: float | None) -> go.Figure:
+    """A strip for each label, and a line at the threshold if there is one."""
+    labels = np.unique(gold)
+    draft = Draft()
+    texts = _hover_texts(pairs)
+    random = np.random.default_rng(0)
+    for place, (label, colour) in enumerate(zip(labels, (QUIET, ACCENT), strict=True)):
+        rows = np.flatnonzero(gold == label)
+        jitter = random.uniform(-WIDTH / 2, WIDTH / 2, len(rows))
+        draft.add(
+            "scattergl",
+            x=place + jitter,
+            y=cosines[rows],
+            mode="markers",
+            marker={"size": 5, "color": colour, "opacity": 0.5},
+            text=[texts[row] for row in rows] if texts else None,
+            hovertemplate=("%{text}<br>" if texts else "") + f"label {label:g} · cosine: %{{y:.3f}}<extra></extra>",
+            name=f"label {label:g}, {len(rows):,} pairs",
+        )
+        at, density = _density(cosines[rows])
+        draft.add(
+            "scatter",
+            x=place + WIDTH * np.concatenate([density, -density[::-1]]),
+            y=np.concatenate([at, at[::-1]]),
+            mode="lines",
+            line={"color": colour, "width": 2},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    if threshold is not None:
+        draft.line(y=threshold, color=ACCENT, dash="dash", width=1.5)
+        draft.note(
+            f"best F1 from {threshold:.3f}", x=0.5, xref="paper", xanchor="center", y=threshold, yanchor="bottom"
+        )
+    draft.x_axes(
+        title="label", tickvals=list(range(len(labels))), ticktext=[f"{label:g}" for label in labels], zeroline=False
+    )
+    draft.y_axes(title="cosine", zeroline=False)
+    return draft.figure(420, showlegend=True, margin={"t": 10})
+
+
+def _density(cosines: Floats) -> tuple[Floats, Floats]:
+    """A Gaussian kernel density with Scott's bandwidth, scaled so that its peak is 1."""
+    spread = float(cosines.std()) or 1e-3
+    width = spread * len(cosines) ** -0.2
+    at = np.linspace(cosines.min() - 2 * width, min(1.0, cosines.max() + 2 * width), GRID)
+    # counted in bins as fine as the grid, so that a million pairs take no longer
+    counts, edges = np.histogram(cosines, bins=GRID)
+    middles = (edges[1:] + edges[:-1]) / 2
+    density = np.exp(-0.5 * ((at[:, None] - middles[None, :]) / width) ** 2) @ counts
+    return at, np.asarray(density / density.max())
+
+
+def cosines_by_gold(found: GoldBins) -> go.Figure:
+    """A histogram for every band of gold scores, highest on top, with a tick at each median."""
+    bins = found.bins[::-1]
+    top = HEADROOM * (max(float(of_grade.shares.max()) for of_grade in bins) or 1.0)
+    width = found.edges[1] - found.edges[0]
+    first = next(place for place, of_grade in enumerate(bins) if of_grade.pairs)
+    draft = Draft()
+    for place, of_grade in enumerate(bins):
+        for side in reversed(range(len(of_grade.counts))):  # A's line over what fills B's
+            if np.isnan(of_grade.medians[side]):
+                continue  # no pairs in this band, or no cosines
+            _add_outline(draft, found, of_grade, side, _axis(place), legend=place == first)
+            _add_median(draft, of_grade, side, _axis(place), top)
+        _add_label(draft, of_grade, _axis(place))
+    # one axis of cosines for all rows, below the lowest
+    draft.x_axes(
+        range=[found.edges[0] - width / 2, found.edges[-1] + width / 2],
+        zeroline=False,
+        title="cosine",
+        anchor=_axis(len(bins) - 1),
+    )
+    return draft.figure(
+        95 + ROW * len(bins),
+        margin={"t": 52},  # room for the buttons above the legend
+        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        **{_axis(place).replace("y", "yaxis"): _shares(place, top, len(bins)) for place in range(len(bins))},
+    )
+
+
+def _axis(place: int) -> str:
+    """Plotly's name of a row's y axis, counted from the top."""
+    return f"y{place + 1}" if place else "y"
+
+
+def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
+    """The axis of a row; all have one scale."""
+    row = 1 / (rows + SPACE * (rows - 1))
+    bottom = (1 + SPACE) * row * (rows - 1 - place)
+    return {
+        "domain": [bottom, min(1.0, bottom + row)],  # plotly refuses 1 plus a rounding error
+        "range": [0, top],
+        "nticks": 3,
+        "tickformat": ".0%",
+        "zerolinecolor": QUIET,
+        "fixedrange": True,
+    }
+
+
+def _add_outline(draft: Draft, found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> None:
+    """Steps through the middles of the bins, with an empty bin at each end."""
+    name, colour = "AB"[side], SIDES[side]
+    width = found.edges[1] - found.edges[0]
+    middles = (found.edges[:-1] + found.edges[1:]) / 2
+    notes = [
+        f"{name}, gold score {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
+        f"{of_grade.pairs:,} pairs"
+        for low, high, share, count in zip(
+            found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
+        )
+    ]
+    draft.add(
+        "scatter",
+        x=[middles[0] - width, *middles, middles[-1] + width],
+        y=[0, *of_grade.shares[side], 0],
+        yaxis=axis,
+        mode="lines",
+        line={"shape": "hvh", "color": colour, "width": 2},
+        fill="tozeroy" if side else "none",
+        fillcolor=f"rgba({','.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))},0.22)",
+        name=name,
+        legendgroup=name,
+        legendrank=side,
+        showlegend=legend,
+        hovertext=["", *notes, ""],
+        hoverinfo=["skip", *["text"] * len(notes), "skip"],
+    )
+
+
+def _add_median(draft: Draft, of_grade: GoldBin, side: int, axis: str, top: float) -> None:
+    name, median = "AB"[side], of_grade.medians[side]
+    draft.add(
+        "scatter",
+        x=[median, median],
+        y=[0, top],
+        yaxis=axis,
+        mode="lines",
+        line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
+        legendgroup=name,
+        showlegend=False,
+        hovertext=f"{name}, gold score {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
+        hoverinfo="text",
+    )
+
+
+def _add_label(draft: Draft, of_grade: GoldBin, axis: str) -> None:
+    """The label of a row: its gold scores and number of pairs."""
+    count = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
+    draft.note(
+        f"gold score {of_grade.label}: {count}",
+        xref="x domain",
+        yref=f"{axis} domain",
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        borderpad=0,
+    )
+
+
+def neighbours_kept(overlap: Overlap) -> go.Figure:
+    """A bar for each number of preserved neighbours, from none to all, and a line at the mean.
+
+    The hover text has the Jaccard index of each bar, which does not grow in equal steps.
+    """
+    counts = overlap.counts()
+    kept = list(range(overlap.k + 1))
+    draft = Draft()
+    draft.add(
+        "bar",
+        x=kept,
+        y=counts,
+        marker={"color": QUIET},
+        customdata=[
+            [100 * count / max(1, counts.sum()), one / (2 * overlap.k - one)]
+            for one, count in zip(kept, counts, strict=True)
+        ],
+        hovertemplate="%{x} of " + f"{overlap.k}" + " kept: Jaccard %{customdata[1]:.2f}<br>"
+        "%{y:,} sentences, %{customdata[0]:.1f} %<extra></extra>",
+    )
+    mean = float(overlap.kept.mean())
+    draft.line(x=mean, color=ACCENT, width=3)
+    draft.note(f"mean {mean:.1f}", x=mean, y=1, yref="paper", yanchor="bottom")
+    draft.x_axes(
+        title=f"of {overlap.k} nearest neighbours in A, kept in B",
+        range=[-0.6, overlap.k + 0.6],
+        tickformat="d",
+        fixedrange=True,
+        zeroline=False,
+    )
+    draft.y_axes(title="sentences", fixedrange=True, zeroline=False)
+    return draft.figure(320, showlegend=False, bargap=0.15)

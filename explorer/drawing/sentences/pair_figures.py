@@ -1,0 +1,303 @@
+"""Figures of two sentences: cosines by layer and token by token, and what layers, tokens and words add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import (
+    DIFFERENCE_SCALE,
+    GRID_SCALE,
+    POOLING_COLOURS,
+    POOLING_SYMBOLS,
+    QUIET,
+    SIDES,
+    scale_colours,
+    text_colours,
+)
+from explorer.drawing.sentences.attention_figures import FEW, token_label
+from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
+from explorer.measuring.sentences.word_pairs import Floats, WordPair
+
+Span = tuple[float, float]
+Labelled = tuple[list[str], NDArray[np.float64]]  # names of tokens or words, and what each contributes
+
+REST = "(rest)"
+MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
+FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
+NUMBERED = 12  # most words with a number in each cell
+_STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}
+
+
+def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:
+    """Lines of cosines by layer; below, bars that sum to the last cosine."""
+    titles = ("cosine of the two sentences", "contribution of the layer to the last cosine")
+    draft = Draft(rows=2, shared=True, down=0.12, titles=titles)
+    layers = list(range(len(pair.cosines)))
+    for pooling in poolings:
+        column = pair.poolings.index(pooling)
+        colour = POOLING_COLOURS[pooling]
+        draft.add(
+            "scatter",
+            x=layers,
+            y=pair.cosines[:, column],
+            mode="lines+markers",
+            name=pooling,
+            legendgroup=pooling,
+            line={"color": colour, "width": 2.5},
+            marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9},
+            hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
+            row=1,
+        )
+        draft.add(
+            "bar",
+            x=layers,
+            y=pair.contributions[:, column],
+            name=pooling,
+            legendgroup=pooling,
+            showlegend=False,
+            marker={"color": colour},
+            hovertemplate=f"layer %{{x}} adds %{{y:+.3f}} ({pooling})<extra></extra>",
+            row=2,
+        )
+    # every other label if there are many
+    draft.x_axes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
+    draft.x_axes(title="layer", row=2)
+    draft.y_axes(zeroline=True)
+    return draft.figure(
+        520,
+        margin={"t": 70},
+        legend={"y": 1.08},
+    )
+
+
+def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
+    """The cosine of two sentences by layer, a line for each side under its pooling; the chosen layers stand out."""
+    draft = Draft()
+    most = 0
+    for name, (pair, pooling, read) in sides.items():
+        cosines = pair.cosines[:, pair.poolings.index(pooling)]
+        layers = list(range(len(cosines)))
+        most = max(most, len(layers))
+        draft.add(
+            "scatter",
+            x=layers,
+            y=cosines,
+            mode="lines+markers",
+            name=f"{name} ({pooling})",
+            line={"color": SIDES["AB".index(name)], "width": 2.5},
+            marker={"size": [14 if layer in read else 7 for layer in layers]},
+            hovertemplate=f"{name}, {pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
+        )
+    draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
+    draft.y_axes(title="cosine", zeroline=False)
+    return draft.figure(340, showlegend=True, margin={"t": 40})
+
+
+def span_of(*grids: tuple[TokenPair, int]) -> Span:
+    """The lowest and the highest cosine of two tokens, each side in its layer."""
+    known = np.concatenate([pair.cosines[layer].ravel() for pair, layer in grids])
+    if np.isnan(known).all():
+        return -1.0, 1.0
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
+
+
+def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
+    """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
+    down, across = ([token_label(token) for token in side[:MOST]] for side in pair.tokens)
+    draft = Draft()
+    draft.add(
+        "heatmap",  # the axes are positions, since equal tokens would share a row
+        x=list(range(len(across))),
+        y=list(range(len(down))),
+        z=pair.cosines[layer],
+        zmin=span[0],
+        zmax=span[1],
+        colorscale=GRID_SCALE,
+        colorbar={"thickness": 10},
+        xgap=1,
+        ygap=1,
+        text=[[f"{one} · {other}" for other in across] for one in down],
+        hovertemplate="%{text}: %{z:.3f}<extra></extra>",
+    )
+    some = slice(None, None, -(-len(across) // FEW))
+    draft.x_axes(
+        side="top",
+        tickangle=-90,
+        tickvals=list(range(len(across)))[some],
+        ticktext=across[some],
+        tickfont={"size": 12 if len(across) <= FEW else 9},
+        **_STILL,
+    )
+    draft.y_axes(
+        autorange="reversed",
+        tickvals=list(range(len(down))),
+        ticktext=down,
+        tickfont={"size": 12 if len(down) <= FEW else 9},
+        **_STILL,
+    )
+    row = 24 if len(down) <= FEW else 12
+    return draft.figure(120 + row * max(4, len(down)), margin={"t": 20, "b": 10})
+
+
+def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
+    """Bars of the contributions of tokens in either sentence, for every side with the same tokens."""
+    return contribution_bars(
+        {
+            name: ((labels(pair.tokens[0]), shares[0]), (labels(pair.tokens[1]), shares[1]))
+            for name, (pair, shares) in sides.items()
+        }
+    )
+
+
+def labels(tokens: Sequence[str]) -> list[str]:
+    """The labels of the tokens that are shown."""
+    return [token_label(token) for token in tokens[:MOST]]
+
+
+def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
+    """Bars for the labelled contributions of either sentence, next to each other for every side."""
+    draft = Draft(cols=2, across=0.2, titles=("sentence 1", "sentence 2"))
+    rows = 1
+    for name, sentences in sides.items():
+        for column, (names, values) in enumerate(sentences, start=1):
+            rows = max(rows, len(names))
+            draft.add(
+                "bar",
+                x=values[: len(names)],
+                y=list(range(len(names))),
+                orientation="h",
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                marker={"color": SIDES["AB".index(name)]},
+                hovertext=names,
+                hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
+                row=1,
+                col=column,
+            )
+            draft.y_axes(tickvals=list(range(len(names))), ticktext=names, row=1, col=column)
+    # one range for both sentences, so that all bars have the same width
+    draft.y_axes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
+    draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=6, fixedrange=True, matches="x")
+    return draft.figure(
+        110 + (16 + 8 * len(sides)) * max(4, rows),
+        bargap=0.25,
+        showlegend=True,  # names the side if only one has contributions
+        margin={"t": 70, "b": 30},
+        legend={"y": 1, "yanchor": "top", "yref": "container"},
+    )
+
+
+def word_bars(sides: dict[str, WordPair]) -> go.Figure:
+    """What each word of either sentence adds under each side; the bars of a sentence add up to the cosine."""
+    return contribution_bars({name: (_labelled(pair, 0), _labelled(pair, 1)) for name, pair in sides.items()})
+
+
+def alike(pairs: Mapping[str, WordPair]) -> list[dict[str, WordPair]]:
+    """The pairs that share a figure of bars: all sides if they have the same words, else each alone."""
+    if len({pair.words for pair in pairs.values()}) == 1:
+        return [dict(pairs)]
+    return [{name: pair} for name, pair in pairs.items()]
+
+
+def are_folded(pairs: Mapping[str, WordPair]) -> bool:
+    """Whether some words have no bar of their own."""
+    return any(len(words) > MOST for pair in pairs.values() for words in pair.words)
+
+
+def widest(*matrices: Floats) -> float:
+    """The largest contribution of two words, for a colour scale that figures share."""
+    return max((float(np.abs(matrix).max()) for matrix in matrices), default=0.0) or 1.0
+
+
+def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
+    """What each word of the first sentence (rows) and of the second (columns) add together; blue raises the cosine."""
+    down, across = (_names(pair, number) for number in (0, 1))
+    values = matrix[_shown(pair, 0)][:, _shown(pair, 1)]
+    numbered = max(len(down), len(across)) <= NUMBERED
+    draft = Draft()
+    draft.add(
+        "heatmap",  # the axes are positions, since equal words would share a row
+        x=list(range(len(across))),
+        y=list(range(len(down))),
+        z=values,
+        zmin=-most,
+        zmax=most,
+        colorscale=[list(stop) for stop in DIFFERENCE_SCALE],
+        colorbar={"thickness": 10},
+        xgap=1,
+        ygap=1,
+        text=[[f"{one} · {other}" for other in across] for one in down],
+        hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
+    )
+    if numbered:
+        colours = text_colours(values, -most, most, DIFFERENCE_SCALE)
+        draft.add(
+            "scatter",
+            x=[column for _ in down for column in range(len(across))],
+            y=[row for row in range(len(down)) for _ in across],
+            text=[f"{value:+.2f}" for value in values.flat],
+            mode="text",
+            textfont={"size": 11, "color": colours},
+            hoverinfo="skip",
+        )
+    some = slice(None, None, -(-len(across) // FEW))
+    draft.x_axes(side="top", tickangle=-90, tickvals=list(range(len(across)))[some], ticktext=across[some], **_STILL)
+    draft.y_axes(autorange="reversed", tickvals=list(range(len(down))), ticktext=down, **_STILL)
+    return draft.figure(130 + 26 * max(4, len(down)), margin={"t": 20, "b": 10}, showlegend=False)
+
+
+def _labelled(pair: WordPair, number: int) -> Labelled:
+    """The words that are shown and what they add, then what the rest of the sentence adds."""
+    values = pair.contributions[number]
+    rest = pair.rests[number] + float(values[MOST:].sum())
+    return _names(pair, number), np.append(values[:MOST], rest)
+
+
+def _names(pair: WordPair, number: int) -> list[str]:
+    return [*(token_label(word) for word in pair.words[number][:MOST]), REST]
+
+
+def _shown(pair: WordPair, number: int) -> list[int]:
+    """The places of the words that are shown, and of the reference."""
+    count = len(pair.words[number])
+    return [*range(min(count, MOST)), count]
+
+
+@dataclass(frozen=True)
+class ColouredWord:
+    """A word, the text between it and the word before, what it adds, and its colours."""
+
+    before: str
+    word: str
+    value: float
+    background: str
+    ink: str
+
+
+def largest(*pairs: WordPair) -> float:
+    """The largest contribution of a word, for a colour scale that sentences and models share."""
+    return max((float(np.abs(values).max(initial=0)) for pair in pairs for values in pair.contributions), default=0.0)
+
+
+def coloured(
+    sentence: str, words: Sequence[str], values: NDArray[np.float64], most: float
+) -> tuple[tuple[ColouredWord, ...], str]:
+    """The words in order, blue where they raise the cosine and brown where they lower it; then the text after them."""
+    span = -(most or 1.0), most or 1.0, DIFFERENCE_SCALE
+    found, end = [], 0
+    for word, value, background, ink in zip(
+        words, values, scale_colours(values, *span), text_colours(values, *span), strict=True
+    ):
+        place = sentence.find(word, end)
+        begin = place if place >= 0 else end
+        found.append(ColouredWord(sentence[end:begin], word, float(value), background, ink))
+        end = begin + len(word) if place >= 0 else end
+    return tuple(found), sentence[end:]

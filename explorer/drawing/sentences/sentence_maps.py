@@ -1,0 +1,270 @@
+"""Maps of sentences in two and three dimensions, coloured by category or by number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.data.kinds import Attribute, Sentences
+from explorer.drawing.parts.draft import Draft, segments
+from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, short_text
+
+Places = NDArray[np.float32]
+
+RING = "#E0218A"  # of selected sentences in three dimensions; not a colour of a category
+SHARP = 5000  # most sentences that are drawn as vector graphics; more as WebGL
+FEW = 60  # fewer sentences than this are written on the map
+HALF = 0.0064  # of the width of the narrowest map: half a character of a cluster's name
+HEIGHT = 460
+MARGIN = {"l": 0, "r": 0, "t": 8, "b": 8}
+LEGEND = {"y": 0, "yanchor": "top", "itemsizing": "constant"}
+# safe for colour-blind readers, on white and on black (after Okabe and Ito)
+NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")
+OTHERS, MISSING = "others", "missing"
+ENDS = 0.02  # share of sentences at either end that is clipped, so that an outlier does not compress the scale
+MANY = 200  # sentences from which on the scale is clipped
+
+
+def spans(*maps: Places) -> list[tuple[float, float]]:
+    """The range of every axis, the same for every map, so that distances can be compared."""
+    every = np.concatenate(maps)
+    middle = (every.max(0) + every.min(0)) / 2
+    halves = (every.max(0) - every.min(0)) / 2 * 1.06
+    halves = np.maximum(halves, float(halves.max()) / 4 or 1.0)  # minimum width for degenerate maps
+    return [(float(one) - float(half), float(one) + float(half)) for one, half in zip(middle, halves, strict=True)]
+
+
+def flat_map(
+    places: Places,
+    span: Sequence[tuple[float, float]],
+    described: Sentences,
+    colour: Attribute,
+    selected: Sequence[int] | None,
+    clusters: Sequence[tuple[str, tuple[float, float]]] = (),
+) -> go.Figure:
+    """A map in two dimensions with selectable sentences; `customdata` is a sentence's number.
+
+    A few sentences are written next to their points; of many, the names of clusters are written at their centres.
+    """
+    draft = Draft()
+    texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
+    for name, one, other in _joined(described):
+        ends = segments(places[one], places[other])
+        draft.add(
+            "scatter",
+            x=ends[:, 0],
+            y=ends[:, 1],
+            mode="lines",
+            name=name,
+            showlegend=False,
+            hoverinfo="skip",
+            line={"color": colour_of(described, name), "width": 1.5},
+            opacity=0.6,
+        )
+    kind = "scatter" if len(places) <= SHARP else "scattergl"
+    size = _size(len(places))
+    lit = None if selected is None else set(selected)
+    for group in groups(colour):
+        at = group.members
+        draft.add(
+            kind,
+            x=places[at, 0],
+            y=places[at, 1],
+            mode="markers",
+            name=short_text(group.name, 24),
+            marker=marker(group, colour, size),
+            customdata=at.astype(np.int32),
+            hovertext=[texts[place] for place in at],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=group.colour is not None,
+            selectedpoints=None if lit is None else [row for row, place in enumerate(at.tolist()) if place in lit],
+            selected={"marker": {"opacity": 1, "size": size + 4}},
+            unselected={"marker": {"opacity": 0.15}},
+        )
+    if len(places) < FEW:
+        draft.add(
+            "scatter",
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="text",
+            text=[short_text(text, 28) for text in described.texts],
+            textposition="top center",
+            textfont={"size": 10},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    (left, right), _ = span
+    for name, (x, y) in clusters:
+        label, share = short_text(name, 40), (x - left) / (right - left)
+        half = HALF * len(label)  # a name at the edge is written towards the middle
+        draft.note(
+            label,
+            x=x,
+            y=y,
+            xanchor="left" if share < half else "right" if share > 1 - half else "center",
+            font={"size": 11, "color": "#ffffff"},
+            bgcolor="rgba(27,42,46,0.72)",
+            borderpad=2,
+        )
+    axis: dict[str, Any] = {"showticklabels": False, "zeroline": False, "showgrid": False, "title": None}
+    draft.x_axes(range=span[0], constrain="domain", **axis)
+    draft.y_axes(range=span[1], scaleanchor="x", constrain="domain", **axis)
+    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, dragmode="lasso")
+
+
+def deep_map(
+    places: Places,
+    span: Sequence[tuple[float, float]],
+    described: Sentences,
+    colour: Attribute,
+    selected: Sequence[int] | None,
+) -> go.Figure:
+    """A rotatable map in three dimensions; selected sentences have a ring."""
+    draft = Draft()
+    texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
+    size = _size(len(places)) / 2
+    for name, one, other in _joined(described):
+        ends = segments(places[one], places[other])
+        draft.add(
+            "scatter3d",
+            x=ends[:, 0],
+            y=ends[:, 1],
+            z=ends[:, 2],
+            mode="lines",
+            showlegend=False,
+            hoverinfo="skip",
+            line={"color": colour_of(described, name), "width": 2},
+        )
+    for group in groups(colour):
+        at = group.members
+        draft.add(
+            "scatter3d",
+            **_axes(places[at]),
+            mode="markers",
+            name=short_text(group.name, 24),
+            marker=marker(group, colour, size) | {"opacity": 0.25 if selected else 0.85},
+            hovertext=[texts[place] for place in at],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=group.colour is not None,
+        )
+    if selected:
+        at = np.asarray(selected, dtype=np.intp)
+        draft.add(
+            "scatter3d",
+            **_axes(places[at]),
+            mode="markers",
+            marker={"size": size + 6, "color": RING, "symbol": "circle-open"},
+            hovertext=[texts[place] for place in at],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+    axis = {"showticklabels": False, "title": "", "showspikes": False, "backgroundcolor": "rgba(0,0,0,0)"}
+    axis |= {"gridcolor": QUIET, "zerolinecolor": QUIET}
+    names = ("xaxis", "yaxis", "zaxis")
+    scene = {name: axis | {"range": one} for name, one in zip(names, span, strict=True)}
+    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, scene={"aspectmode": "data", **scene})
+
+
+def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
+    """The two ends of every line, by the name of its group."""
+    kinds = described.columns[0].cells if described.lines else ()
+    names = dict.fromkeys(str(kinds[one]) for one, _ in described.lines)
+    found = []
+    for name in names:
+        ends = np.array([line for line in described.lines if kinds[line[0]] == name], dtype=np.intp)
+        found.append((name, ends[:, 0], ends[:, 1]))
+    return found
+
+
+def _axes(places: Places) -> dict[str, Any]:
+    return dict(zip("xyz", places.T, strict=True))
+
+
+def _size(count: int) -> float:
+    return 9 if count <= 200 else 6 if count <= 1000 else 5 if count <= SHARP else 4
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Sentences of one colour, by their numbers; or, in a group without a colour, coloured by their numbers' values."""
+
+    name: str
+    members: NDArray[np.intp]
+    colour: str | None = None
+
+
+def groups(colour: Attribute) -> list[Group]:
+    """Groups by name, most frequent first, the rest as one; or all numbers, and those missing."""
+    if colour.counts:
+        there = np.isfinite(np.asarray(colour.cells, dtype=np.float64))
+        found = [Group(colour.name, np.nonzero(there)[0])] if there.any() else []
+        return [*found, *([] if there.all() else [Group(MISSING, np.nonzero(~there)[0], QUIET)])]
+    named = [name for name, _ in Counter(cell for cell in colour.cells if cell).most_common(len(NAME_COLOURS))]
+    found = [
+        Group(str(name), np.array([at for at, cell in enumerate(colour.cells) if cell == name], dtype=np.intp), shade)
+        for name, shade in zip(named, NAME_COLOURS, strict=False)
+    ]
+    known = set(named)
+    rest = [at for at, cell in enumerate(colour.cells) if cell and cell not in known]
+    missing = [at for at, cell in enumerate(colour.cells) if not cell]
+    left = [
+        Group(name, np.array(places, dtype=np.intp), QUIET) for name, places in ((OTHERS, rest), (MISSING, missing))
+    ]
+    return [*(group for group in left if len(group.members)), *found]  # drawn first, so that they are behind the others
+
+
+def colour_of(described: Sentences, name: str) -> str:
+    """The colour of a group that is coloured by its name."""
+    return next((group.colour or QUIET for group in groups(described.columns[0]) if group.name == name), QUIET)
+
+
+def hover_texts(described: Sentences, colour: Attribute, most: int) -> list[str]:
+    """Hover text: the beginning of the sentence, and the value that colours it."""
+    return [
+        f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {_value(cell)}"
+        for text, cell in zip(described.texts, tuple[float | str, ...](colour.cells), strict=True)
+    ]
+
+
+def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
+    """The marker style of a group; numbers with a colour scale."""
+    # keeps pale points visible on white and dark ones on black
+    outline = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
+    if group.colour is not None:
+        return {"size": size, "color": group.colour, "line": outline, "opacity": 0.85}
+    values = np.asarray([colour.cells[place] for place in group.members], dtype=np.float32)
+    ends = ENDS if len(values) >= MANY else 0.0
+    low, high = (float(end) for end in np.quantile(values, (ends, 1 - ends)))
+    clipped = float(values.min()) < low or float(values.max()) > high
+    title = short_text(colour.name, 40) + (f", middle {1 - 2 * ends:.0%}" if clipped else "")
+    return {
+        "size": size,
+        "color": values,
+        "cmin": low,
+        "cmax": high if high > low else low + 1,
+        "colorscale": GRID_SCALE,
+        "line": outline,
+        "opacity": 0.85,
+        "showscale": True,
+        "colorbar": {
+            "orientation": "h",
+            "y": 0,
+            "yanchor": "top",
+            "thickness": 10,
+            "len": 0.9,
+            "tickformat": ".2~f",
+            "title": {"text": title, "side": "top"},
+        },
+    }
+
+
+def _value(cell: float | str) -> str:
+    if isinstance(cell, str):
+        return short_text(cell, 40) if cell else MISSING
+    return f"{cell:.3g}" if np.isfinite(cell) else MISSING

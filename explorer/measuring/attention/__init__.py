@@ -1,1 +1,0 @@
-"""Attention weights: of poolers over layers, and of self-attention heads."""

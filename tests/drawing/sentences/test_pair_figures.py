@@ -1,0 +1,115 @@
+"""Test figures of two sentences by layer, token and word."""
+
+import numpy as np
+import pytest
+
+from explorer.drawing.sentences import pair_figures
+from explorer.drawing.sentences.pair_figures import coloured, cosines_and_contributions, largest, side_by_side
+from explorer.encoding.read.readings import Reading, Row
+from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
+from explorer.measuring.sentences.word_pairs import WordPair
+from explorer.progress import finish
+from tests.tiny_models import LAYERS, SENTENCES
+
+
+def test_lines_are_cosines_and_bars_sum_to_their_last(tiny_encoder):
+    pair = pair_layers(tiny_encoder, *SENTENCES[:2])
+    figure = cosines_and_contributions(pair, ("cls", "mean"))
+    lines = [trace for trace in figure.data if trace.type == "scatter"]
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    assert [trace.name for trace in lines] == [trace.name for trace in bars] == ["cls", "mean"]
+    for column, (line, bar) in enumerate(zip(lines, bars, strict=True)):
+        assert list(line.x) == list(bar.x) == list(range(LAYERS + 1))
+        assert np.array(line.y) == pytest.approx(pair.cosines[:, column])
+        assert sum(bar.y) == pytest.approx(line.y[-1])
+        assert bar.marker.color == line.line.color
+
+
+READING = Reading(Row((LAYERS,)), "mean")
+
+
+@pytest.fixture(scope="module")
+def pair(tiny_encoder):
+    return finish(token_pair(tiny_encoder, "a <b> a", SENTENCES[0], READING))
+
+
+def test_a_token_that_comes_twice_has_two_rows_and_is_shown_as_it_is_spelled(pair):
+    figure = pair_figures.token_by_token(pair, 1, pair_figures.span_of((pair, 1)))
+    assert list(figure.layout.yaxis.ticktext).count("a") == 2
+    assert not any("<" in label for label in figure.layout.yaxis.ticktext)
+    assert figure.data[0].z.tolist() == pair.cosines[1].tolist()
+
+
+def test_two_sides_have_one_scale(pair):
+    low, high = pair_figures.span_of((pair, 0), (pair, LAYERS))
+    assert low == min(pair.cosines[0].min(), pair.cosines[LAYERS].min())
+    assert high == max(pair.cosines[0].max(), pair.cosines[LAYERS].max())
+
+
+def test_bars_are_the_shares_of_both_sentences_of_each_side(pair):
+    figure = pair_figures.token_shares({"A": (pair, pair.shares), "B": (pair, pair.shares)})
+    assert [bar.name for bar in figure.data] == ["A", "A", "B", "B"]
+    for bar in figure.data:
+        assert sum(bar.x) == pytest.approx(pair.cosine, abs=1e-5)
+    assert len({bar.marker.color for bar in figure.data}) == 2
+
+
+def test_lines_of_both_sides_mark_the_layers_that_are_read(pair):
+    figure = side_by_side({"A": (pair.by_layer, "mean", (0, LAYERS)), "B": (pair.by_layer, "cls", ())})
+    one, other = figure.data
+    assert one.y.tolist() == pair.by_layer.cosines[:, 1].tolist()
+    assert other.y.tolist() == pair.by_layer.cosines[:, 0].tolist()
+    assert [size == max(one.marker.size) for size in one.marker.size] == [True, False, True]
+    assert len(set(other.marker.size)) == 1
+
+
+def contrast(one, other):
+    """As WCAG 2.2 defines it."""
+
+    def luminance(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("Smoking  is not\nallowed.", ("Smoking", "is", "not", "allowed", ".")),
+        ("the the, the", ("the", "the", ",", "the")),
+        ("cut after two words", ("cut", "after")),
+        ("אני לא מעשן 🚭", ("אני", "לא", "מעשן", "🚭")),
+        ("of a tokenizer that writes it otherwise", ("OF", "a")),
+        ("no words", ()),
+    ],
+)
+def test_words_are_in_their_places_and_the_sentence_is_whole(sentence, words):
+    found, rest = coloured(sentence, words, np.linspace(-1, 1, len(words)), 1)
+    assert tuple(one.word for one in found) == words
+    if words[:1] != ("OF",):
+        assert "".join(one.before + one.word for one in found) + rest == sentence
+
+
+def test_the_sign_decides_the_hue_the_size_its_strength_and_every_text_can_be_read():
+    values = np.linspace(-0.8, 0.8, 33)
+    found, _ = coloured("x " * 33, ("x",) * 33, values, 0.8)
+    assert [one.value for one in found] == pytest.approx(values)
+    assert min(contrast(one.background, one.ink) for one in found) >= 4.5
+    red, blue = ([int(one.background[at : at + 2], 16) for one in found] for at in (1, 5))
+    gaps = np.subtract(blue, red)
+    assert (np.sign(gaps) == np.sign(values)).all()
+    assert (np.diff(gaps) > 0).all()
+
+
+def test_sentences_and_models_share_the_scale_of_their_largest_word():
+    pairs = [
+        WordPair((("a",), ("b",)), (np.array([one]), np.array([other])), (0.9, 0.9), 0.0, (1, 1))
+        for one, other in ((0.3, 0.2), (-0.6, -0.7))
+    ]
+    assert largest(*pairs) == pytest.approx(0.7)
+    assert largest(WordPair(((), ()), (np.zeros(0), np.zeros(0)), (1.0, 1.0), 1.0, (0, 0))) == 0
+    (found,), rest = coloured("a", ("a",), np.zeros(1), 0)
+    assert (found.background, rest) == ("#dddddd", "")

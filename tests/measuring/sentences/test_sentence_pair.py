@@ -1,0 +1,271 @@
+"""Test cosines and contributions of two sentences by layer and by token, and their table rows."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.measuring.sentences.sentence_pair import (
+    MOST,
+    contributions,
+    layer_rows,
+    pair_layers,
+    pair_rows,
+    pooled_layers,
+    share_rows,
+    token_pair,
+    token_rows,
+    token_shares,
+    token_states,
+)
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+from tests.tiny_models import LAYERS, POSITIONS, SENTENCES, WIDTH
+
+
+def dot(one, other):
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def slow_contributions(one, other):
+    """Layer by layer and number by number."""
+    found = []
+    for layer in range(len(one)):
+        below = layer - 1
+        added = [a - (one[below][i] if layer else 0) for i, a in enumerate(one[layer])]
+        added_other = [a - (other[below][i] if layer else 0) for i, a in enumerate(other[layer])]
+        lengths = math.sqrt(dot(one[-1], one[-1]) * dot(other[-1], other[-1]))
+        found.append((dot(added, other[-1]) + dot(one[-1], added_other)) / 2 / lengths)
+    return found
+
+
+def test_contributions_are_those_of_the_slow_loop_and_sum_to_the_cosine():
+    chance = np.random.default_rng(0)
+    one, other = chance.normal(size=(2, 5, 8))
+    found = contributions(one, other)
+    assert found == pytest.approx(slow_contributions(one.tolist(), other.tolist()))
+    cosine = dot(one[-1], other[-1]) / math.sqrt(dot(one[-1], one[-1]) * dot(other[-1], other[-1]))
+    assert found.sum() == pytest.approx(cosine)
+
+
+def test_the_order_of_the_two_sentences_does_not_matter():
+    one, other = np.random.default_rng(1).normal(size=(2, 4, 6))
+    assert contributions(one, other) == pytest.approx(contributions(other, one))
+
+
+def test_a_layer_that_changes_nothing_adds_nothing():
+    one, other = np.random.default_rng(2).normal(size=(2, 4, 6))
+    one[2], other[2] = one[1], other[1]
+    assert contributions(one, other)[2] == pytest.approx(0)
+
+
+def test_a_vector_without_a_length_has_no_cosine():
+    one, other = np.ones((2, 3, 4))
+    one[-1] = 0
+    assert np.isnan(contributions(one, other)).all()
+
+
+def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
+    first, second = SENTENCES[3], SENTENCES[4]
+    pair = pair_layers(tiny_encoder, first, second)
+    assert pair.cosines.shape == (LAYERS + 1, len(POOLINGS))
+    assert pair.contributions.sum(0) == pytest.approx(pair.cosines[-1])
+    for column, pooling in enumerate(pair.poolings):
+        one, other = (
+            [POOLINGS[pooling].pool(layer, states.mask)[0].double().tolist() for layer in states.hidden]
+            for states in (tiny_encoder.states([text]) for text in (first, second))
+        )
+        assert pair.contributions[:, column] == pytest.approx(slow_contributions(one, other), abs=1e-5)
+        for layer in range(LAYERS + 1):
+            cosine = dot(one[layer], other[layer]) / math.sqrt(
+                dot(one[layer], one[layer]) * dot(other[layer], other[layer])
+            )
+            assert pair.cosines[layer, column] == pytest.approx(cosine, abs=1e-5)
+
+
+def test_a_sentence_beside_itself_is_alike_in_every_layer(tiny_encoder):
+    assert pair_layers(tiny_encoder, "no", "no").cosines == pytest.approx(np.ones((LAYERS + 1, len(POOLINGS))))
+
+
+def test_it_says_which_sentence_was_cut(tiny_encoder):
+    pair = pair_layers(tiny_encoder, "no", "a " * 3 * POSITIONS)
+    assert (pair.cut, pair.max_length) == ((False, True), POSITIONS)
+
+
+def test_the_table_has_a_row_for_every_layer_and_pooling(tiny_encoder):
+    pair = pair_layers(tiny_encoder, *SENTENCES[:2])
+    rows = pair_rows(pair)
+    assert len(rows) == len(POOLINGS) * (LAYERS + 1)
+    assert rows[len(POOLINGS) + 1] == {
+        "layer": 1,
+        "pooling": "mean",
+        "cosine": round(float(pair.cosines[1, 1]), 6),
+        "contribution": round(float(pair.contributions[1, 1]), 6),
+    }
+
+
+def slow_mean(tokens):
+    return [sum(column) / len(tokens) for column in zip(*tokens, strict=True)]
+
+
+def slow_max(tokens):
+    return [max(column) for column in zip(*tokens, strict=True)]
+
+
+@pytest.fixture
+def states():
+    chance = np.random.default_rng(0)
+    return chance.normal(size=(4, 6)), chance.normal(size=(7, 6))
+
+
+def test_under_the_mean_a_token_adds_its_inner_products_with_every_token_of_the_other(states):
+    one, other = (side.tolist() for side in states)
+    v, u = slow_mean(one), slow_mean(other)
+    lengths = math.sqrt(dot(v, v) * dot(u, u))
+    shares = token_shares(*states, "mean")
+    for place, token in enumerate(one):
+        slow = sum(dot(token, beside) for beside in other) / len(one) / len(other) / lengths
+        assert shares[0][place] == pytest.approx(slow)
+    assert shares[0].sum() == pytest.approx(dot(v, u) / lengths)
+    assert shares[1].sum() == pytest.approx(dot(v, u) / lengths)
+
+
+def test_under_max_a_dimension_is_that_of_its_largest_token(states):
+    one, other = (side.tolist() for side in states)
+    v, u = slow_max(one), slow_max(other)
+    lengths = math.sqrt(dot(v, v) * dot(u, u))
+    shares = token_shares(*states, "max")
+    slow = [0.0] * len(one)
+    for dimension, value in enumerate(v):
+        (place,) = [number for number, token in enumerate(one) if token[dimension] == value]
+        slow[place] += value * u[dimension] / lengths
+    assert shares[0] == pytest.approx(slow)
+    assert shares[1].sum() == pytest.approx(dot(v, u) / lengths)
+
+
+def test_tokens_that_are_equally_large_share_a_dimension():
+    one = np.array([[1.0, 2.0], [1.0, 0.0]])
+    shares = token_shares(one, np.array([[1.0, 0.0]]), "max")
+    assert shares[0] == pytest.approx([0.5 / math.sqrt(5)] * 2)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "last"])
+def test_one_token_that_is_all_has_no_shares(states, pooling):
+    assert token_shares(*states, pooling) is None
+
+
+def test_vectors_without_a_length_have_no_shares():
+    assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [Reading(Row(layers), pooling) for layers in ((LAYERS,), (0, LAYERS)) for pooling in ("mean", "max")],
+    ids=lambda reading: reading.title,
+)
+def test_shares_sum_to_the_cosine_of_the_reading(tiny_encoder, reading):
+    pair = finish(token_pair(tiny_encoder, *SENTENCES[:2], reading))
+    one, other = finish(of_reading(tiny_encoder, SENTENCES[:2], reading)).tolist()
+    cosine = dot(one, other) / math.sqrt(dot(one, one) * dot(other, other))
+    assert pair.cosine == pytest.approx(cosine, abs=1e-6)
+    assert pair.shares[0].sum() == pytest.approx(cosine, abs=1e-5)
+    assert pair.shares[1].sum() == pytest.approx(cosine, abs=1e-5)
+
+
+def test_what_the_makers_meant_has_shares_where_it_is_a_pooling(bundled_encoder):
+    pair = finish(token_pair(bundled_encoder, *SENTENCES[:2], OWN))
+    assert pair.pooled == Reading(Row((6,)), "mean")
+    assert pair.shares[0].sum() == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
+    pair = finish(token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), "cls")))
+    one, other = (tiny_encoder.states([sentence]).hidden[1, 0].double().numpy().tolist() for sentence in SENTENCES[:2])
+    assert pair.cosines.shape == (LAYERS + 1, len(one), len(other)) == (LAYERS + 1, *map(len, pair.tokens))
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            slow = dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
+            assert pair.cosines[1, i, j] == pytest.approx(slow, abs=1e-5)
+    assert pair.shares is None
+    assert pair.by_layer.cosines[1, 0] == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_encoder: Encoder):
+    long = "word " * 100
+    pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
+    assert pair.cosines.shape[1:] == (MOST, 3)
+    assert pair.left_out == (102 - MOST, 0)
+    assert len(pair.shares[0]) == 102
+    assert pair.shares[0].sum() == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_rows_hold_every_number_that_is_drawn(tiny_encoder):
+    mean, cls = (
+        finish(token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), pooling))) for pooling in ("mean", "cls")
+    )
+    sides = {"A": mean, "B": cls}
+    assert {row["side"] for row in layer_rows(sides)} == {"A", "B"}
+    shares = share_rows(sides)
+    assert {row["side"] for row in shares} == {"A"}, "[CLS] is no sum over tokens"
+    for number in (1, 2):
+        told = [row for row in shares if row["sentence"] == number]
+        assert [row["token"] for row in told] == list(mean.tokens[number - 1])
+        assert sum(row["share"] for row in told) == pytest.approx(mean.cosine, abs=1e-4)
+    beside = token_rows(sides, {"A": 1, "B": 0})
+    assert len(beside) == 2 * len(mean.tokens[0]) * len(mean.tokens[1])
+    for row in beside:
+        place = row["place"] - 1, row["other place"] - 1
+        assert (row["token"], row["other token"]) == (mean.tokens[0][place[0]], mean.tokens[1][place[1]])
+        assert row["cosine"] == pytest.approx(sides[row["side"]].cosines[row["layer"]][place], abs=1e-6)
+    assert {row["side"] for row in token_rows(sides, {"B": 2})} == {"B"}, "A has no such layer"
+
+
+class Declared:
+    """An encoder of so many layers that declares a reading of its own."""
+
+    def __init__(self, head, rows):
+        self.head, self.rows = head, rows
+
+
+def test_the_states_are_those_that_views_pool(tiny_encoder):
+    tokens, hidden = token_states(tiny_encoder, SENTENCES[0])
+    (views,) = tiny_encoder.views([SENTENCES[0]])
+    assert tokens == ("[CLS]", *SENTENCES[0].split(), "[SEP]")
+    assert hidden.shape == (LAYERS + 1, len(tokens), WIDTH)
+    for layer in range(LAYERS + 1):
+        assert hidden[layer].mean(0) == pytest.approx(views.grid[layer, 1, 0].numpy(), abs=1e-5)
+
+
+def test_a_sentence_is_cut_where_the_encoder_cuts(tiny_encoder):
+    assert len(token_states(tiny_encoder, SENTENCES[-1], 5)[0]) == 5
+
+
+@pytest.mark.parametrize(
+    ("pooling", "reading"),
+    [
+        ("mean", Reading(Row((LAYERS,)), "mean")),
+        ("weighted mean", Reading(Row((LAYERS,)), "weighted mean")),
+        ("first-last mean", Reading(Row((1, LAYERS)), "mean")),
+        ("max of layer 1", Reading(Row((1,)), "max")),
+    ],
+)
+def test_what_the_makers_meant_may_be_a_plain_pooling(tiny_encoder, pooling, reading):
+    assert pooled_layers(Declared(Head((pooling,), normalize=True), tiny_encoder.rows), OWN) == reading
+
+
+def test_maps_behind_a_pooling_make_it_none(tiny_encoder):
+    head = Head(("mean",), dense=(Dense(torch.eye(WIDTH), None, "Tanh"),))
+    assert pooled_layers(Declared(head, tiny_encoder.rows), OWN) is None
+    assert pooled_layers(Declared(replace(head, dense=(), poolings=("cls", "mean")), tiny_encoder.rows), OWN) is None
+    assert pooled_layers(Declared(None, tiny_encoder.rows), OWN) is None
+
+
+def test_a_cell_of_the_grid_is_what_it_says(tiny_encoder):
+    reading = Reading(Row((0, LAYERS)), "cls")
+    assert pooled_layers(tiny_encoder, reading) is reading

@@ -1,0 +1,238 @@
+"""Test that the words of two sentences add up to their cosine, computed or read from the disk."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find, of_folder
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.readings import MASK, OWN, parse
+from explorer.errors import UnsupportedModel
+from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
+from explorer.measuring.sentences.cosine_matrix import similarities
+from explorer.measuring.sentences.word_pairs import Explained, WordPair, changes, word_pair
+from explorer.progress import finish
+from tests.tiny_models import save_tiny
+
+PAIR = "a man is playing the guitar", "a dog is playing"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    save_tiny("bert", folder)
+    return load(of_folder("tiny", folder), "float32", "cpu", EAGER)
+
+
+@pytest.mark.parametrize("title", ["mean of layer 2", "cls of layer 2", "max of layer 1", "mean of layers 0 + 2"])
+def test_the_matrix_adds_up_to_the_cosine_that_is_shown_elsewhere(encoder, title):
+    reading = parse(title, 2)
+    found = finish(word_pair(encoder, *PAIR, reading, matrix=True))
+    shown = similarities(finish(sentence_vectors.of_reading(encoder, list(PAIR), reading)))[0, 1]
+    assert found.cosine == pytest.approx(shown, abs=1e-5)
+    assert found.missed < 0.01  # each side may miss its vector by 0.005
+    assert found.matrix.shape == (7, 5)
+    for values, rest in zip(found.contributions, found.rests, strict=True):
+        assert values.sum() + rest == pytest.approx(found.matrix.sum())
+    quick = finish(word_pair(encoder, *PAIR, reading))
+    assert quick.matrix is None
+    assert (quick.words, quick.cosine) == (found.words, found.cosine)
+    assert quick.missed <= 0.005
+    for values, sums in zip((*quick.contributions, quick.rests), (*found.contributions, found.rests), strict=True):
+        assert values == pytest.approx(sums, abs=0.002)  # by a gradient: up to their points
+
+
+def test_long_sentences_have_contributions_alone_unless_a_maximum_length_is_set(encoder, monkeypatch):
+    monkeypatch.setattr(word_pairs, "WORD_TOKENS", 20)
+    long = "a dog " * 10
+    found = finish(word_pair(encoder, long, PAIR[1], OWN, matrix=True))
+    assert found.matrix is None
+    assert (len(found.words[0]), found.cuts) == (20, (None, None))
+    assert finish(word_pair(encoder, long, PAIR[1], OWN, max_length=21, matrix=True)).matrix.shape == (20, 5)
+    told = plain((long, PAIR[1]), {"A": {}}, {"A": found})["A"]
+    assert told["matrix"] is None
+    assert told["sums"] == pytest.approx([found.cosine] * 2, abs=0.005)
+
+
+def test_exchanged_sentences_have_the_matrix_turned(encoder):
+    one, other = (finish(word_pair(encoder, *pair, OWN, matrix=True)) for pair in (PAIR, PAIR[::-1]))
+    assert other.matrix == pytest.approx(one.matrix.T, abs=1e-6)
+    same = finish(word_pair(encoder, PAIR[0], PAIR[0], OWN, matrix=True))
+    assert same.cosine == pytest.approx(1, abs=1e-6)
+    assert same.matrix == pytest.approx(same.matrix.T)
+
+
+def plain(sentences, models, pairs):
+    """Everything, written as JSON and read again."""
+    return json.loads(json.dumps(word_tables.content(Explained(sentences, pairs), "[PAD]", models)))
+
+
+def pair_of(values, words=("open", "shop")):
+    """A sentence of these words, and one without words."""
+    cosine = float(sum(values))
+    return WordPair((tuple(words), ()), (np.array(values), np.zeros(0)), (0.0, cosine), cosine, (16, 16))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            (0.3, 0.5),
+            (-0.1, 0.6),
+            "Under B the cosine is 0.30 lower (0.80 → 0.50); “open” accounts for −0.40 (+0.30 → −0.10).",
+        ),
+        (
+            (0.7, 0.1),
+            (0.1, 0.9),  # “open” changed less, and the other way
+            "Under B the cosine is 0.20 higher (0.80 → 1.00); “shop” accounts for +0.80 (+0.10 → +0.90).",
+        ),
+        ((0.3, 0.1), (0.1, 0.3), "The cosine is 0.40 under A and B; “open” changed most, by −0.20 (+0.30 → +0.10)."),
+    ],
+)
+def test_the_word_behind_a_change_is_the_one_that_moved_the_cosine_most_its_way(before, after, told):
+    assert word_tables.summary({"A": pair_of(before), "B": pair_of(after)}) == told
+
+
+def test_other_words_are_not_compared_and_one_model_names_its_strongest_word():
+    pairs = {"A": pair_of((0.3, 0.1)), "B": pair_of((0.3, 0.1), ("openshop", "x"))}
+    assert word_tables.summary(pairs) == word_tables.OTHER_WORDS
+    assert changes(*pairs.values()) == ()
+    assert word_tables.summary({"A": pair_of((0.3, 0.1))}) == "“open” adds most to the cosine of 0.40: +0.30."
+    assert word_tables.summary({"A": pair_of((), ())}) == ""
+    text = word_tables.as_text(("open shop", ""), {side: {"model": side, "reading": "r"} for side in "AB"}, pairs)
+    assert "openshop +0.300" in text
+
+
+def test_a_cut_is_said_of_both_models_at_once_or_of_the_one_that_cut():
+    one, other = (replace(pair_of((0.3, 0.1)), cuts=cuts) for cuts in (((64, 431), None), (None, None)))
+    line = word_tables.CUT.format(64, 431, "first")
+    assert word_tables.cut_notes({"A": one, "B": one}) == [line]
+    assert word_tables.cut_notes({"A": other, "B": one}) == [f"B: {line}"]
+    assert word_tables.cut_notes({"A": other}) == []
+    assert plain(("", ""), {"A": {}}, {"A": one})["A"]["cuts"] == [
+        {"tokens": 64, "of": 431},
+        None,
+    ]
+
+
+def test_the_demonstrations_model_counts_a_negation_against_a_pair():
+    pair = "A man is not playing a guitar.", "A man is playing a guitar."
+    found = {}
+    for side, name in zip("AB", ("all-MiniLM-L6-v2", "run:example"), strict=True):
+        model = load(find(name), "float32", attention=EAGER)
+        found[side] = finish(word_pair(model, *pair, OWN, matrix=True))
+        quick = finish(word_pair(model, *pair, OWN))
+        for values, sums in zip(quick.contributions, found[side].contributions, strict=True):
+            assert values == pytest.approx(sums, abs=0.005)
+        assert quick.missed <= 0.005
+    by_side = {side: dict(zip(one.words[0], one.contributions[0], strict=True)) for side, one in found.items()}
+    assert found["A"].cosine == pytest.approx(0.701, abs=0.001)
+    assert by_side["A"]["not"] == pytest.approx(-0.04, abs=0.02)
+    assert by_side["B"]["not"] < -0.4
+    assert all(one.missed < 0.01 for one in found.values())
+    told = plain(pair, {side: {} for side in "AB"}, found)
+    assert told["changes"][0]["word"] == "not"
+    assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    save_tiny("bert", folder)
+    found = of_folder("tiny", folder)
+    return found, load(found, "float32", "cpu", EAGER)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def never():
+    raise AssertionError("the encoder was loaded again")
+
+
+def test_what_was_computed_is_read_to_the_bit_without_loading_the_encoder(model):
+    found, encoder = model
+    cut = {"max_length": 6}
+    first = finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder, **cut))
+    again = finish(word_pairs.measured(found, PAIR, OWN, never, **cut))
+    computed = finish(word_pair(encoder, *PAIR, OWN, **cut))
+    assert computed.cuts == ((6, 8), None)
+    for one in (first, again):
+        assert facts(one) == facts(computed)
+
+
+def facts(pair):
+    """All that a pair holds, for an equality to the bit."""
+    arrays = *pair.contributions, *(() if pair.matrix is None else (pair.matrix,))
+    return pair.words, pair.rests, pair.cosine, pair.points, pair.cuts, *(array.tolist() for array in arrays)
+
+
+def test_a_matrix_is_added_to_what_is_stored_and_serves_both(model):
+    found, encoder = model
+    assert finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder)).matrix is None
+    whole = finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder, matrix=True))
+    assert whole.matrix is not None
+    for matrix in (False, True):
+        assert facts(finish(word_pairs.measured(found, PAIR, OWN, never, matrix=matrix))) == facts(whole)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "settings"), [((PAIR[0], "a cat"), {}), (PAIR, {"reference": MASK}), (PAIR, {"max_length": 4})]
+)
+def test_another_pair_and_another_setting_are_computed(model, sentences, settings):
+    found, encoder = model
+    finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder))
+    with pytest.raises(AssertionError, match="loaded again"):
+        finish(word_pairs.measured(found, sentences, OWN, never, **settings))
+
+
+def test_pairs_are_explained_under_both_sides_and_a_refused_model_is_a_reason(model):
+    found, encoder = model
+    sides = {"A": (found, OWN), "B": (found, parse("max of layer 1", 2))}
+    given = [PAIR, ("a cat", "a dog")]
+    told = finish(word_pairs.of_pairs(sides, given, lambda _: encoder))
+    assert [one.sentences for one in told.pairs] == given
+    for side, (_, reading) in sides.items():
+        assert told.pairs[1].pairs[side].cosine == finish(word_pair(encoder, *given[1], reading)).cosine
+
+    def refuse(_):
+        raise UnsupportedModel("It cannot be weighed.")
+
+    assert finish(word_pairs.of_pairs(sides, given, refuse)).pairs, "they are stored"
+    refused = finish(word_pairs.of_pairs(sides, [*given, ("a", "b")], refuse))
+    assert (refused.pairs, refused.why_none) == ((), "It cannot be weighed.")
+
+
+def test_a_broken_file_is_computed_again_and_not_shown(model, own_cache):
+    found, encoder = model
+    first = finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder))
+    (file,) = own_cache.rglob("*.npz")
+    whole = file.read_bytes()
+    for size in (0, 10, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        assert word_pairs.kept(file.stem) is None
+    assert facts(finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder))) == facts(first)
+    assert word_pairs.kept(file.stem) is not None
+
+
+def test_what_ships_with_the_examples_is_found(model, monkeypatch, tmp_path):
+    found, encoder = model
+    computed = finish(word_pair(encoder, *PAIR, OWN))
+    monkeypatch.setattr(word_pairs, "examples_folder", lambda: tmp_path / "examples")
+    name = word_pairs.key(found.digest, PAIR, OWN.title)
+    word_pairs.keep(name, computed, tmp_path / "examples" / word_pairs.WORDS)
+    assert facts(finish(word_pairs.measured(found, PAIR, OWN, never))) == facts(computed)
+
+
+def test_a_pair_that_cannot_be_stored_is_not_lost(model, tmp_path, monkeypatch, caplog):
+    found, encoder = model
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
+    assert finish(word_pairs.measured(found, PAIR, OWN, lambda: encoder)).words[1] == ("a", "dog", "is", "playing")
+    assert "not stored" in caplog.text
