@@ -1,14 +1,14 @@
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
-from explorer.ui.access.side_scores import Shown
+from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.layers import pictures
 from explorer.ui.widgets import downloads
 
 
 def test_the_figure_stands_alone(bundled_scores):
     found = find("all-MiniLM-L6-v2")
-    shown = Shown(found, sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
+    shown = ModelScores(found, sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
     page = pictures._html_page(shown, "Spearman", "all").decode()
     assert "all-MiniLM-L6-v2 on Sample pairs" in page
     assert "<script src=" not in page, "nothing is fetched when it is opened"
