@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 
 from explorer.encoding.locate import families
 
@@ -23,6 +24,7 @@ _CLASS = re.compile(
 )
 
 
+@cache
 def names() -> frozenset[str]:
     """Whatever a family is known by in code."""
     found = {"add_pooling_layer"}
@@ -34,10 +36,15 @@ def names() -> frozenset[str]:
     return frozenset(found - COMMON - {""})
 
 
-def known(text: str) -> Iterator[tuple[int, str]]:
+@cache
+def known(text: str) -> tuple[tuple[int, str], ...]:
     """The lines of a source text that know a family, and what they know; texts for people and docstrings may."""
-    tree, known_names = ast.parse(text), names()
-    for node in ast.walk(tree):
+    return tuple(_known(text))
+
+
+def _known(text: str) -> Iterator[tuple[int, str]]:
+    known_names = names()
+    for node in ast.walk(ast.parse(text)):
         found: set[str] = set()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words = {*re.findall(r"[\w.-]+", node.value)}

@@ -7,6 +7,7 @@ import graphlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.architectures import known
@@ -289,8 +290,13 @@ def wording(source: Source) -> Iterator[Breach]:
         yield from read_back(source)
 
 
-def read_back(source: Source) -> Iterator[Breach]:
+@cache
+def read_back(source: Source) -> tuple[Breach, ...]:
     """Every place where a text made for people is read back."""
+    return tuple(_read_back(source))
+
+
+def _read_back(source: Source) -> Iterator[Breach]:
     for node in ast.walk(ast.parse(source.text)):
         how = _cut(node) if isinstance(node, ast.Call) else _compared(node) if isinstance(node, ast.Compare) else ""
         if how:

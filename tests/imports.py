@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 Statement = ast.Import | ast.ImportFrom
@@ -39,8 +40,11 @@ def read_sources(root: Path, *places: str) -> tuple[Source, ...]:
     """Every Python file in these files and folders, in order of path."""
     found = [path for place in places for path in (root / place, *(root / place).rglob("*.py"))]
     files = sorted(path for path in found if path.is_file())
-    modules = {module_of(file.relative_to(root)) for file in files}
-    return tuple(_read(root, file, modules) for file in files)
+    paths = [file.relative_to(root) for file in files]
+    modules = frozenset(map(module_of, paths))
+    return tuple(
+        _read(path, file.read_text(encoding="utf-8"), modules) for path, file in zip(paths, files, strict=True)
+    )
 
 
 def module_of(path: Path) -> str:
@@ -73,8 +77,8 @@ def _steps(name: str, tree: Mapping[str, Source]) -> list[str]:
     return [module for module in folders if module in tree]
 
 
-def _read(root: Path, file: Path, modules: set[str]) -> Source:
-    path, text = file.relative_to(root), file.read_text(encoding="utf-8")
+@cache  # several rules are tried on the same files
+def _read(path: Path, text: str, modules: frozenset[str]) -> Source:
     tree = ast.parse(text, filename=str(path))
     package = ".".join(path.parent.parts)
     imports = tuple(
@@ -102,7 +106,7 @@ def _asks_for_types(test: ast.expr) -> bool:
     return ast.unparse(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 
 
-def _names(statement: Statement, package: str, modules: set[str]) -> Iterator[str]:
+def _names(statement: Statement, package: str, modules: frozenset[str]) -> Iterator[str]:
     if isinstance(statement, ast.Import):
         yield from (alias.name for alias in statement.names)
         return

@@ -230,7 +230,7 @@ def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Pat
 
 
 def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
-    found = {source.path for source in read_sources(ROOT, *PROGRAM) if any(read_back(source))}
+    found = {source.path for source in read_sources(ROOT, *PROGRAM) if read_back(source)}
     assert found == set(READ_BACK)
 
 
@@ -247,7 +247,7 @@ def test_a_text_may_name_families_and_any_file_what_all_of_them_have(house: Path
 
 
 def test_one_file_knows_architectures() -> None:
-    assert {source.path for source in read_sources(ROOT, *PROGRAM) if any(known(source.text))} == {KNOWS_FAMILIES}
+    assert {source.path for source in read_sources(ROOT, *PROGRAM) if known(source.text)} == {KNOWS_FAMILIES}
 
 
 def test_every_rule_has_a_planted_breach() -> None:

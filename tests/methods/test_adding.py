@@ -21,19 +21,15 @@ from tests.live import ROOT
 from tests.methods.conftest import made
 from tests.methods.test_contract import (  # noqa: F401 (they run here on the methods of the page)
     test_a_few_steps_lower_the_loss_of_the_batch,
-    test_a_form_shows_six_settings_at_most_before_it_is_unfolded,
     test_a_method_says_what_it_is,
     test_a_method_states_its_rows_its_schedule_and_its_paper,
-    test_a_setting_of_a_method_is_none_of_every_methods_schedule,
-    test_a_step_makes_no_gpu_wait,
-    test_a_step_on_another_device_mixes_none_and_waits_for_no_copy,
+    test_a_step_makes_no_gpu_wait_and_on_another_device_mixes_none_and_waits_for_no_copy,
     test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base,
     test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_for,
-    test_nothing_is_random_but_dropout_and_what_is_drawn,
+    test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_together_not_by_their_order,
     test_similarities_of_positive_and_of_random_pairs_are_recorded,
     test_the_loss_is_one_finite_number_that_can_be_followed,
-    test_the_order_of_the_rows_does_not_matter,
-    test_what_belongs_together_matters,
+    test_the_settings_of_a_method_are_none_of_every_methods_schedule_and_a_form_shows_six_at_most_at_first,
 )
 from tests.methods.test_reading import (  # noqa: F401 (as above)
     test_a_sentence_reads_the_same_in_any_company,

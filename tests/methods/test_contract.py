@@ -104,12 +104,9 @@ def test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_
         assert Schedule.knobs[name].checked(value) == value
 
 
-def test_a_setting_of_a_method_is_none_of_every_methods_schedule(kind):
+def test_the_settings_of_a_method_are_none_of_every_methods_schedule_and_a_form_shows_six_at_most_at_first(kind):
     assert not set(kind.knobs) & set(Schedule.knobs), "one name, two meanings"
     assert not set(kind.knobs) & {name for name in dir(Method) if name[0] != "_"}, "it would hide a verb"
-
-
-def test_a_form_shows_six_settings_at_most_before_it_is_unfolded(kind):
     assert sum(one.front for one in (*kind.knobs.values(), *Schedule.knobs.values())) <= 6
 
 
@@ -198,7 +195,9 @@ def unsaved(method):
     return {id(one) for name, one in method.named_buffers() if name not in known}
 
 
-def test_nothing_is_random_but_dropout_and_what_is_drawn(trained, quiet):
+def test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_together_not_by_their_order(
+    trained, quiet
+):
     trained.eval()
     columns = COLUMNS[trained.rows]
     losses = []
@@ -207,26 +206,15 @@ def test_nothing_is_random_but_dropout_and_what_is_drawn(trained, quiet):
         random.seed(seed)
         losses.append(trained(*columns).item())
     assert losses[0] == losses[1]
-
-
-def test_the_order_of_the_rows_does_not_matter(trained, quiet):
-    if trained.order_matters:
-        pytest.skip("the place of a row in its batch says what it is")
-    trained.eval()
-    columns = COLUMNS[trained.rows]
-    mixed = tuple([column[row] for row in PAIRWISE] for column in columns)
-    assert trained(*mixed).item() == pytest.approx(trained(*columns).item(), rel=1e-4)
-
-
-def test_what_belongs_together_matters(trained, quiet):
-    trained.eval()
-    columns = COLUMNS[trained.rows]
+    if not trained.order_matters:  # else the place of a row in its batch says what it is
+        mixed = tuple([column[row] for row in PAIRWISE] for column in columns)
+        assert trained(*mixed).item() == pytest.approx(losses[0], rel=1e-4)
     if len(columns) == 1:
         other = ([columns[0][0], *SECOND[1:]],)
     else:
         other = (columns[0], [columns[1][row] for row in MIXED], *columns[2:])
     least = 1e-4 if trained.has_positive_pairs else 1e-5  # a decoder that has learned nothing yet hardly reacts
-    assert abs(trained(*other).item() - trained(*columns).item()) > least
+    assert abs(trained(*other).item() - losses[0]) > least
 
 
 def test_similarities_of_positive_and_of_random_pairs_are_recorded(tuning, quiet):
@@ -252,7 +240,7 @@ def test_recorded_similarities_are_the_slow_means(method):
     assert [cosine.item() for cosine in method.similarities] == pytest.approx([positive, random_pairs], abs=1e-6)
 
 
-def test_a_step_makes_no_gpu_wait(trained):
+def test_a_step_makes_no_gpu_wait_and_on_another_device_mixes_none_and_waits_for_no_copy(trained):
     columns = COLUMNS[trained.rows]
     trained.train()
     trained(*columns).backward()  # the first pass may prepare what later ones reuse
@@ -260,11 +248,7 @@ def test_a_step_makes_no_gpu_wait(trained):
         trained(*columns).backward()
         trained.after_update()
     assert waits.found == []
-
-
-def test_a_step_on_another_device_mixes_none_and_waits_for_no_copy(trained):
-    columns = COLUMNS[trained.rows]
-    trained.train()
+    trained.zero_grad()
     with far_away(trained):
         with Waits(FAR) as waits:
             trained(*columns).backward()

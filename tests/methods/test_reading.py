@@ -24,44 +24,38 @@ def test_a_sentence_reads_the_same_in_any_company(method):
 
 
 def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
-    assert torch.equal(vectors_of(method, FIRST), vectors_of(method, FIRST))
-    assert not vectors_of(method, FIRST).requires_grad
+    found = method.vectors(FIRST)
+    assert torch.equal(method.vectors(FIRST), found)
+    assert not found.requires_grad
     assert all(weight.grad is None for weight in method.parameters())
 
 
-@pytest.mark.parametrize("learning", [True, False])
-def test_reading_leaves_every_part_in_the_mode_it_was_in(method, learning):
-    method.train(learning)
-    before = [part.training for part in method.modules()]
-    vectors_of(method, FIRST)
-    assert [part.training for part in method.modules()] == before
-    halfway = method.vectors(FIRST)
-    next(halfway)
-    assert not method.base.model.training
-    assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
-    halfway.close()
-    assert [part.training for part in method.modules()] == before
-
-
-def test_nothing_to_read_is_refused(method):
+def test_reading_leaves_every_part_in_the_mode_it_was_in(method):
     with pytest.raises(ValueError, match="no sentences to read"):
         vectors_of(method, [])
     assert method.training
+    for learning in (True, False):
+        method.train(learning)
+        before = [part.training for part in method.modules()]
+        method.vectors(FIRST)
+        assert [part.training for part in method.modules()] == before
+        halfway = method.reading(FIRST)
+        next(halfway)
+        assert not method.base.model.training
+        assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
+        halfway.close()
+        assert [part.training for part in method.modules()] == before
 
 
-def test_vectors_are_the_head_over_the_last_layer(method):
+def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_nothing_that_training_adds(method):
     states = method.eval().base.states(FIRST)
     by_hand = [
         method.head()([layer[row : row + 1, : int(states.mask[row].sum())] for layer in states.hidden], None)[0]
         for row in range(len(FIRST))
     ]
-    assert torch.allclose(vectors_of(method, FIRST), torch.stack(by_hand), atol=1e-5)
-
-
-def test_the_base_is_read_for_comparison_without_what_training_adds(method):
-    start = tuple(
-        name.partition(" of layer ")[0] for name in method.base_head().poolings
-    )  # of a cut encoder, the base's
+    assert torch.allclose(method.vectors(FIRST), torch.stack(by_hand), atol=1e-5)
+    # the base is read for comparison without what training adds
+    start = tuple(name.partition(" of layer ")[0] for name in method.start().poolings)  # of a cut encoder, the base's
     assert start == method.head().poolings or not method.head().poolings
     assert not any(isinstance(step, Dense) for step in method.base_head().dense)
 
