@@ -16,7 +16,10 @@ pytestmark = live.IN_A_BROWSER
 
 CONTRAST, CUT = ((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in ("contrast", "cut"))
 # whether a page shows texts at all, and those of them that are too faint
-FAINT = f"(texts => texts.length > 20 ? texts.filter(one => one.ratio < one.least) : [{{text: 'few texts'}}])(({CONTRAST})())"
+FAINT = (
+    "(texts => texts.length > 20 ? texts.filter(one => one.ratio < one.least) : [{text: 'few texts'}])"
+    f"(({CONTRAST})())"
+)
 OPEN = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"  # no reload
 LONG = "contrast-hard-of-the-bundled-encoder-on-the-minimal-pairs-batch-16-rate-1e-4-seed-1"[:80]
 
