@@ -5,6 +5,7 @@ Imports are inside the fixtures: the process that hands the files out to others 
 
 import gc
 import os
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,12 @@ import pytest
 
 from tests import live, tiny_wordnet
 from tests.device import DEVICE
+
+# The files of tests are many and short-lived, and a rename on a disk waits until what was written is there. A full run
+# needs less than a gigabyte of memory; in a container this place may hold 64 megabytes.
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 

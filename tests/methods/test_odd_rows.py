@@ -36,16 +36,16 @@ def test_odd_rows_have_a_finite_loss_that_can_be_followed(trained):
         with torch.no_grad():
             for weight in weights:
                 weight.sub_(1e-4 * weight.grad)
-        assert torch.isfinite(trained.vectors(FIRST)).all(), what
+        assert torch.isfinite(vectors_of(trained, FIRST)).all(), what
 
 
 def test_odd_sentences_are_read_and_long_ones_cut_once_a_method_has_learned(method):
     for what, rows in ODD.items():
-        found = method.vectors(rows)
+        found = vectors_of(method, rows)
         assert torch.isfinite(found).all(), what
         if len(set(rows)) == 1:
             assert torch.allclose(found, found[:1].expand_as(found), atol=1e-5), what
-    one, other = method.vectors(["late " * count for count in (POSITIONS - 2, 600)])
+    one, other = vectors_of(method, ["late " * count for count in (POSITIONS - 2, 600)])
     assert torch.allclose(one, other, atol=1e-5), "what is longer than the encoder can read is cut and not refused"
 
 

@@ -24,8 +24,8 @@ def test_a_sentence_reads_the_same_in_any_company(method):
 
 
 def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
-    found = method.vectors(FIRST)
-    assert torch.equal(method.vectors(FIRST), found)
+    found = vectors_of(method, FIRST)
+    assert torch.equal(vectors_of(method, FIRST), found)
     assert not found.requires_grad
     assert all(weight.grad is None for weight in method.parameters())
 
@@ -37,9 +37,9 @@ def test_reading_leaves_every_part_in_the_mode_it_was_in(method):
     for learning in (True, False):
         method.train(learning)
         before = [part.training for part in method.modules()]
-        method.vectors(FIRST)
+        vectors_of(method, FIRST)
         assert [part.training for part in method.modules()] == before
-        halfway = method.reading(FIRST)
+        halfway = method.vectors(FIRST)
         next(halfway)
         assert not method.base.model.training
         assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
@@ -53,9 +53,11 @@ def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_not
         method.head()([layer[row : row + 1, : int(states.mask[row].sum())] for layer in states.hidden], None)[0]
         for row in range(len(FIRST))
     ]
-    assert torch.allclose(method.vectors(FIRST), torch.stack(by_hand), atol=1e-5)
+    assert torch.allclose(vectors_of(method, FIRST), torch.stack(by_hand), atol=1e-5)
     # the base is read for comparison without what training adds
-    start = tuple(name.partition(" of layer ")[0] for name in method.start().poolings)  # of a cut encoder, the base's
+    start = tuple(
+        name.partition(" of layer ")[0] for name in method.base_head().poolings
+    )  # of a cut encoder, the base's
     assert start == method.head().poolings or not method.head().poolings
     assert not any(isinstance(step, Dense) for step in method.base_head().dense)
 

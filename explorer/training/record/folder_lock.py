@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from explorer import run_folder
@@ -78,6 +79,12 @@ def _is_locked(path: Path) -> bool:
 def is_same_process(pid: int, born: str) -> bool:
     """Whether the process with this id is the one that was born so, and runs."""
     return bool(born) and born == birth(pid)
+
+
+@cache
+def own_birth(pid: int) -> str:
+    """`birth` of this process, which stays what it is; by its id, since a fork is another process."""
+    return birth(pid)
 
 
 def birth(pid: int) -> str:

@@ -123,7 +123,7 @@ def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
     check_there(folder)
     pid = os.getpid()
-    signed = replace(status, pid=pid, born=folder_lock.birth(pid), host=socket.gethostname(), beat=time.time())
+    signed = replace(status, pid=pid, born=folder_lock.own_birth(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
     write_whole(
         folder / run_folder.STATUS,
