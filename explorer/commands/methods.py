@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer.data import measured_methods
 from explorer.knobs import Knob, Values
+
+if TYPE_CHECKING:
+    from explorer.methods import Method
+
+PREFACE = """\
+# The methods
+
+Written by `python -m explorer methods --markdown`. A method with settings of its own lists them; what all share (steps,
+batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range. The
+preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, and what the method adds to it.
+
+{}\
+"""
 
 
 def state(verb: argparse.ArgumentParser) -> None:
@@ -25,33 +39,35 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the methods."""
-    from explorer import methods
+    from explorer.methods import load, names
 
-    wanted = [options.method] if options.method else methods.names()
+    kinds = [load(name) for name in ([options.method] if options.method else names())]
     if options.json:
-        print(json.dumps([_facts(name) for name in wanted], indent=1, ensure_ascii=False))
+        print(json.dumps([_facts(kind) for kind in kinds], indent=1, ensure_ascii=False))
     elif options.markdown:
-        print(_markdown(wanted))
+        families: dict[str, list[type[Method]]] = {}
+        for kind in kinds:
+            families.setdefault(kind.family, []).append(kind)
+        sections = ([f"## {family}", *map(_section, of_family)] for family, of_family in families.items())
+        print("\n\n".join([PREFACE.format(measured_methods.source()), *chain.from_iterable(sections)]))
     elif options.method:
-        print(_page(options.method))
+        print("\n".join(_page(kinds[0])))
     else:
-        width = max(map(len, wanted))
-        for name in wanted:
-            print(f"{name:{width}}  {methods.load(name).title()}")
+        width = max(len(kind.name) for kind in kinds)
+        for kind in kinds:
+            print(f"{kind.name:{width}}  {kind.title()}")
 
 
-def _facts(name: str) -> dict[str, Any]:
-    from explorer import methods
+def _facts(kind: type[Method]) -> dict[str, Any]:
     from explorer.training.recipe import knobs_of, presets, released_values
 
-    kind = methods.load(name)
     released = released_values(kind)
     return {
-        "name": name,
+        "name": kind.name,
         "title": kind.title(),
         "about": kind.about(),
         "when_to_use": kind.when_to_use,
-        "measured": [asdict(row) for row in measured_methods.of(name)],
+        "measured": [asdict(row) for row in measured_methods.of(kind.name)],
         "family": kind.family,
         "trains": kind.trains(),
         "rows": kind.rows.name,
@@ -74,101 +90,51 @@ def _facts(name: str) -> dict[str, Any]:
     }
 
 
-def _page(name: str) -> str:
-    from explorer import methods
+def _page(kind: type[Method]) -> Iterator[str]:
+    """The lines about a method, with every setting that it has."""
+    from explorer.training.recipe import knobs_of, presets, released_values
 
-    kind, facts = methods.load(name), _facts(name)
-    rows, advice = kind.rows.title, measured_methods.advice(name, kind.when_to_use)
-    lines = [
-        facts["title"],
-        "",
-        _wrapped(facts["about"]),
-        "",
-        *([advice, ""] if advice else []),
-        f"Family: {facts['family']}. Trains on {rows}. {facts['paper']}: {facts['link']}",
-        *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
-        "",
-    ]
-    for knob in facts["knobs"]:
-        paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {Knob.told(knob['paper'])}"
-        code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
-        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
-    lines += [f"  The paper's values for {family}: {values}" for family, values in _in_words(facts["by_family"])]
-    lines += [f"  Preset '{preset}': {values}" for preset, values in _in_words(facts["presets"])]
-    return "\n".join(lines)
+    for paragraph in _described(kind):
+        yield from (paragraph, "")
+    yield f"Family: {kind.family}. Trains on {kind.rows.title}. {kind.paper.line}: {kind.paper.link}"
+    for need in kind.needs:
+        here = "on this machine." if need.there() else f"not on this machine. {need.told}"
+        yield f"Needs {need.name}, which is {here}"
+    yield ""
+    released = released_values(kind)
+    for name, knob in knobs_of(kind).items():
+        paper = "" if knob.paper_value == knob.default else f"; the paper's value: {Knob.told(knob.paper_value)}"
+        code = "" if released[name] == knob.paper_value else f"; the released code's: {Knob.told(released[name])}"
+        yield f"  {name} = {knob.default}   ({knob.allowed}{paper}{code})"
+        yield f"      {knob.help}"
+    yield from (f"  The paper's values for {family}: {values}" for family, values in _in_words(kind.by_family))
+    yield from (f"  Preset '{preset}': {values}" for preset, values in _in_words(presets(kind)))
 
 
-def _wrapped(text: str) -> str:
-    """Paragraphs in lines of 120 characters at most."""
-    return "\n\n".join(fill(one, 120, break_on_hyphens=False) for one in text.split("\n\n"))
+def _section(kind: type[Method]) -> str:
+    """The section about a method in Markdown, with the settings of its own."""
+    settings = []
+    for name, knob in kind.knobs.items():
+        paper = "" if knob.paper is None else f"; paper: {Knob.told(knob.paper)}"
+        code = f"; released code: {Knob.told(kind.released[name])}" if name in kind.released else ""
+        settings.append(f"- `{name}` = {Knob.told(knob.default)} ({knob.allowed}{paper}{code}): {knob.help}")
+    settings += [f"- The paper's values for {family}: {values}." for family, values in _in_words(kind.by_family)]
+    settings += [f"- Preset *{preset}*: {values}." for preset, values in _in_words(kind.presets)]
+    needs = "".join(f" Needs {need.name}." for need in kind.needs)
+    source = f"Trains on {kind.rows.title}. [{kind.paper.line}]({kind.paper.link}).{needs}"
+    title, about, *advice = _described(kind)
+    return "\n\n".join([f"### `{kind.name}`", title, *advice, about, source, *["\n".join(settings)] * bool(settings)])
 
 
-def _in_words(sets: dict[str, Values]) -> list[tuple[str, str]]:
-    """Sets of values by name, in words."""
-    return [
-        (name, ", ".join(f"{knob} {Knob.told(value)}" for knob, value in values.items()))
-        for name, values in sets.items()
-    ]
+def _described(kind: type[Method]) -> list[str]:
+    """Its title, what it does in lines of 120 characters at most, and when to use it, if that is known."""
+    about = "\n\n".join(fill(paragraph, 120, break_on_hyphens=False) for paragraph in kind.about().split("\n\n"))
+    advice = measured_methods.advice(kind.name, kind.when_to_use)
+    return [kind.title(), about, *[advice] * bool(advice)]
 
 
-_PREFACE = """\
-# The methods
-
-Written by `python -m explorer methods --markdown`. A method with settings of its own lists them; what all share (steps,
-batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range. The
-preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, and what the method adds to it.
-
-{source}\
-"""
-
-
-def _markdown(names: Sequence[str]) -> str:
-    """All methods, grouped by the paper they come from."""
-    from explorer import methods
-
-    families: dict[str, list[str]] = {}
-    for name in names:
-        families.setdefault(methods.load(name).family, []).append(name)
-    parts = [_PREFACE.format(source=measured_methods.source())]
-    for family, its_names in families.items():
-        parts += [f"## {family}", *map(_section, its_names)]
-    return "\n\n".join(parts)
-
-
-def _section(name: str) -> str:
-    from explorer import methods
-
-    kind, facts = methods.load(name), _facts(name)
-    advice = measured_methods.advice(name, kind.when_to_use)
-    source = f"Trains on {kind.rows.title}. [{facts['paper']}]({facts['link']})."
-    needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
-    own = [
-        f"- `{knob}` = {Knob.told(one.default)} "
-        f"({one.allowed}{_paper(one)}{_released(kind.released.get(knob))}): {one.help}"
-        for knob, one in kind.knobs.items()
-    ]
-    own += [f"- The paper's values for {family}: {values}." for family, values in _in_words(facts["by_family"])]
-    own += [f"- Preset *{preset}*: {values}." for preset, values in _in_words(dict(kind.presets))]
-    about = [_wrapped(facts["about"])] if facts["about"] else []
-    return "\n\n".join(
-        [
-            f"### `{name}`",
-            facts["title"],
-            *[advice] * bool(advice),
-            *about,
-            f"{source} {needs}".strip(),
-            *["\n".join(own)] * bool(own),
-        ]
-    )
-
-
-def _paper(knob: Knob) -> str:
-    return "" if knob.paper is None else f"; paper: {Knob.told(knob.paper)}"
-
-
-def _released(value: bool | int | float | str | None) -> str:
-    return "" if value is None else f"; released code: {Knob.told(value)}"
-
-
-def _here(need: dict[str, Any]) -> str:
-    return "on this machine." if need["there"] else f"not on this machine. {need['how']}"
+def _in_words(sets: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
+    """Sets of values by name, in words; empty ones are left out."""
+    for name, values in sets.items():
+        if values:
+            yield name, ", ".join(f"{knob} {Knob.told(value)}" for knob, value in values.items())

@@ -116,8 +116,8 @@ class Schedule(Knobs):
         """The adapters that are trained; None if all weights are."""
         return Lora(self.lora_rank, self.lora_alpha, self.lora_targets) if self.lora_rank else None
 
-    def but(self, values: Values) -> Schedule:
-        """The same with other values."""
+    def with_values(self, values: Values) -> Schedule:
+        """A schedule with some other values."""
         return Schedule(**{**self.values(), **values})
 
     def updates(self, rows: int) -> int:

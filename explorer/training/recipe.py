@@ -102,7 +102,9 @@ class Recipe(Knobs):
     def schedule(self) -> Schedule:
         """The method's schedule with the recipe's settings."""
         kind = self.kind
-        return kind.schedule.but({name: value for name, value in self.settings.items() if name in Schedule.knobs})
+        return kind.schedule.with_values(
+            {name: value for name, value in self.settings.items() if name in Schedule.knobs}
+        )
 
     @property
     def keeps_duplicates(self) -> bool:

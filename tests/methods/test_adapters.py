@@ -30,7 +30,7 @@ def method(request, tiny_encoder):
 
 
 def step(method, updates: int = 2) -> None:
-    schedule = method.schedule.but({"learning_rate": 1e-2})
+    schedule = method.schedule.with_values({"learning_rate": 1e-2})
     optimizer = method.make_optimizer(method.groups(schedule), schedule)
     for update in range(updates):
         method(*COLUMNS[method.rows]).backward()

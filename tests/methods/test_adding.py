@@ -96,9 +96,9 @@ def test_a_run_of_it_that_is_stopped_goes_on_to_the_bit(kind, place, tmp_path):
     goes_on_to_the_bit(finish(prepare(recipe(place, kind.name))), tmp_path / "state")
 
 
-def test_one_file_is_all_that_commands_pages_and_a_run_need(kind, place, tmp_path, capsys, monkeypatch):
+def test_one_file_is_all_that_commands_pages_and_a_run_need(place, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
-    name = kind.name
+    name, kind = "nearest-pair", methods.load("nearest-pair")
 
     def printed(*words):
         assert main(["methods", *words]) == 0

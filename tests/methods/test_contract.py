@@ -173,7 +173,7 @@ def test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base
     assert not any(one.requires_grad for one in fixed)
     before = [one.detach().clone() for one in fixed]
     start = {name: one.detach().clone() for name, one in trained.state_dict().items()}
-    schedule = trained.schedule.but({"learning_rate": 1e-2})
+    schedule = trained.schedule.with_values({"learning_rate": 1e-2})
     optimizer = trained.make_optimizer(trained.groups(schedule), schedule)
     for step in range(2):
         trained(*COLUMNS[trained.rows]).backward()

@@ -49,7 +49,7 @@ def test_the_learning_rate_is_a_slanted_triangle(folder):
     method = method_on(folder)
     rates = {step: method.rate(step, 1000, method.schedule) for step in (0, 50, 100, 550, 1000)}
     assert rates == pytest.approx({0: 1.5625e-6, 50: 2.578125e-5, 100: 5e-5, 550: 2.578125e-5, 1000: 1.5625e-6})
-    none = method.schedule.but({"warmup": 0.0})
+    none = method.schedule.with_values({"warmup": 0.0})
     assert method.rate(0, 10, none) == pytest.approx(5e-5)
 
 

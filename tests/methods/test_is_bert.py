@@ -192,7 +192,9 @@ def test_a_convolution_with_wrong_settings_is_refused(run, change, error):
 
 def test_it_learns_to_tell_sentences_by_their_tokens(base):
     method = made(base).eval()
-    optimizer = method.make_optimizer(method.groups(method.schedule), method.schedule.but({"learning_rate": 1e-3}))
+    optimizer = method.make_optimizer(
+        method.groups(method.schedule), method.schedule.with_values({"learning_rate": 1e-3})
+    )
     losses = []
     for _ in range(8):
         loss = method(MANY[:8])

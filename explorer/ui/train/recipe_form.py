@@ -127,7 +127,7 @@ def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     from explorer.training.loop import held_out_rows
 
-    schedule = card.kind.schedule.but(scheduled)
+    schedule = card.kind.schedule.with_values(scheduled)
     held = 0
     for _ in range(held_out_sets):
         held += held_out_rows.evaluated(rows - held)
