@@ -9,7 +9,7 @@ from functools import cached_property
 from explorer.data.graded import sts
 from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Setting
-from explorer.knobs import LARGEST_SEED, Knobs, knob
+from explorer.knobs import LARGEST_SEED, Knob, Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, IVF
 from explorer.measuring.scores.measure import Settings
 
@@ -90,16 +90,11 @@ class Options(Knobs):
 
 def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     """Every setting that decides scores, by name."""
+    every = {**options.values(), **settings.values()}
     return {
-        "text": options.text,
-        "probe": options.probe,
-        "seeds": ", ".join(map(str, options.seeds)),
-        "index": options.index,
-        "query_prompt": options.query_prompt,
-        "document_prompt": options.document_prompt,
-        "max_length": settings.max_length,
-        "precision": settings.precision,
-        "device": settings.device,
+        name: Knob.told(value) if isinstance(value, tuple) else value
+        for name, value in every.items()
+        if name not in ("titles", "again")
     }
 
 

@@ -43,20 +43,15 @@ SAVED, AGAIN = "Results that are saved already are not measured again.", "Saved 
 SHOWN = 12  # names of tasks
 NO_TIME = "Models without a transformer are not in the estimate."
 FORM = "evaluate"
-# in the order of the form
-FIELDS = {
-    "text": Options.knobs["text"],
-    "probe": Options.knobs["probe"],
-    "seeds": Options.knobs["seeds"],
-    "index": Options.knobs["index"],
-    "query_prompt": Options.knobs["query_prompt"],
-    "document_prompt": Options.knobs["document_prompt"],
-    "titles": Options.knobs["titles"],
-    "max_length": Settings.knobs["max_length"],
-    "again": Options.knobs["again"],
-}
 USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
 TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "all"}
+
+
+def fields() -> dict[str, Knob]:
+    """The settings in the order of the form."""
+    knobs = dict(Options.knobs)
+    again = knobs.pop("again")
+    return {**knobs, "max_length": Settings.knobs["max_length"], "again": again}
 
 
 def show(*, unfolded: bool) -> None:
@@ -91,7 +86,7 @@ def _chosen() -> EvaluationChoice:
         models,
         tuple(st.session_state[SUITES_KEY]),
         single,
-        setting_fields.written(FORM, FIELDS),
+        setting_fields.written(FORM, fields()),
     )
 
 
@@ -271,7 +266,7 @@ def _counted(count: int, noun: str) -> str:
 def draw_settings() -> None:
     """The fields."""
     with st.expander("Settings", icon=":material/tune:"):
-        for name, knob in FIELDS.items():
+        for name, knob in fields().items():
             if name == "titles":
                 _titles(knob)
             elif name == "max_length":
@@ -319,7 +314,7 @@ class EvaluationChoice:
             if model not in known and not is_word_model(model):
                 cached.found(model)
         tasks = tuple(dict.fromkeys(map(named, self.tasks)))
-        settings = setting_fields.checked({**self.typed, "titles": self._titles()}, FIELDS)
+        settings = setting_fields.checked({**self.typed, "titles": self._titles()}, fields())
         length = settings.pop("max_length", None)
         options = Options(**settings)
         transfer.check_choice(options.probe, options.seeds)
