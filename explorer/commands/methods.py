@@ -98,7 +98,7 @@ def _page(kind: type[Method]) -> Iterator[str]:
         yield from (paragraph, "")
     yield f"Family: {kind.family}. Trains on {kind.rows.title}. {kind.paper.line}: {kind.paper.link}"
     for need in kind.needs:
-        here = "on this machine." if need.there() else f"not on this machine. {need.told}"
+        here = "on this machine." if need.there() else f"not on this machine. {need.how}"
         yield f"Needs {need.name}, which is {here}"
     yield ""
     released = released_values(kind)
