@@ -24,7 +24,7 @@ from torch import Tensor
 
 from explorer.data import sample
 from explorer.data.graded import probes, sts
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder, every_layer

@@ -29,7 +29,7 @@ from explorer.training.record.status import FINISHED
 from explorer.training.running import train
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.text_sets import GradedPairs
     from explorer.encoding.read.encoder import Encoder
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from explorer.data.graded import sts
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder, Views

@@ -7,7 +7,7 @@ import statistics
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
 from explorer.data.graded import sts
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names

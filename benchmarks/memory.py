@@ -11,7 +11,7 @@ import psutil
 
 from explorer.data import sample
 from explorer.data.graded import sts
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.measuring.scores.layer_scores import score_layers

@@ -100,7 +100,7 @@ def _peer(folder: Path, anchors: list[str], positives: list[str]):
 
 
 def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
-    from explorer.data.kinds import Corpus
+    from explorer.data.text_sets import Corpus
     from explorer.training.loop.learner import Learner
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World

@@ -179,7 +179,7 @@ def bundled_scores(bundled_encoder):
 
 @pytest.fixture(scope="session")
 def few_pairs():
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.text_sets import GradedPairs
 
     first = (
         "a small boat",

@@ -13,8 +13,8 @@ from unittest import mock
 from benchmarks.gpu.parts import Setting
 from explorer import methods
 from explorer.data import sample
-from explorer.data.kinds import Corpus, GradedPairs
 from explorer.data.row_kinds import Document, Kind, Score
+from explorer.data.text_sets import Corpus, GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import Found, find, of_folder

@@ -19,7 +19,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.text_sets import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.read.readings import Reading

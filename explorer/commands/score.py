@@ -15,7 +15,7 @@ from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
+    from explorer.data.text_sets import GradedPairs
 
 READING = Knob(
     "reading",

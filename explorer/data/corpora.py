@@ -12,7 +12,6 @@ from itertools import chain
 from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import Columns, Corpus, GradedPairs
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
@@ -33,6 +32,7 @@ from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.number_columns import scaled
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.tables.text_rows import Report, report_on
+from explorer.data.text_sets import Columns, Corpus, GradedPairs
 from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
 SAMPLE = "sample"

@@ -14,13 +14,13 @@ from explorer.data import sample, uploads
 from explorer.data.graded import probes, question_pairs, set_identity, sets
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval import beir_folder
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
+from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.errors import CannotSplit
 
 DEV_HALF, TEST_HALF = HALVES = ("dev half", "test half")

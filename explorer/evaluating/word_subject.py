@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.graded.set_identity import SetKind
-from explorer.data.kinds import digest_of
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import digests
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError

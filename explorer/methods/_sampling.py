@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from explorer.data.kinds import Corpus
+from explorer.data.text_sets import Corpus
 from explorer.errors import TooFewRows
 
 

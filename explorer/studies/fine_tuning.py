@@ -14,10 +14,10 @@ import numpy as np
 
 from explorer import methods, run_folder
 from explorer.data import corpora, sources
-from explorer.data.kinds import Corpus
 from explorer.data.labelled import labelled_sets
 from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import plain
+from explorer.data.text_sets import Corpus
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError, RunError

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from explorer.data import sample
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export import adapter
 from explorer.encoding.export.adapter import Factors
 from explorer.encoding.load import loading

@@ -3,9 +3,9 @@ import random
 
 import pytest
 
-from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.map_sentences import extremes, of_pairs, of_table, sampled
 from explorer.data.tables.files import read_bytes
+from explorer.data.text_sets import GradedPairs, Sentences
 from explorer.errors import TooFewRows
 
 

@@ -8,7 +8,7 @@ from statistics import mean, pstdev
 import pytest
 
 from explorer.data import sample, splitting
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import CannotSplit
 
 

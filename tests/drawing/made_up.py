@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
 from explorer.encoding.read.pooling import LAST

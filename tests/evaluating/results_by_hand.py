@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
 from explorer.evaluating.results.scored_task import TRANSFER, ScoredTask

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.data.kinds import Labelled, Triplets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.text_sets import Labelled, Triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse

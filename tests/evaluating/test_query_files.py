@@ -2,8 +2,8 @@
 
 import pytest
 
-from explorer.data.kinds import GradedPairs
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import TooFewRows
 from explorer.evaluating import tasks
 from explorer.evaluating.results.scored_task import Options

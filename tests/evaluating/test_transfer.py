@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from explorer.data.kinds import Labelled
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
 from explorer.evaluating.probes import logistic, senteval

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from explorer.data.graded import sts
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import DataError, UnreadableFile
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import word_models

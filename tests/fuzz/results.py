@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel

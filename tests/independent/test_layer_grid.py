@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import pearsonr, spearmanr
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import parse
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish

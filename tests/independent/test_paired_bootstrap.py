@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.measuring.comparing.learned import of_run
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.judge import PairJudge

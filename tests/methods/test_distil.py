@@ -6,7 +6,7 @@ from sentence_transformers.sentence_transformer import losses as published
 from torch.nn import functional
 
 from explorer import losses, methods
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune import cutting

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 from explorer.run_folder import LOG, TrainingStep
 from explorer.training.record.runs import KEEP

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from explorer.data.kinds import digest_of
 from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_file
+from explorer.data.text_sets import digest_of
 
 NAME = "Probe packs"
 PARAPHRASE = "paraphrase"

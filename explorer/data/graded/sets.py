@@ -18,7 +18,7 @@ from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import DataError, NotWritable, SetNotFound
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)

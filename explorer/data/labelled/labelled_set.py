@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from explorer.data.kinds import Labelled, digest_of
+from explorer.data.text_sets import Labelled, digest_of
 from explorer.errors import DataError, TooFewRows
 
 FOLDS = 10

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import chain
 
 from explorer.data import sample
-from explorer.data.kinds import Corpus, Labelled, Triplets
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.data.row_kinds import LABELLED_TEXTS, TRIPLETS
@@ -21,6 +20,7 @@ from explorer.data.tables.columns import LABEL_NAMES, guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import Report
+from explorer.data.text_sets import Corpus, Labelled, Triplets
 from explorer.errors import TooFewRows, WrongColumns
 from explorer.places import given_path
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.errors import TooFewRows
 
 Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, by its position

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, hover_text
 from explorer.encoding.read.readings import Reading

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.kinds import Attribute, Sentences
+from explorer.data.text_sets import Attribute, Sentences
 from explorer.drawing.parts.draft import Draft, segments
 from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, short_text
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import places, typed_json
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Items, Measured, QueryIntervals, Setting
 from explorer.evaluating.results.scored_task import ScoredTask

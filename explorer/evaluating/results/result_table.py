@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from explorer.data import sources
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results import task_labels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from explorer.data.graded import sts
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import Setting
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, IVF

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from explorer.data import sources, uploads
-from explorer.data.kinds import NamedSet
 from explorer.data.tables.columns import plain
+from explorer.data.text_sets import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse

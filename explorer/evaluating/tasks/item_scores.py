@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from explorer.data import sources
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.kinds import GradedPairs, NamedSet, Triplets
 from explorer.data.labelled import labelled_set, labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT, EvaluationSet
+from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import Reading

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import Labelled
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
+from explorer.data.text_sets import Labelled
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, checked_titles, encoded, seconds_of, width_of

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import UnreadableFile
 from explorer.evaluating.measured import Items, Measured, Setting

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import Sentences
+from explorer.data.text_sets import Sentences
 from explorer.in_words import rounded
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED, exchange
 from explorer.measuring.neighbours.vector_index import Neighbourhoods

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.kinds import Sentences, digest_of
 from explorer.data.retrieval.retrieval_set import Judged
+from explorer.data.text_sets import Sentences, digest_of
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded

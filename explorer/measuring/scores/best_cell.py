@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference

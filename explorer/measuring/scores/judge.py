@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.probes import PARAPHRASE, Pack, ProbePairs
-from explorer.data.kinds import GradedPairs, Triplets
+from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval, mean_difference
 from explorer.measuring.scores.correlation import SAME, measured, spearman

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured

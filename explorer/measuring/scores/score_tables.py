@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from explorer import in_words
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.escaping import csv_text
 from explorer.in_words import rounded

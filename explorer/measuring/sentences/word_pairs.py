@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.read.readings import PAD, WORD_TOKENS, Reading
 from explorer.errors import ModelError, NotWritable
 from explorer.places import cache_folder, examples_folder, write_whole

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.data.vectors.embedding_folder import (
     ABOUT,
     KEY,

@@ -187,7 +187,7 @@ def _names(plan: Plan, cell: PlanCell) -> Iterator[str]:
 
 def _short(row: str) -> str:
     """A row as a part of a run's name."""
-    from explorer.data.kinds import digest_of
+    from explorer.data.text_sets import digest_of
 
     word = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in row.lower())
     plain = "-".join(filter(None, word.split("-")))

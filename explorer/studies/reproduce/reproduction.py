@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from explorer.data.kinds import digest_of
 from explorer.data.published_figures import PrintedRow
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.encoding.read.pooling import title_of

@@ -28,7 +28,7 @@ from explorer.studies.size.storage import FLOAT32, STORAGES, step_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.data.kinds import Sentences
+    from explorer.data.text_sets import Sentences
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.tune.cutting import Stack
     from explorer.measuring.scores.judge import Judge

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.kinds import Corpus
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.data.splitting import linked
+from explorer.data.text_sets import Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import in_order

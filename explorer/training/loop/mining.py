@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.data.kinds import Columns, Corpus
+from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
 from explorer.measuring.neighbours.batch_search import batch_search

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from explorer import in_words
 from explorer.data import corpora, sources
 from explorer.data.graded import probes
-from explorer.data.kinds import Columns, Corpus
 from explorer.data.sources import EvaluationSet
+from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge

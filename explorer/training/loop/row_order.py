@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from explorer.data.kinds import Corpus
+from explorer.data.text_sets import Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Sampler, Schedule
 

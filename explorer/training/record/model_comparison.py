@@ -15,7 +15,7 @@ from explorer.training.record import runs
 from explorer.training.record.run_facts import REPORT
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import NamedSet
+    from explorer.data.text_sets import NamedSet
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.training.recipe import Recipe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer import run_folder
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError

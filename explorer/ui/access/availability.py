@@ -11,8 +11,8 @@ import streamlit as st
 from explorer.data import sources, uploads
 from explorer.data.graded import probes, sets, sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Kind
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.measuring.scores.measure import Settings

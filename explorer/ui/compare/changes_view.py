@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison

@@ -7,7 +7,7 @@ from itertools import chain
 
 import streamlit as st
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.reports.report import report
 from explorer.in_words import Rows
 from explorer.measuring.comparing.comparison_report import Findings, cell_rows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import by_layer as drawn
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.geometry.layer_geometry import (

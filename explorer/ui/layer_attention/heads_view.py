@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import attention_figures as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError

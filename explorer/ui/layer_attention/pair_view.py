@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read import parts

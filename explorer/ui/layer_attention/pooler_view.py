@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import streamlit as st
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import attention_figures as drawn
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from explorer.data.kinds import GradedPairs, NamedSet
+from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores

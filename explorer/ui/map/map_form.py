@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import map_sentences, sources, uploads
-from explorer.data.kinds import Attribute, GradedPairs, Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
+from explorer.data.text_sets import Attribute, GradedPairs, Sentences
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged

@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.kinds import Attribute, Sentences, digest_of
+from explorer.data.text_sets import Attribute, Sentences, digest_of
 from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import map_tables, projection, umap_layout

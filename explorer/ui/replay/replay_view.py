@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer import in_words, run_folder
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.scores import metric_curves, step_pictures
 from explorer.errors import RunError, StrataError
 from explorer.measuring.maps import faithfulness, projection, step_maps

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from explorer import places, run_folder
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import difference, grid, step_pictures
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout

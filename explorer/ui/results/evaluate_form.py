@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
 from explorer.data import sources, uploads
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.data import sources
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.rank_groups import ERROR, Ranking

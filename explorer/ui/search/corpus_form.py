@@ -11,11 +11,11 @@ from explorer.data import search_corpus, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sets, sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind
-from explorer.data.kinds import Sentences
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
+from explorer.data.text_sets import Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import in_words
-from explorer.data.kinds import Sentences
+from explorer.data.text_sets import Sentences
 from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.errors import StrataError
 from explorer.measuring.neighbours import neighbour_overlap, query_results, vector_index

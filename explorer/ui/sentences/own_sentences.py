@@ -10,10 +10,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.kinds import digest_of
 from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import cosine_matrix

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data.graded import probes
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables

@@ -12,8 +12,8 @@ from explorer.data import sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts
 from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.kinds import Sentences
 from explorer.data.sources import NAMED_SETS
+from explorer.data.text_sets import Sentences
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.tasks.transfer import TASKS

@@ -11,10 +11,10 @@ import streamlit as st
 from explorer.data import row_kinds, sources, uploads
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetKind
-from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
+from explorer.data.text_sets import GradedPairs
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import page_list, shortcuts, sidebar

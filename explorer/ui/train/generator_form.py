@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values

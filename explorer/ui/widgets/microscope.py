@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from explorer import in_words
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.sentences import sentence_pair

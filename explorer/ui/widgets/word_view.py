@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from explorer import in_words
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.drawing.sentences.pair_figures import ColouredWord, coloured, largest
 from explorer.encoding.read.readings import PAD, REFERENCES

@@ -9,7 +9,7 @@ from huggingface_hub import constants
 from explorer.data import sample, splitting
 from explorer.data.graded import sets, sts
 from explorer.data.graded.set_identity import SetIdentity, SetKind, read
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import CannotSplit, NotWritable, SetNotFound
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "f"), (1.0, 2.0, 3.0), ("", "", ""))

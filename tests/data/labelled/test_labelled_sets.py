@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from explorer.data.graded.sts import VARIABLE
-from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.data.labelled.labelled_sets import SETS, LabelledSplit, available, find, load
+from explorer.data.text_sets import Labelled
 from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 

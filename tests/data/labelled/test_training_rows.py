@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from explorer.data import sample
-from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.labelled.labelled_sets import load
 from explorer.data.labelled.training_rows import OTHER, SAME, divided, joined, read, undivided
+from explorer.data.text_sets import Labelled
 from explorer.errors import DataError, SetNotFound, TooFewRows
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.kinds import GradedPairs, Labelled, Sentences, Triplets
 from explorer.data.row_kinds import (
     KINDS,
     LABELLED_TEXTS,
@@ -27,6 +26,7 @@ from explorer.data.tables.text_rows import (
     read_graded_pairs,
     report_on,
 )
+from explorer.data.text_sets import GradedPairs, Labelled, Sentences, Triplets
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"

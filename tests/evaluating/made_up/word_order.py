@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import sample
-from explorer.data.kinds import Sentences
+from explorer.data.text_sets import Sentences
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import Vectors, encoded
 from explorer.evaluating.measured import Items, Measured

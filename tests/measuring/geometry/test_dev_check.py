@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.measuring.geometry.dev_check import checkup
 from explorer.measuring.scores.judge import PairJudge
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.data.kinds import Attribute, Sentences
+from explorer.data.text_sets import Attribute, Sentences
 from explorer.measuring.maps.map_tables import labels, line_notes, neighbour_rows, rows, width_notes
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish

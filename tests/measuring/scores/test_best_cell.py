@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores import best_cell, bootstrap

@@ -8,7 +8,7 @@ import torch
 
 from explorer.data.graded import probes
 from explorer.data.graded.probes import PARAPHRASE, ProbePairs
-from explorer.data.kinds import Triplets
+from explorer.data.text_sets import Triplets
 from explorer.measuring.scores.judge import ProbeJudge, TripletJudge
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import rankdata, spearmanr
 
 from explorer.data import sample
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import BadChoice, NotWritable

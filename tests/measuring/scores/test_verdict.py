@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from explorer import typed_json
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PackChange, PairChange, PairJudge, Share

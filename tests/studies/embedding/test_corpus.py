@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from explorer.data.kinds import digest_of
+from explorer.data.text_sets import digest_of
 from explorer.errors import BadChoice, DataError, SetNotFound, TooFewRows, UnreadableFile
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource, check_unchanged, indexed, sentences

@@ -10,9 +10,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import quantize_embeddings
 from sklearn.decomposition import PCA
 
-from explorer.data.kinds import Sentences
 from explorer.data.sample import dev, sentences
 from explorer.data.sources import identity
+from explorer.data.text_sets import Sentences
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse

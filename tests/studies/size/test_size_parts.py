@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.tasks.judges import SEED, LabelJudge

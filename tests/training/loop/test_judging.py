@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from explorer.data import sample
-from explorer.data.kinds import GradedPairs
 from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sources import HELD_OUT
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head

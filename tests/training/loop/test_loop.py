@@ -10,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.text_sets import GradedPairs
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import finish

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.data import sample
 from explorer.data.graded import sets, sts
-from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import Reading, Row, parse

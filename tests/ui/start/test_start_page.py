@@ -8,8 +8,8 @@ import pytest
 from explorer import run_folder
 from explorer.data import splitting
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
 from explorer.data.sources import written
+from explorer.data.text_sets import GradedPairs
 from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.ui.start import doors

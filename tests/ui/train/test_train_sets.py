@@ -6,9 +6,9 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
 from explorer.data.sample import SEARCH
 from explorer.data.sources import HELD_OUT, identity, written
+from explorer.data.text_sets import GradedPairs
 from explorer.ui.runs import set_fields
 from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import evaluation_form

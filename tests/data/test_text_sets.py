@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data.kinds import Corpus, GradedPairs, Labelled, Sentences, Triplets, digest_of
 from explorer.data.row_kinds import BACK_TRANSLATIONS, KINDS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.data.row_kinds import PAIRS as PAIR_ROWS
+from explorer.data.text_sets import Corpus, GradedPairs, Labelled, Sentences, Triplets, digest_of
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 

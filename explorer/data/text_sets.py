@@ -1,4 +1,4 @@
-"""The kinds of text data, from plain sentences to scored pairs; immutable, each with a digest."""
+"""Sets of texts, from plain sentences to scored pairs; immutable, each with a digest."""
 
 from __future__ import annotations
 
