@@ -17,7 +17,7 @@ if scored is None:
 metric, aggregate = score_options.ways(scored.scores)
 pictures.warn_of_silent_parts(scored.scores, aggregate)
 best_layer.headline(scored, choice, metric, aggregate)
-if choice.sts == sets.SAMPLE:
+if choice.evaluation_set == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 pictures.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
 if scored.graded is not None:

@@ -38,16 +38,8 @@ GLOSSARY = {
     r"\blearn(s|ed|ing|t)? (from|by heart)\b": "trained on, fine-tuned",
     r"\blisten(s|ed|ing)?\b|\bloudest\b": "weight of a layer",
 }
-# keys of widgets, kinds of rows, and values in addresses, which links contain
-KEPT = {
-    "corpus that is brought",
-    "graded pairs",
-    "grid of readings",
-    "listen to {}",
-    "own reading",
-    "sentences that are brought",
-    "text that is brought",
-}
+# a kind of rows, and what the digest of such a set begins with
+KEPT = {"graded pairs"}
 
 
 def hits(text):

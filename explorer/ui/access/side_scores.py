@@ -40,7 +40,7 @@ class ModelScores:
 
 def scored(choice: sidebar_choice.Choice) -> ModelScores | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
-    found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.sts)
+    found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.evaluation_set)
     if found is None or pairs is None:
         return None
     try:

@@ -30,7 +30,7 @@ class Choice:
     """An encoder, an evaluation set, the measurement settings, and the title of the layer & pooling."""
 
     source: str
-    sts: SetIdentity
+    evaluation_set: SetIdentity
     reading: str | None
     settings: Settings
 
@@ -40,7 +40,7 @@ class Choice:
 
     def evaluated(self) -> Evaluated:
         """The evaluation set, of any kind."""
-        return cached_text.evaluated_on(self.sts)
+        return cached_text.evaluated_on(self.evaluation_set)
 
     def reading_of(self, folder: Path) -> Reading:
         """The layer & pooling, in the encoder of that folder."""

@@ -81,7 +81,7 @@ def picked(sides: tuple[ModelScores, ModelScores], choices: tuple[Choice, Choice
     here = sides[0].graded
     if here is None:
         return None
-    others = [one for one in sets.known() if one != choices[0].sts]
+    others = [one for one in sets.known() if one != choices[0].evaluation_set]
     name: str = st.selectbox(
         "Choose both layers & poolings on",
         sidebar.with_current([NOTHING, *map(sources.written, others)], "picked_on"),
@@ -93,7 +93,9 @@ def picked(sides: tuple[ModelScores, ModelScores], choices: tuple[Choice, Choice
     )
     if name == NOTHING:
         return None
-    one, other = (side_scores.scored(replace(choice, sts=sources.identity(name), reading=None)) for choice in choices)
+    one, other = (
+        side_scores.scored(replace(choice, evaluation_set=sources.identity(name), reading=None)) for choice in choices
+    )
     if one is None or other is None:
         return None  # progress or the error is shown
     if one.graded is None:

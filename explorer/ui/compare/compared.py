@@ -48,7 +48,10 @@ class Compared:
 
 def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores] | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
-    if choices[0].sts == choices[1].sts and availability.evaluated_on(choices[0].sts) is None:
+    if (
+        choices[0].evaluation_set == choices[1].evaluation_set
+        and availability.evaluated_on(choices[0].evaluation_set) is None
+    ):
         return None  # the set is the same for both: its card is shown once
     one = side_scores.scored(choices[0])
     if one is None and choices[0].source == choices[1].source:

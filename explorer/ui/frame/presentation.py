@@ -99,7 +99,7 @@ def _choices(page: PageEntry) -> str:
     """What the hidden sidebar says: models A and B, each with its layer & pooling, and the evaluation set."""
     choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
     sides = [_side("A", choice, page)] + ([_side("B", other, page)] if other else [])
-    return " · ".join([*sides, *([messages.plain(choice.sts.title)] if page.scores else [])])
+    return " · ".join([*sides, *([messages.plain(choice.evaluation_set.title)] if page.scores else [])])
 
 
 def _side(name: str, choice: sidebar_choice.Choice, page: PageEntry) -> str:

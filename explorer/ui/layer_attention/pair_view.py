@@ -85,7 +85,7 @@ def _no_pooler(found: model_names.Found, choice: sidebar_choice.Choice) -> None:
         for run in [*shipped, *own][:MOST]:
             st.button(
                 f"Open {messages.plain(run.name)}",
-                key=f"listen to {run.name}",
+                key=f"open {run.name}",
                 type="primary" if run in shipped else "secondary",
                 icon=":material/layers:",
                 on_click=sidebar.choose_encoder,

@@ -158,7 +158,7 @@ def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice,
     """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
     scored = side_scores.scored(choice)
     if scored is None:
-        return NOT_SCORED.format(choice.sts.title)
+        return NOT_SCORED.format(choice.evaluation_set.title)
     scores = cached.kept_scores(found_b, scored.pairs, other.settings)
     if scores is None:
         return NOT_SCORED.format(scored.pairs.name)
@@ -196,7 +196,7 @@ def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, st
                 st.markdown(f"“{messages.plain(messages.shortened(text, 36))}”")
                 picture_format.draw(
                     drawn.query_by_key(of_sentence, one.layers, low, high, one.query_pooling, one.key_pooling),
-                    key=f"asking {model.folder} {place}",
+                    key=f"weights {model.folder} {place}",
                     config=picture_format.config("listening"),
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
@@ -217,7 +217,7 @@ def _bars(
         }
     picture_format.draw(
         drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
-        key=f"listened {found.folder}",
+        key=f"mean weights {found.folder}",
         config=picture_format.config("listening"),
         alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
     )

@@ -50,7 +50,7 @@ def headline(scored: side_scores.ModelScores, choice: sidebar_choice.Choice, met
     if splits is None:
         _cards(scored.scores, scored, metric, aggregate, *_best_of_all(scored.scores, metric, aggregate))
         _how_scored(scored, f"{metric} × 100 of {len(scored.pairs):,} {scored.scores.items_named[1]}.")
-        _inflated(choice.sts)
+        _inflated(choice.evaluation_set)
         return
     dev, test = splits
     measured = dev.measured, test.measured
@@ -81,15 +81,15 @@ def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     if isinstance(scored.scores, item_scores.ItemScores):
         return _halves_of_items(scored)
-    names = sets.dev_and_test(choice.sts)
+    names = sets.dev_and_test(choice.evaluation_set)
     if names is None:
         return None
-    if choice.sts.is_divided:
+    if choice.evaluation_set.is_divided:
         return _halves(scored, choice, names)
-    other = next(one for one in names if one.piece != (choice.sts.piece or "test"))
+    other = next(one for one in names if one.piece != (choice.evaluation_set.piece or "test"))
     if not availability.on_this_disk(other):
         return None
-    partner = side_scores.scored(replace(choice, sts=other))
+    partner = side_scores.scored(replace(choice, evaluation_set=other))
     if partner is None:
         return None  # progress is shown
     both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (scored, partner)]
@@ -101,10 +101,10 @@ def _halves(
     scored: side_scores.ModelScores, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
 ) -> tuple[ScoredSet, ScoredSet] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
-    if choice.sts.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.sts):
+    if choice.evaluation_set.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.evaluation_set):
         return None
-    of_all = choice.sts.whole
-    whole = scored if of_all == choice.sts else side_scores.scored(replace(choice, sts=of_all))
+    of_all = choice.evaluation_set.whole
+    whole = scored if of_all == choice.evaluation_set else side_scores.scored(replace(choice, evaluation_set=of_all))
     if whole is None or whole.graded is None:
         return None
     rows_of = whole.graded.rows_of

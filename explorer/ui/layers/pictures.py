@@ -17,7 +17,7 @@ from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, picture_format
 
-GRID = "grid of readings"
+GRID = "grid of layers and poolings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 

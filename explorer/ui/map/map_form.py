@@ -24,7 +24,7 @@ from explorer.ui.widgets import refused_clicks, segments, upload_boxes
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
-UPLOAD, BEFORE = "sentences that are brought", "map an upload"
+UPLOAD, BEFORE = "uploaded sentences", "map an upload"
 TEXT_BOX = "The text box"
 TYPE_TWO = "Type at least two sentences, one a line."
 NO_EXTREMES = (
@@ -132,7 +132,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
         return _of_file()
     if kind == TYPED:
         return _typed()
-    given = availability.evaluated_on(choice.sts)
+    given = availability.evaluated_on(choice.evaluation_set)
     if given is None:
         return None
     if isinstance(given, GradedPairs):

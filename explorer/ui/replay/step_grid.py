@@ -138,7 +138,7 @@ def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
 
 
 def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
-    pairs = availability.evaluated_on(choice.sts)
+    pairs = availability.evaluated_on(choice.evaluation_set)
     if pairs is None:
         return
     if not isinstance(pairs, GradedPairs):

@@ -116,7 +116,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     possible = [one for one in every if one is not None and (HELD_OUT not in one or held_out_of(cards))]
     if possible:
         return possible[0]
-    chosen = sidebar_choice.chosen().sts
+    chosen = sidebar_choice.chosen().evaluation_set
     dev, test = identity("STS-B dev"), identity("STS-B test")
     if chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen):
         dev, test = sets.halves(chosen)

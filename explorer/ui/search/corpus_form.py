@@ -27,7 +27,7 @@ from explorer.ui.widgets import refused_clicks, upload_boxes
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
 SOURCE = "corpus"
-UPLOAD = "corpus that is brought"
+UPLOAD = "uploaded corpus"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
 
 
 def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
-    identity = choice.sts if source == PAIRS else sources.identity(source)
+    identity = choice.evaluation_set if source == PAIRS else sources.identity(source)
     try:
         if source == PAIRS:
             given = availability.evaluated_on(identity)

@@ -76,7 +76,9 @@ def asked(choice: Choice) -> SizeChoice:
         )
     with st.expander("Sizes", icon=":material/tune:"):
         options, others = _sizes()
-    return SizeChoice(choice.sts if on == PAIRS else sources.identity(on.strip()), text.strip(), options, others)
+    return SizeChoice(
+        choice.evaluation_set if on == PAIRS else sources.identity(on.strip()), text.strip(), options, others
+    )
 
 
 def _sizes() -> tuple[SizeOptions, tuple[str, ...]]:

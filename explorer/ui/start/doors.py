@@ -31,7 +31,8 @@ OLDER = "Models of older runs ({})"
 
 def show(choice: sidebar_choice.Choice) -> None:
     """The three, side by side."""
-    uploaded = choice.sts if choice.sts.kind == SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
+    chosen = choice.evaluation_set
+    uploaded = chosen if chosen.kind == SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()

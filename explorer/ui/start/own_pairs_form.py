@@ -143,7 +143,7 @@ def _kept_files() -> None:
 def _forget(given: SetIdentity) -> None:
     def forget() -> None:
         sets.forget(given)
-        if sidebar_choice.chosen().sts.whole == given:
+        if sidebar_choice.chosen().evaluation_set.whole == given:
             sidebar.choose_set(sets.SAMPLE)
 
     refused_clicks.attempt(forget)

@@ -169,7 +169,7 @@ def offer_pairs(pairs: GradedPairs) -> None:
             args=(pairs, ""),
             help="Chooses them in the sidebar, and stays here.",
         )
-    chosen = sidebar_choice.chosen().sts
+    chosen = sidebar_choice.chosen().evaluation_set
     own = chosen.kind == SetKind.UPLOADED and availability.on_this_disk(chosen)
     if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")

@@ -21,7 +21,7 @@ from explorer.ui.runs.train_form_keys import ASKED_FOR_FILE, FILLED, SOURCES, ch
 from explorer.ui.train import suggested_method
 from explorer.ui.widgets import upload_boxes
 
-UPLOAD = "text that is brought"
+UPLOAD = "uploaded text"
 ASKED = "Upload your text above, or choose one by name. The method that fits its rows is then chosen."
 GUESSED = "(as recognised)"
 

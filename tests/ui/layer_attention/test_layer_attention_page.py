@@ -213,8 +213,8 @@ def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
 
 def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not_uniform(app):
     settled(app)
-    opened = [button for button in app.button if (button.key or "").startswith("listen to ")]
-    assert opened[0].key == f"listen to {POOLER}"
+    opened = [button for button in app.button if (button.key or "").startswith("open ")]
+    assert opened[0].key == f"open {POOLER}"
     assert pair_view.PAPER.replace("\\", "") in words(app.caption)
     opened[0].click()
     settled(app)
@@ -235,7 +235,7 @@ def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(place.model)
     settled(app)
-    app.button(key="listen to both").click()
+    app.button(key="open both").click()
     settled(app)
     assert app.selectbox(key="model").value == "run:both"
     assert pooler_view.WEIGHTS in headings(app)
