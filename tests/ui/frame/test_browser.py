@@ -61,7 +61,7 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(c
     assert errors == []
 
 
-def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_machine(page, address, asked_outside):
+def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_machine(address, asked_outside):
     own, port = urlparse(address).netloc, urlparse(address).port
     for path in ("/", "/layers", "/_stcore/health", "/_stcore/metrics", "/_stcore/stream", "/_stcore/host-config"):
         assert live.answer(address, path, host="evil.example") == 403, path
@@ -69,9 +69,7 @@ def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_mac
         assert live.answer(address, "/_stcore/stream", origin=origin) == 403, origin
     assert live.answer(address, "/_stcore/stream", origin=f"http://{own}") == 101
     assert live.answer(address, "/_stcore/health", host=f"localhost:{port}") == 200
-    page.goto(f"{address}/replay")  # the one page that no other test here opens; all are looked at in the end
-    settle(page)
-    assert asked_outside() == ""
+    assert asked_outside() == "", "and when all tests have opened all pages it is looked at again"
 
 
 def test_only_its_own_pages_may_show_the_app_in_a_frame(page, address):
@@ -173,9 +171,7 @@ RING = """() => {
 }"""
 
 
-def test_whatever_has_the_keyboard_focus_has_a_ring_that_can_be_seen_in_light_and_in_dark(page, address):
-    page.goto(f"{address}/train")
-    settle(page)
+def focus_rings_can_be_seen_in_light_and_in_dark(page):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         settle(page)  # the page is drawn again
@@ -208,9 +204,11 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(layers):
     page.get_by_test_id("stMetric").first.wait_for()
 
 
-def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
+def test_whatever_has_the_keyboard_focus_has_a_ring_and_choices_come_back_from_a_page_without_them(page, address):
     chosen = {"reading": "mean of layer 2", "sts": "Sample pairs, test half"}
     page.goto(f"{address}/train?{urlencode(chosen)}")
+    settle(page)
+    focus_rings_can_be_seen_in_light_and_in_dark(page)
     for _ in range(2):  # from a page that never showed them, and from one they were shown before
         page.get_by_role("link", name="Train", exact=True).click()
         keyed(page, "run start").wait_for()
@@ -223,7 +221,9 @@ def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
         page.get_by_test_id("stMain").get_by_text(chosen["sts"]).first.wait_for()
 
 
-def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
+def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_the_words_behind_a_change(
+    page, address
+):
     page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
     settle(page)
     assert page.title() == "Strata"
@@ -233,10 +233,7 @@ def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen
     assert urlparse(page.url).path == "/layers"
     assert page.title() == "Layers · Strata"
     assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
-
-
-def test_start_opens_the_words_behind_a_change_and_compare_those_of_its_pairs(page, address):
-    page.goto(address)
+    page.get_by_role("link", name="Start", exact=True).click()
     keyed(page, "door words").click()
     over = page.get_by_role("dialog")
     over.get_by_text("“not” accounts for −0.48 (−0.04 → −0.52)").wait_for()
@@ -266,8 +263,14 @@ def own_file(folder, rows):
     return path
 
 
-def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path):
+def test_a_bad_file_is_told_and_one_that_can_be_used_is_measured_and_found_again(page, address, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("sentence1,sentence2,score\nit rains,it pours,high\nit snows,it is warm,low\n", encoding="utf-8")
     page.goto(address)
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_test_id("stAlert").filter(has_text="bad.csv").wait_for()
+    assert keyed(page, "use pairs").count() == 0, "nothing is kept"
+    settle(page)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     keyed(page, "use pairs").click()
     page.get_by_text(lead(recognised_file.CHOSEN)).wait_for()
@@ -281,15 +284,6 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     assert parameters(page)["sts"].startswith("my <b>pairs.tsv · ")
 
 
-def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
-    path = tmp_path / "bad.csv"
-    path.write_text("sentence1,sentence2,score\nit rains,it pours,high\nit snows,it is warm,low\n", encoding="utf-8")
-    page.goto(address)
-    page.locator("input[type=file]").set_input_files(path)
-    page.get_by_test_id("stAlert").filter(has_text="bad.csv").wait_for()
-    assert keyed(page, "use pairs").count() == 0
-
-
 def stop_of(page):
     """The button in the page: Streamlit's own Stop is in the header while a page takes long."""
     return page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
@@ -297,7 +291,7 @@ def stop_of(page):
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 600))
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 400))
     keyed(page, "use pairs").click()
     stop_of(page).wait_for()
     page.get_by_text("encoding tokens").wait_for()
