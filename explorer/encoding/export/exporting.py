@@ -18,7 +18,7 @@ from torch import Tensor
 
 from explorer.encoding.export import standalone_source
 from explorer.encoding.export.atomic_folder import whole
-from explorer.encoding.load import transformer
+from explorer.encoding.load import loading
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
@@ -71,7 +71,7 @@ def export(
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
     model = tuned.plain()
     state = {name: _plain(value) for name, value in model.state_dict().items()}
-    with transformer.quiet():
+    with loading.quiet():
         model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
     settings = copy.deepcopy(model.config)
     settings.dtype = "float32"  # the precision in which transformers loads the weights

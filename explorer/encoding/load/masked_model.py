@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.load import checking, model_tokenizer, transformer
+from explorer.encoding.load import checking, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout
 from explorer.encoding.read.encoder import States
@@ -94,7 +94,7 @@ class MaskedModel(nn.Module):
 
     def save(self, folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
         """Save a folder that transformers opens as a masked language model."""
-        with transformer.quiet():
+        with loading.quiet():
             self.model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
@@ -138,10 +138,10 @@ def _in_folder(encoder: Encoder) -> PreTrainedModel | None:
         return None
     try:
         with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
-            model = transformer.opened(kind, encoder.folder, config)
+            model = loading.opened(kind, encoder.folder, config)
     except WeightsMissing:
         return None
-    transformer.settle(model, "float32", encoder.device)
+    loading.settle(model, "float32", encoder.device)
     return model.requires_grad_(True)
 
 
@@ -149,17 +149,17 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
     """Load the frozen masked language model in a folder, for the tokens of `encoder`."""
     folder = checking.check(found.folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
-        config = transformer.read_config(folder)
+        config = loading.read_config(folder)
         kind = _class(config)
         if kind is None:
             raise UnsupportedModel(
                 f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
                 "language model such as 'distilbert-base-uncased'."
             )
-        model = transformer.opened(kind, folder, config, layout.adapter(found.folder))
+        model = loading.opened(kind, folder, config, layout.adapter(found.folder))
         tokenizer = model_tokenizer.load(folder)
     check_vocabulary(tokenizer, encoder, found.name)
-    transformer.settle(model, "float32", "cpu")
+    loading.settle(model, "float32", "cpu")
     return MaskedModel(model).requires_grad_(False)
 
 

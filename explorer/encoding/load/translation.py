@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import checking, hardware, model_tokenizer, transformer
+from explorer.encoding.load import checking, hardware, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.read.batches import batches
@@ -94,14 +94,14 @@ def load(
     device = hardware.device(device)
     folder = checking.check(found.folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
-        config = transformer.read_config(folder)
+        config = loading.read_config(folder)
         _check_kind(config, found.name)
         tokenizer = _tokenizer(folder, found.name)
-        model = transformer.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(found.folder))
+        model = loading.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(found.folder))
         model_tokenizer.check_vocabulary(tokenizer, model, found.name)
         if device == "cuda":
             checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
-        transformer.settle(model, "float32", device)
+        loading.settle(model, "float32", device)
     model_names.check_same(found)
     translator = Translator(
         name=found.name,

@@ -37,7 +37,9 @@ def lacks(folder: Path) -> str:
     files = layout.weights(place)
     if not files or not all(path.is_file() for path in files):
         return "its weights"
-    if not all(module.folder.is_dir() for module in layout.modules(folder) if _has_settings(module)):
+    # older releases saved nothing for Normalize
+    kinds = ("Normalize", "Transformer")
+    if not all(module.folder.is_dir() for module in layout.modules(folder) if module.kind not in kinds):
         return "its modules"
     return "" if layout.vocabulary(place) else "its tokenizer"
 
@@ -124,10 +126,6 @@ def _readable(name: str) -> bool:
         return folder is not None and not lacks(folder) and layout.transformer(folder).is_dir()
     except (ModelError, ValueError):  # a broken modules.json, or a cache folder that is not a model
         return False
-
-
-def _has_settings(module: layout.Module) -> bool:
-    return module.kind not in ("Normalize", "Transformer")  # older releases saved nothing for Normalize
 
 
 def fetch(name: str, revision: str | None = None) -> Work[None]:
