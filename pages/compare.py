@@ -34,7 +34,7 @@ except StrataError as error:
     st.stop()
 switches = st.container(horizontal=True)
 with switches:
-    metric, aggregate = score_options.ways(one_shown.scores)
+    metric, aggregate = score_options.metric_and_aggregate(one_shown.scores)
 compared = scored_and_judged(both, choices, comparison, metric, aggregate)
 if compared is None:
     st.stop()

@@ -14,7 +14,7 @@ scored = side_scores.scored(choice)
 if scored is None:
     st.stop()
 
-metric, aggregate = score_options.ways(scored.scores)
+metric, aggregate = score_options.metric_and_aggregate(scored.scores)
 pictures.warn_of_silent_parts(scored.scores, aggregate)
 best_layer.headline(scored, choice, metric, aggregate)
 if choice.evaluation_set == sets.SAMPLE:

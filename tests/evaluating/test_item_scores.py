@@ -74,7 +74,7 @@ def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_says_why(encod
     first = parse("cls of layer 0", 2)
     assert np.isnan(scores.score(first, "nDCG@10"))
     assert scores.why_not_measured(first) == ONE_VECTOR
-    assert first.title in scores.told_not_measured
+    assert first.title in scores.not_measured_text
 
 
 def test_ranks_are_those_of_a_full_search(encoder):

@@ -18,7 +18,7 @@ from explorer.measuring.comparing import comparison
 from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan
-from explorer.studies.size import speed
+from explorer.studies.size import picture as measuring
 from explorer.ui.access import jobs
 from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
@@ -44,8 +44,8 @@ def own(tmp_path_factory, place):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
         patch.delenv("STRATA_DATA", raising=False)
         patch.setattr(hardware, "best_precision", lambda device: "bfloat16")
-        patch.setattr(speed, "ROUNDS", 1)
-        patch.setattr(speed, "TEXTS", 8)
+        patch.setattr(measuring, "ROUNDS", 1)
+        patch.setattr(measuring, "TEXTS", 8)
         yield patch
     jobs.stop_all()
     jobs._jobs.clear()

@@ -19,8 +19,8 @@ from explorer.measuring.comparing.comparison_report import (
     Findings,
     about_measuring,
     about_models,
+    difference_text,
     pair_rows,
-    told_difference,
 )
 from explorer.measuring.comparing.pair_changes import FAR, KINDS
 from explorer.measuring.geometry.layer_geometry import (
@@ -112,7 +112,7 @@ def _headline(findings: Findings) -> Iterator[str]:
         "includes 0, the difference could be chance."
     )
     if findings.picked_here:
-        yield note(findings.picked_here.told)
+        yield note(findings.picked_here.words)
 
 
 def _chosen(findings: Findings) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _chosen(findings: Findings) -> Iterator[str]:
     verdict = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
     if not np.isfinite(interval.difference):
         verdict = "a side has no score"
-    yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
+    yield standalone.beside(*cards, standalone.card("B - A", difference_text(interval), verdict), kind="cards")
 
 
 def _grids(findings: Findings) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _grids(findings: Findings) -> Iterator[str]:
     if findings.differences.grid is None:
         yield note(comparison.why_no_cells)
     yield standalone.beside(*pieces)
-    yield from map(note, comparison.told_not_measured)
+    yield from map(note, comparison.not_measured_text)
 
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _pairs(findings: Findings) -> Iterator[str]:
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):
             yield table(
-                pair_rows(findings.pairs, findings.comparison, errors, places[:MOST]), {"gold score": 2}, other=3
+                pair_rows(findings.graded, findings.comparison, errors, places[:MOST]), {"gold score": 2}, other=3
             )
 
 

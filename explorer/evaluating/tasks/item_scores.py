@@ -120,7 +120,7 @@ class ItemScores(LayerScores):
         return NOT_FINITE if reading in self.not_finite else ONE_VECTOR
 
     @property
-    def told_not_measured(self) -> str:
+    def not_measured_text(self) -> str:
         """What cannot be ranked, and why; "" if everything can."""
         one = [reading.title for reading in self.not_measured if reading not in self.not_finite]
         broken = [reading.title for reading in self.not_finite]

@@ -82,9 +82,9 @@ class Comparison:
         return ""
 
     @property
-    def told_not_measured(self) -> tuple[str, ...]:
+    def not_measured_text(self) -> tuple[str, ...]:
         """A sentence for each side with cells that its precision cannot measure."""
-        sides = zip("AB", (self.one.told_not_measured, self.other.told_not_measured), strict=True)
+        sides = zip("AB", (self.one.not_measured_text, self.other.not_measured_text), strict=True)
         return tuple(f"{side}: {told}" for side, told in sides if told)
 
     @property

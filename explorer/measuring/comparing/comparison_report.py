@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned_text
@@ -34,10 +34,10 @@ READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A comparison, whole."""
+    """What a comparison has found, which page, text, JSON and report are made of."""
 
     found: tuple[Found, Found]
-    pairs: GradedPairs
+    pairs: NamedSet
     comparison: Comparison
     differences: Differences
     metric: str
@@ -62,8 +62,18 @@ class Findings:
     @property
     def where(self) -> str:
         """In which layers & poolings the score changed, in words."""
-        backwards = self.verdict.tuning is not None and self.verdict.tuning.tuned == 0
-        return where(self.cells(), self.comparison.why_no_cells, backwards=backwards)
+        return where(self.cells(), self.comparison.why_no_cells, backwards=self.after == 0)
+
+    @property
+    def after(self) -> int:
+        """The side that is judged against the other: 1, unless A was tuned from B."""
+        return self.verdict.tuning.tuned if self.verdict.tuning else 1
+
+    @property
+    def graded(self) -> GradedPairs:
+        """The scored pairs, which a report is made for."""
+        assert isinstance(self.pairs, GradedPairs), self.pairs.name
+        return self.pairs
 
     @property
     def picked_here(self) -> DevPick | None:
@@ -181,8 +191,8 @@ def as_text(findings: Findings) -> str:
         + f", {findings.aggregate}" * comparison.one.has_parts,
         f"A  {_score(row['A'])}  {row[f'{READING} A']} of {one.name}",
         f"B  {_score(row['B'])}  {row[f'{READING} B']} of {other.name}",
-        f"B - A  {told_difference(findings.differences.chosen)}",
-        *([findings.picked_here.told] if findings.picked_here else []),
+        f"B - A  {difference_text(findings.differences.chosen)}",
+        *([findings.picked_here.words] if findings.picked_here else []),
         "",
     ]
     if grid is None:
@@ -194,7 +204,7 @@ def as_text(findings: Findings) -> str:
         lines.append(f"{layers.label:>8}{cells}".rstrip())
     if own is not None:
         lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
-    lines += ["", *comparison.told_not_measured]
+    lines += ["", *comparison.not_measured_text]
     lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
 
@@ -265,7 +275,7 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
     }
 
 
-def told_difference(interval: Interval) -> str:
+def difference_text(interval: Interval) -> str:
     """`+3.25 (2.41 to 4.10)`; `n/a` if missing."""
     if not math.isfinite(float(interval.difference)):
         return NO_SCORE

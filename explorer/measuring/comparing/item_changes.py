@@ -65,13 +65,13 @@ class ItemChanges:
         order = np.lexsort((-climbs, -gaps))
         return [int(item) for item in order if gaps[item] > SAME or (abs(gaps[item]) <= SAME and climbs[item] > 0)]
 
-    def told_ranks(self, item: int) -> str:
+    def ranks_text(self, item: int) -> str:
         """`rank 7 → 1`; "" if items are not ranked."""
         if self.ranks is None:
             return ""
         return f"rank {' → '.join(_told(side[item]) for side in self.ranks)}"
 
-    def told_cosines(self, item: int) -> str:
+    def cosines_text(self, item: int) -> str:
         """`cosine 0.612 → 0.874`; "" if there are none."""
         if self.cosines is None:
             return ""

@@ -12,7 +12,7 @@ from explorer.data import sources
 from explorer.data.graded.probes import PARAPHRASE
 from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.scores.judge import PackChange, PairChange
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, items_of, told_size
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, items_of, size_text
 from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, WORSE, Marked, Sentence, Verdict
 
 MOST_NAMED = 3  # packs in a clause
@@ -226,7 +226,7 @@ def _sure_of(found: Learned, score: Verdict) -> str:
     """The score before and after, on what, and whether the difference could be chance."""
     told = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
     before, after, *_ = score.known
-    size = told_size(found.size, found.measure)
+    size = size_text(found.size, found.measure)
     return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {told}."
 
 

@@ -84,7 +84,7 @@ def choose(
     )
 
 
-def told(interval: Interval, rival: str) -> str:
+def difference_in_words(interval: Interval, rival: str) -> str:
     """`0.96 above mean of layers 0 + 6 (-0.20 to 2.10), could be chance`."""
     difference, low, high = (float(side) for side in (interval.difference, interval.low, interval.high))
     if not np.isfinite(difference):
@@ -119,7 +119,7 @@ class DevPick:
     shared: int  # the number of reported pairs that are in the dev set
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The choice in words, for pages and reports."""
         sides = ", ".join(
             f"{side} {reading.title} (score {score:.2f})"

@@ -190,7 +190,7 @@ class LayerScores:
         return replace(self, cosines=self.cosines[..., at], own=own, also=also, gold=self.gold[at], parts=parts)
 
     @property
-    def told_not_measured(self) -> str:
+    def not_measured_text(self) -> str:
         """What cannot be measured and what to do; "" if everything is measured."""
         broken = ", ".join(reading.title for reading in self.not_measured if self._is_not_finite(reading))
         rounded = ", ".join(reading.title for reading in self.not_measured if not self._is_not_finite(reading))

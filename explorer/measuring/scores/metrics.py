@@ -254,7 +254,7 @@ def items_of(measure: str) -> tuple[str, str]:
     return _ITEMS.get(measure, ("query", "queries"))
 
 
-def told_size(count: int, measure: str = SPEARMAN) -> str:
+def size_text(count: int, measure: str = SPEARMAN) -> str:
     """How many items an evaluation set has: `1,379 pairs`, or of a retrieval set `60 queries`."""
     return f"{count:,} {items_of(measure)[count != 1]}"
 
@@ -269,7 +269,7 @@ class ClassScores:
     matthews: float  # correlation of predicted and true classes: 100 is perfect, 0 as good as chance
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """`accuracy 84.21, macro F1 81.02, Matthews 62.31 of 368 rows`."""
         return f"{', '.join(f'{name} {self.measure(name):.2f}' for name in MEASURES)} of {self.rows:,} rows"
 

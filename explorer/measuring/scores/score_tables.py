@@ -108,8 +108,8 @@ def as_text(
     if best is not None:
         value = scores.score(best, metric, aggregate)
         lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on, so optimistic")
-    if scores.told_not_measured:
-        lines.append(scores.told_not_measured)
+    if scores.not_measured_text:
+        lines.append(scores.not_measured_text)
     lines.append(
         f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
         f"{scores.sentences:,} sentences truncated, measured in {scores.seconds:.1f} s"

@@ -67,6 +67,14 @@ class Verdict:
         *_, low, high = self.known
         return BETTER if low > 0 else WORSE if high < 0 else CHANCE
 
+    @property
+    def gap(self) -> str:
+        """The difference with its interval: `-0.42 (-0.89 to +0.05)`; "" if a number is missing."""
+        if not self.known:
+            return ""
+        _, _, difference, low, high = self.known
+        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
+
 
 @dataclass(frozen=True)
 class RunVerdict:

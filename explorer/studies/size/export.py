@@ -14,9 +14,9 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.escaping import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
+from explorer.studies.size.compression import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.picture import cells_of, projection_for
 from explorer.studies.size.points import Picture, Point, Size, SizeOptions
-from explorer.studies.size.storage import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.tables import told
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from explorer.encoding.read.pooling import POOLINGS, title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.verdict import Verdict
-from explorer.studies.size.projection import FIRST, PCA, WAYS
-from explorer.studies.size.storage import STORAGES
+from explorer.studies.size.compression import FIRST, PCA, STORAGES, WAYS
 
 
 @dataclass(frozen=True)
@@ -98,10 +97,7 @@ class Point:
     @property
     def gap(self) -> str:
         """The difference to the whole model with its interval: `-0.42 (-0.89 to +0.05)`."""
-        if not self.verdict.known:
-            return in_words.NONE
-        _, _, difference, low, high = self.verdict.known
-        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
+        return self.verdict.gap or in_words.NONE
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import learned_text
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, told_size
-from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
+from explorer.measuring.scores.verdict import RunVerdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.run_facts import CARD, RunFacts
 
@@ -196,9 +196,9 @@ def _results(about: CardFacts) -> str:
             continue
         scores = (found.declared_base, found.same_reading_base, found.exported)
         seeds = [one.score(use) for one in about.seeds]
-        cells = (*map(_score, scores), _difference(found), _spread(seeds))
+        cells = (*map(_score, scores), found.gap, _spread(seeds))
         if any(cells):
-            size = told_size(about.facts.size_of(use), about.facts.measure_of(use))
+            size = size_text(about.facts.size_of(use), about.facts.measure_of(use))
             rows.append((f"{plain(sources.shown(name))} ({use}, {size})", *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
@@ -243,12 +243,6 @@ def _learned(about: CardFacts) -> list[str]:
 def _piece(text: str) -> str:
     """A piece of a line; the spaces at its ends separate it from the next piece."""
     return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
-
-
-def _difference(found: Verdict) -> str:
-    if found.difference is None or found.low is None or found.high is None:
-        return ""
-    return f"{found.difference:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
 
 
 def _classification(about: CardFacts) -> list[str]:

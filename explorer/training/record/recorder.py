@@ -99,7 +99,7 @@ class Recorder:
             }
             self.log("seed done: " + ", ".join(f"{name} {_told(value)}" for name, value in scores.items()))
             if step.result.classes is not None:
-                self.log(f"test rows: {step.result.classes.told}")
+                self.log(f"test rows: {step.result.classes.words}")
         changed = (step.progress.stage, step.progress.about) != (self.status.phase, self.status.about)
         if changed and step.progress.stage is not Phase.TRAINING:
             self.log(step.progress.text)

@@ -265,9 +265,9 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
         for heading, cells in found.texts.items():
             st.caption(heading)
             st.text(messages.shortened(cells[item], LONGEST))
-        first = found.told_ranks(item) or f"{_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
+        first = found.ranks_text(item) or f"{_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
         score = f"{measure} {_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
-        more = [found.told_cosines(item), score if found.ranks is not None else ""]
+        more = [found.cosines_text(item), score if found.ranks is not None else ""]
         st.markdown(" · ".join([f"**{first}**", *filter(None, more)]))
 
 

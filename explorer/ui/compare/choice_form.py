@@ -108,7 +108,7 @@ def show_picked(found: DevPick, sides: tuple[ModelScores, ModelScores], metric: 
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
     verdict_view.score_cards(comparison, metric, aggregate, differences.chosen)
-    st.caption(messages.plain(found.told))
+    st.caption(messages.plain(found.words))
     if found.readings != (sides[0].reading, sides[1].reading):
         st.button(
             "Use these layers & poolings",

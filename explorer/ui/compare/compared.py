@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
@@ -17,18 +18,13 @@ from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.access.sidebar_choice import Choice
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """A and B, their scores under the chosen layers & poolings, and the verdict."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Findings):
+    """What the comparison of the page has found, and how A and B were chosen."""
 
     sides: tuple[ModelScores, ModelScores]
     choices: tuple[Choice, Choice]
-    metric: str
-    aggregate: str
-    comparison: Comparison
-    differences: Differences
     about: Comparison  # of the verdict: the model defaults, if one side was tuned from the other
-    verdict: ComparisonVerdict
 
     @property
     def about_chosen(self) -> bool:
@@ -39,11 +35,6 @@ class Compared:
     def stem(self) -> str:
         """The first part of the names of downloads."""
         return f"{self.sides[0].found.name} {self.sides[1].found.name}"
-
-    @property
-    def after(self) -> int:
-        """The side that is judged against the other: 1, unless A was tuned from B."""
-        return self.verdict.tuning.tuned if self.verdict.tuning else 1
 
 
 def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores] | None:
@@ -80,7 +71,19 @@ def compared(
     except StrataError as error:
         messages.trouble(error)
         return None
-    return Compared(sides, choices, metric, aggregate, comparison, found, about, verdict)
+    return Compared(
+        found=(one.found, other.found),
+        pairs=one.pairs,
+        comparison=comparison,
+        differences=found,
+        metric=metric,
+        aggregate=aggregate,
+        seed=0,
+        of_models=verdict,
+        sides=sides,
+        choices=choices,
+        about=about,
+    )
 
 
 def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:

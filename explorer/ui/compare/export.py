@@ -9,8 +9,6 @@ import streamlit as st
 
 from explorer.data.text_sets import digest_of
 from explorer.drawing.reports.report import report
-from explorer.in_words import Rows
-from explorer.measuring.comparing.comparison_report import Findings, cell_rows
 from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.best_cell import DevPick
@@ -34,44 +32,26 @@ def show(
 ) -> None:
     """The table as a file, and the report once its geometry is computed."""
     st.subheader("Export")
-    one, other = compared.sides
-    if one.graded is None:
-        rows = cell_rows(compared.comparison, compared.differences, compared.metric, compared.aggregate)
-        _table(rows, compared.stem)
+    rows = compared.cells()
+    if rows:
+        downloads.table(rows, lines=8)
+        downloads.rows(rows, compared.stem, "Table (CSV)")
+    if compared.sides[0].graded is None:
         st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
         return
-    findings = Findings(
-        (one.found, other.found),
-        one.graded,
-        compared.comparison,
-        compared.differences,
-        compared.metric,
-        compared.aggregate,
-        seed=0,
-        picked=pick,
-        of_models=compared.verdict,
-        probes=probes or NOTHING,
-    )
-    _table(findings.cells(), compared.stem)
+    compared = replace(compared, picked=pick, probes=probes or NOTHING)
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")
     else:
-        _report(findings, compared, pooling)
+        _report(compared, pooling)
 
 
-def _table(rows: Rows, stem: str) -> None:
-    """All common cells; nothing if there are none."""
-    if rows:
-        downloads.table(rows, lines=8)
-        downloads.rows(rows, stem, "Table (CSV)")
-
-
-def _report(findings: Findings, compared: Compared, pooling: str) -> None:
+def _report(compared: Compared, pooling: str) -> None:
     """A button that makes the report; once geometry and words are computed, a button that downloads it."""
     sides, settings = compared.sides, compared.choices[0].settings
     readings = compared.about.one_reading, compared.about.other_reading
-    weighed = dict(zip("AB", zip(findings.found, readings, strict=True), strict=True))
-    pairs = [(one.first, one.second) for one in findings.probes.pairs]
+    weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in compared.probes.pairs]
     models = [(found.digest, reading.title) for found, reading in weighed.values()]
     key = f"words of the report {models} {digest_of(chain(*pairs))} {settings.max_length}"
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
@@ -96,7 +76,7 @@ def _report(findings: Findings, compared: Compared, pooling: str) -> None:
     )
     if words is None:
         return
-    whole, explained = replace(findings, geometry=geometry), words
+    whole, explained = replace(compared, geometry=geometry), words
     st.download_button(
         FILE,
         lambda: report(whole, pooling, explained),

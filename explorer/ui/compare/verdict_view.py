@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -9,14 +11,12 @@ from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_bars
 from explorer.errors import StrataError
 from explorer.in_words import Rows
-from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison, judge
+from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
 from explorer.measuring.comparing.comparison_report import (
     READING,
     SIGNIFICANT,
-    cell_rows,
+    difference_text,
     most_changed,
-    told_difference,
-    where,
 )
 from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
@@ -89,9 +89,8 @@ def news(compared: Compared, changes: ProbeChanges) -> None:
 
 def cells_that_changed(compared: Compared) -> None:
     """In which layers & poolings the score changed."""
-    told = where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
-    if told:
-        st.markdown(f"**Where:** {messages.plain(told)}")
+    if compared.where:
+        st.markdown(f"**Where:** {messages.plain(compared.where)}")
 
 
 def pairs(compared: Compared, changes: ProbeChanges) -> None:
@@ -135,23 +134,21 @@ def _three_numbers(compared: Compared) -> None:
     numbers = found.numbers()
     for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
         help = f"{_CARDS[label]} {score_options.what_is_good(compared.metric)}"
-        messages.number(card, label, score_options.told(one.score), one.reading, border=True, help=help)
+        messages.number(card, label, score_options.score_text(one.score), one.reading, border=True, help=help)
     if found.why_not_same:
         st.caption(messages.plain(found.why_not_same))
 
 
 def _chosen(compared: Compared) -> None:
     """The verdict for the chosen layers & poolings."""
-    one, other = compared.sides
-    about = (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen
-    (word, _), _, (detail, _) = judge(*about, compared.metric, compared.aggregate).sentence().pieces
+    (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
     st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
     score_cards(compared.comparison, compared.metric, compared.aggregate, compared.differences.chosen)
 
 
 def changed_cells(compared: Compared) -> None:
     """The cells that gained most and lost most, one line each."""
-    gained, lost = most_changed(_rows(compared))
+    gained, lost = most_changed(compared.cells())
     if not (gained or lost):
         return
     st.subheader("Layers & poolings that changed most")
@@ -161,10 +158,6 @@ def changed_cells(compared: Compared) -> None:
     with right:
         _lines("Lost most", ":material/trending_down:", lost)
     st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
-
-
-def _rows(compared: Compared) -> Rows:
-    return cell_rows(compared.comparison, compared.differences, compared.metric, compared.aggregate)
 
 
 def _lines(title: str, icon: str, rows: Rows) -> None:
@@ -186,12 +179,12 @@ def score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Int
         ("A", comparison.one, comparison.one_reading),
         ("B", comparison.other, comparison.other_reading),
     ):
-        score = score_options.told(scores.score(reading, metric, aggregate))
+        score = score_options.score_text(scores.score(reading, metric, aggregate))
         messages.number(where, name, score, reading.title, border=True, help=score_options.what_is_good(metric))
     sure = f"significant ({CI} excludes 0)" if chosen.sure else "could be chance"
     if not np.isfinite(chosen.difference):
         sure = "a side has no score"
-    messages.number(where, "B - A", told_difference(chosen), sure, border=True, help=DIFFERENCE_HELP)
+    messages.number(where, "B - A", difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
 
 
 def probe_changes(compared: Compared) -> ProbeChanges | None:

@@ -143,9 +143,11 @@ def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, defaul
     over_default, rivals = chosen.over_default, []
     also = over_default is not None and chosen.runner_up == default
     if over_default is not None:
-        rivals.append(best_cell.told(over_default, best_cell.default_title(test.scores) + ALSO_SECOND * also))
+        rivals.append(
+            best_cell.difference_in_words(over_default, best_cell.default_title(test.scores) + ALSO_SECOND * also)
+        )
     if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
-        rivals.append(best_cell.told(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
+        rivals.append(best_cell.difference_in_words(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
     listed = "; ".join(messages.plain(one) for one in rivals)
     if not chosen.holds:
         st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
@@ -156,7 +158,7 @@ def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, defaul
         sentence = VERDICT.format(chosen.best.title)
         box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
     names = (messages.plain(split.name) for split in (dev, test))
-    scores = map(score_options.told, (chosen.dev_score, chosen.test_score))
+    scores = map(score_options.score_text, (chosen.dev_score, chosen.test_score))
     (dev_name, test_name), (dev_score, test_score) = names, scores
     st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
 
@@ -166,7 +168,7 @@ def _dev_cards(chosen: best_cell.BestCell, dev: layer_scores.LayerScores, metric
     cards = st.container(horizontal=True)
     for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
         if reading is not None:
-            score = score_options.told(dev.score(reading, metric, aggregate))
+            score = score_options.score_text(dev.score(reading, metric, aggregate))
             messages.number(cards, label, score, reading.title, help=score_options.what_is_good(metric))
 
 
@@ -192,16 +194,16 @@ def _cards(
         messages.number(
             cards,
             label,
-            score_options.told(scores.score(best, metric, aggregate)),
+            score_options.score_text(scores.score(best, metric, aggregate)),
             best.title,
             border=border,
             help=help,
         )
     if scores.own is not None:
-        score = score_options.told(scores.score(OWN, metric, aggregate))
+        score = score_options.score_text(scores.score(OWN, metric, aggregate))
         note = layer_scores.why_missing(scores, OWN, metric, aggregate) or scores.own_title
         messages.number(cards, DEFAULT, score, note, border=border, help=help)
-    score = score_options.told(scores.score(scored.reading, metric, aggregate))
+    score = score_options.score_text(scores.score(scored.reading, metric, aggregate))
     note = layer_scores.why_missing(scores, scored.reading, metric, aggregate) or scored.reading.title
     messages.number(cards, CHOSEN, score, note, border=border, help=help)
 

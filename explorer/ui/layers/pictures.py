@@ -49,8 +49,8 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
             f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
             "remembers it."
         )
-        if scores.told_not_measured:
-            st.caption(scores.told_not_measured)
+        if scores.not_measured_text:
+            st.caption(scores.not_measured_text)
     with right:
         st.subheader("By layer")
         picture_format.draw(

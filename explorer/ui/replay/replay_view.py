@@ -24,7 +24,7 @@ from explorer.ui.access import job_results, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
-from explorer.ui.runs import run_curves, run_list, run_metrics
+from explorer.ui.runs import run_list, run_metrics
 from explorer.ui.widgets import picture_format, segments
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
@@ -190,7 +190,7 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
             evaluations,
             status.base,
             at=evaluations[at].step,
-            same_reading=run_curves.same_reading(status),
+            same_reading=run_metrics.same_reading(status),
             measure=status.facts.measure_of("dev"),
         ),
         key="replayed scores",

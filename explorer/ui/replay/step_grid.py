@@ -127,7 +127,7 @@ def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     scored = side_scores.scored(choice)
     if scored is None:
         return
-    metric, aggregate = score_options.ways(scored.scores)
+    metric, aggregate = score_options.metric_and_aggregate(scored.scores)
     _grid(scored.scores, metric, aggregate, scored.reading, None)
     others = len(saved.steps) - 1
     st.caption(
@@ -154,7 +154,7 @@ def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     )
     if scores is None:
         return
-    metric, aggregate = score_options.ways(scores[0])
+    metric, aggregate = score_options.metric_and_aggregate(scores[0])
     changed: tuple[step_scores.Change, ...] | None = job_results.result(
         f"changes {measured} {metric} {aggregate}",
         f"What changed: {title}",
@@ -208,8 +208,8 @@ def _side_by_side(
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
-        f"{reading.title}: {score_options.told(of_reading[at])}, {comparison_report.told_difference(since[at])} since "
-        f"step {first}. "
+        f"{reading.title}: {score_options.score_text(of_reading[at])}, "
+        f"{comparison_report.difference_text(since[at])} since step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
         f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "
         "bootstrap resamples). "
@@ -232,7 +232,7 @@ def _grid(
         config=picture_format.config("replay"),
         alt=f"{metric} of every layer & pooling of the model at this step.",
     )
-    if scores.told_not_measured:
-        st.caption(scores.told_not_measured)
+    if scores.not_measured_text:
+        st.caption(scores.not_measured_text)
     height: int = figure.layout.height
     return height

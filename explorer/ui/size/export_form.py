@@ -12,8 +12,8 @@ from explorer import in_words
 from explorer.errors import StrataError
 from explorer.places import given_path, runs_folder
 from explorer.progress import Work
+from explorer.studies.size.compression import BITS, INT8
 from explorer.studies.size.points import Picture, Point
-from explorer.studies.size.storage import BITS, INT8
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.frame import sidebar

@@ -8,7 +8,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
-from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, told_size
+from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.runs import Run
@@ -165,7 +165,7 @@ def classes(status: Status) -> None:
 def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
     of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
-    size = f", {told_size(count, measure)}" if count else ""
+    size = f", {size_text(count, measure)}" if count else ""
     st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: told.format(measure, good) for which, told in SCORE_HELP.items()}

@@ -16,7 +16,7 @@ from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import job_results, jobs
-from explorer.ui.runs import run_curves, run_in_address, run_status, training_queue
+from explorer.ui.runs import run_in_address, run_metrics, run_status, training_queue
 from explorer.ui.train import recipe_form, run_result
 from explorer.ui.widgets import refused_clicks
 
@@ -50,7 +50,7 @@ def _place(run: Run, was_live: bool) -> None:
 
 
 def _traces(run: Run) -> None:
-    run_curves.figures(run, training_queue.standing(run))
+    run_metrics.figures(run, training_queue.standing(run))
     _log(run)
 
 

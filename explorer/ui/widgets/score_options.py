@@ -15,7 +15,7 @@ from explorer.ui.widgets import segments
 FEW = 4  # metrics that fit side by side
 
 
-def ways(scores: LayerScores) -> tuple[str, str]:
+def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
     """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
         choose = partial(segments.menu, width=180) if len(scores.metrics) > FEW else segments.chosen
@@ -39,7 +39,7 @@ def ways(scores: LayerScores) -> tuple[str, str]:
     return metric, aggregate
 
 
-def told(score: float) -> str:
+def score_text(score: float) -> str:
     """A score with two decimals; a missing one is `n/a`, never 0."""
     return NO_SCORE if np.isnan(score) else f"{score:.2f}"
 

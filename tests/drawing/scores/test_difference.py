@@ -51,7 +51,7 @@ def test_a_cell_that_a_side_cannot_measure_has_no_number_and_says_why(comparison
         at = list(cells[0].customdata).index(place)
         assert cells[0].text[at] == "n/a"
         assert "not measurable in bfloat16" in cells[0].hovertext[at]
-    assert lost.told_not_measured == ("B: Not measurable in bfloat16: cls of layer 3. Switch precision to float32.",)
+    assert lost.not_measured_text == ("B: Not measurable in bfloat16: cls of layer 3. Switch precision to float32.",)
 
 
 @pytest.mark.parametrize("far", [0.0, 0.6])

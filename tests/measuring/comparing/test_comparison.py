@@ -17,7 +17,7 @@ from explorer.measuring.comparing.comparison_report import (
     as_text,
     cell_rows,
     chosen_row,
-    told_difference,
+    difference_text,
 )
 from explorer.measuring.scores.bootstrap import difference
 
@@ -129,7 +129,7 @@ def test_tables_say_what_the_comparison_says(comparison):
     assert set(told["versions"]) >= {"python", "torch", "transformers"}
     assert "geometry" not in told
     text = as_text(findings)
-    assert told_difference(chosen) in text
+    assert difference_text(chosen) in text
     assert f"{grid.difference[place]:+.2f}" in text
     assert text.count("*") == grid.sure.sum() + bool(differences.own.sure) + 1
 

@@ -24,12 +24,12 @@ def test_the_most_changed_come_first_and_a_rank_counts_where_the_score_is_the_sa
 
 def test_without_ranks_the_scores_alone_count():
     assert changes(None).counts == (1, 2, 3)
-    assert changes(None).told_ranks(1) == ""
+    assert changes(None).ranks_text(1) == ""
 
 
 def test_ranks_are_told_before_and_after_and_what_is_not_found_says_so():
-    assert changes().told_ranks(1) == "rank 2 → 1"
-    assert changes().told_ranks(3) == "rank > 100 → > 100"
+    assert changes().ranks_text(1) == "rank 2 → 1"
+    assert changes().ranks_text(3) == "rank > 100 → > 100"
 
 
 def test_rows_go_from_the_most_improved_to_the_most_worsened():

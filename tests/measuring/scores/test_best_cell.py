@@ -96,7 +96,7 @@ def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_pref
     ],
 )
 def test_a_difference_in_words(numbers, told):
-    assert best_cell.told(Interval(*map(np.asarray, numbers)), "B") == told
+    assert best_cell.difference_in_words(Interval(*map(np.asarray, numbers)), "B") == told
 
 
 @pytest.fixture
@@ -125,10 +125,10 @@ def test_pairs_in_both_are_counted_either_way_round(bundled_scores):
     )
     found = pick(dev, (bundled_scores, bundled_scores), here)
     assert found.shared == 2
-    assert "2 of the pairs scored here are among those" in found.told
+    assert "2 of the pairs scored here are among those" in found.words
     apart = pick(sample.dev(), (bundled_scores, bundled_scores), sample.test())
     assert apart.shared == 0
-    assert "None of the pairs scored here were used" in apart.told
+    assert "None of the pairs scored here were used" in apart.words
 
 
 def test_a_side_without_a_score_is_named(bundled_scores):

@@ -165,7 +165,7 @@ def test_vectors_that_are_not_finite_are_the_reason_and_no_precision_is_advised(
             if broken:
                 assert np.isnan(one.score(reading))
                 assert why_missing(one, reading) == layer_scores.NOT_FINITE
-        assert "mean of layer 0" in one.told_not_measured
-        assert "copy or download it again" in one.told_not_measured
-        assert "Switch precision" not in one.told_not_measured.partition("Not measurable")[0]
+        assert "mean of layer 0" in one.not_measured_text
+        assert "copy or download it again" in one.not_measured_text
+        assert "Switch precision" not in one.not_measured_text.partition("Not measurable")[0]
         assert not np.isnan(one.of_pairs([1, 2, 3]).score(parse("mean of layer 0", 2)))

@@ -124,5 +124,5 @@ def test_a_cell_that_is_not_measured_is_never_the_best(rounded_scores):
     again = replace(rounded_scores, cosines=lost)
     assert again.best() not in (None, rounded_scores.best())
     assert rounded_scores.best() in again.not_measured
-    assert rounded_scores.best().title in again.told_not_measured
+    assert rounded_scores.best().title in again.not_measured_text
     assert again.table()[parse("mean of layer 0", 6).row.layers[0], GRID_POOLINGS.index("mean")] > 0

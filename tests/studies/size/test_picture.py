@@ -21,11 +21,12 @@ from explorer.errors import BadChoice
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from explorer.studies.size import speed, tables
+from explorer.studies.size import picture as measuring
+from explorer.studies.size import tables
+from explorer.studies.size.compression import ranges_of, step_of
 from explorer.studies.size.export import export
 from explorer.studies.size.picture import besides, picture
 from explorer.studies.size.points import SizeOptions
-from explorer.studies.size.storage import ranges_of, step_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -37,8 +38,8 @@ WANTED = SizeOptions(
 @pytest.fixture(autouse=True, scope="module")
 def timed_once():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "ROUNDS", 1)
-        patch.setattr(speed, "TEXTS", 16)
+        patch.setattr(measuring, "ROUNDS", 1)
+        patch.setattr(measuring, "TEXTS", 16)
         yield
 
 

@@ -18,9 +18,8 @@ from explorer.evaluating.tasks.judges import SEED, LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import finish
+from explorer.studies.size.compression import BITS, FLOAT16, INT8, STORAGES, fitted, ranges_of, step_of
 from explorer.studies.size.points import COSTS, Point, Size, front
-from explorer.studies.size.projection import fitted
-from explorer.studies.size.storage import BITS, FLOAT16, INT8, STORAGES, ranges_of, step_of
 
 
 @pytest.fixture

@@ -94,7 +94,9 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     assert shown[best_layer.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
     (verdict,) = (one for one in boxes if best_layer.VERDICT.format(found.best.title) in one)
-    assert best_cell.told(found.over_runner_up, best_layer.SECOND.format(found.runner_up.title)) in verdict
+    assert (
+        best_cell.difference_in_words(found.over_runner_up, best_layer.SECOND.format(found.runner_up.title)) in verdict
+    )
     assert shown[best_layer.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
     scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
     told = best_layer.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
@@ -110,7 +112,7 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
     app.switch_page("pages/layers.py")
     measured(app)
     (told,) = (one for one in words(app.warning) if one.startswith(best_layer.FAILS.format(mean.title)))
-    assert best_cell.told(worse, best_layer.SECOND.format(other.title)) in told
+    assert best_cell.difference_in_words(worse, best_layer.SECOND.format(other.title)) in told
     assert not any(lead(best_layer.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
 
 

@@ -7,9 +7,10 @@ from sentence_transformers import SentenceTransformer
 from streamlit.testing.v1 import AppTest
 
 from explorer.measuring.scores.verdict import WORSE, Verdict
-from explorer.studies.size import speed, tables
+from explorer.studies.size import picture as measuring
+from explorer.studies.size import tables
+from explorer.studies.size.compression import FIRST
 from explorer.studies.size.points import Picture, Point, Size
-from explorer.studies.size.projection import FIRST
 from explorer.ui.size import export_form, picture_view, size_form
 from explorer.ui.widgets import setting_fields
 from tests.live import ROOT
@@ -23,8 +24,8 @@ CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 
 @pytest.fixture(autouse=True)
 def timed_once(monkeypatch):
-    monkeypatch.setattr(speed, "ROUNDS", 1)
-    monkeypatch.setattr(speed, "TEXTS", 8)
+    monkeypatch.setattr(measuring, "ROUNDS", 1)
+    monkeypatch.setattr(measuring, "TEXTS", 8)
 
 
 @pytest.fixture
