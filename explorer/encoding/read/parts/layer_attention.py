@@ -51,10 +51,10 @@ class LayerAttention:
         """Compute vectors (sentence, width) from states (layer, sentence, token, width)."""
         with torch.autocast(hidden[0].device.type, enabled=False):  # a quotient of few numbers needs float32
             answers = self._pooled(hidden, mask, self.answers)
-            told = self._mapped(self.value, answers)
+            values = self._mapped(self.value, answers)
             weights = self._weights(self._pooled(hidden, mask, self.asks), answers)
             # (sentence, query layer, width), averaged over the query layers
-            return torch.einsum("sqk,skw->sqw", weights, told).mean(1)
+            return torch.einsum("sqk,skw->sqw", weights, values).mean(1)
 
     def weights(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
         """The attention weights: (sentence, query layer, key layer)."""
