@@ -33,11 +33,10 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, STOPPED
 from explorer.ui.runs import training_queue
-from tests import kill_points, live, trainings
+from tests import kill_points, live, processes, trainings
 from tests.disk_calls import Killed, Watch, watched
 from tests.kill_outcomes import Outcome, heading, show, spread, verdict
 from tests.kill_points import NAME
-from tests.processes import process
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,6 +48,7 @@ BADGE = ".stMarkdownBadge"  # the first one is the state of the run
 CONNECTED = "[data-testid=stApp][data-test-connection-state=CONNECTED]"
 APART = "[data-testid=stApp]:not([data-test-connection-state=CONNECTED])"
 NOTICE = ".strata-stopped"
+APP = ("streamlit.web.cli", "streamlit.web.bootstrap", "explorer.ui.frame.page_frame", "explorer.ui.train.run_view")
 
 
 def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
@@ -73,13 +73,19 @@ def serve_until(at: int, run: Path, port: int, environment: dict[str, str]) -> N
 @contextmanager
 def served(port: int, do: Callable[..., None], *arguments: object) -> Iterator[BaseProcess]:
     """The app in a fork of a process that has imported all it needs, until it ends or is ended as by Ctrl-C."""
-    server = process(do, *arguments)
+    server = forked(do, *arguments)
     try:
         live.wait_for(f"http://127.0.0.1:{port}")
         yield server
     finally:
         server.terminate()
         server.join(PATIENCE)
+
+
+def forked(do: Callable[..., object], *arguments: object) -> BaseProcess:
+    """A fork of a process that has imported the app, too, if it is the first one that is asked for."""
+    processes.PRELOADED += [name for name in APP if name not in processes.PRELOADED]
+    return processes.process(do, *arguments)
 
 
 def doing(server: BaseProcess, stacks: Path) -> str:
@@ -107,7 +113,7 @@ def stopped(folder: Path, chosen: Recipe) -> Run:
 def unbroken(folder: Path, chosen: Recipe) -> tuple[Run, list[str]]:
     """The run that nobody interrupts, and the calls at which the app can be killed."""
     run, told = stopped(folder, chosen), folder.with_suffix(".calls")
-    process(_train, run, told).join()
+    forked(_train, run, told).join()
     return run, Killed.points(json.loads(told.read_text(encoding="utf-8")))
 
 
