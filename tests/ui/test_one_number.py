@@ -23,7 +23,7 @@ from explorer.ui.access import jobs
 from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
 from explorer.ui.size import picture_view, size_form
-from explorer.ui.train import run_result
+from explorer.ui.train import run_view
 from explorer.ui.widgets import setting_fields
 from tests import trainings
 from tests.live import ROOT
@@ -154,10 +154,10 @@ def of_verdicts(run):
 
 def of_run(run):
     shown = cards(opened(run, "train", run=run.name))
-    sides = {BASE: run_result.BASE, TUNED: run_result.TUNED}
+    sides = {BASE: run_view.BASE, TUNED: run_view.TUNED}
     return {
         **{name: shown[f"Test: {label}"] for name, label in sides.items()},
-        DEV: shown[f"Dev: {run_result.TUNED}"],
+        DEV: shown[f"Dev: {run_view.TUNED}"],
         **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
     }
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from explorer.data import sources
 from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sts
-from explorer.errors import SetNotFound, StrataError
+from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
-from explorer.knobs import Values
+from explorer.knobs import Knob, Values
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
-from explorer.ui.plans import setting_lists
 from explorer.ui.runs import set_fields
 from explorer.ui.widgets import setting_fields, upload_boxes
 
@@ -32,6 +32,11 @@ SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2)
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
 NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
 EMPTY = "No {} is chosen. Choose at least one."
+NONE = "no setting"
+LISTS = 2
+FEW = "Type at least two values of {} with commas between them, such as {}; or choose '{}'."
+TWICE = "{} has a value twice. Give each once."
+SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 
 def plan(name: str) -> Plan | None:
@@ -46,7 +51,7 @@ def plan(name: str) -> Plan | None:
     methods = _methods(cards, text)
     st.subheader("Settings")
     settings = _settings()
-    grid = setting_lists.grid([cards[name] for name in methods or ()])
+    grid = _grid([cards[name] for name in methods or ()])
     st.subheader("Seeds and evaluation")
     seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
     tasks, minutes, most_steps = _tasks_and_budget()
@@ -72,7 +77,7 @@ def plan(name: str) -> Plan | None:
 
 def holds(plan: Plan) -> bool:
     """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
-    lists = len(plan.data) == 1 and not plan.variants and len(plan.grid) <= setting_lists.LISTS
+    lists = len(plan.data) == 1 and not plan.variants and len(plan.grid) <= LISTS
     least = {name: least for name, _, _, least in SETTINGS}
     known = all(name in least and type(value) is int and value >= least[name] for name, value in plan.settings.items())
     return lists and known and plan.precision == plan.device == "auto"
@@ -88,7 +93,7 @@ def fill(plan: Plan) -> None:
         if name:
             set_fields.choose(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
-    setting_lists.fill(plan.grid)
+    _fill_grid(plan.grid)
 
 
 def _text() -> tuple[str, ...]:
@@ -278,3 +283,111 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
     with right:
         steps = setting_fields.draw("", PlanBudget.knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
     return tuple(tasks), minutes, steps
+
+
+def _grid(cards: Sequence[MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
+    """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
+    options = [NONE, *_common(cards)]
+    found: dict[str, tuple[Any, ...]] = {}
+    wrong = False
+    for number in range(1, LISTS + 1):
+        left, right = st.columns([1, 2])
+        with left:
+            name = _setting(number, options)
+        if name == NONE:
+            continue
+        with right:
+            values = _values(number, name, cards)
+            if name in found:
+                messages.trouble(SAME.format(name, NONE))
+                values = None
+        wrong |= values is None
+        found[name] = values or ()
+    return None if wrong else found
+
+
+def _fill_grid(values: Mapping[str, tuple[Any, ...]]) -> None:
+    """Set the fields to the values of settings; only in a callback."""
+    for number in range(1, LISTS + 1):
+        st.session_state[grid_key(number, "setting")] = NONE
+    for number, (name, tried) in enumerate(values.items(), start=1):
+        st.session_state[grid_key(number, "setting")] = name
+        st.session_state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.told, tried))
+
+
+def grid_key(number: int, part: str) -> str:
+    """The name of the widget of a list: its `setting` or its `values`."""
+    return f"plan {part} {number}"
+
+
+def _common(cards: Sequence[MethodCard]) -> list[str]:
+    """The settings that every method has; a model's name is none of them."""
+    if not cards:
+        return []
+    names = [name for name, knob in cards[0].knobs.items() if not knob.masked_model]
+    return [name for name in names if all(name in card.knobs for card in cards)]
+
+
+def _setting(number: int, options: list[str]) -> str:
+    key = grid_key(number, "setting")
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = NONE
+    label = "Try several values of" if number == 1 else "And several values of"
+    name: str = st.selectbox(
+        label,
+        options,
+        key=key,
+        format_func=lambda name: name.replace("_", " "),
+        persist_state="session",
+        help="A setting that all chosen methods have. Every value is trained with every method, model and seed.",
+    )
+    return name
+
+
+def _values(number: int, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...] | None:
+    knob = cards[0].knobs[name]
+    label = name.replace("_", " ")
+    example = ", ".join(map(knob.told, _example(cards[0], name)))
+    typed: str = st.text_input(
+        f"Values of {label}",
+        key=f"{grid_key(number, 'values')} {name}",
+        placeholder=example,
+        persist_state="session",
+        help=f"{messages.plain(knob.help)}\n\nAllowed: {messages.plain(knob.allowed)}.",
+    )
+    try:
+        values = tried_values(typed, name, cards)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    if len(values) < 2:
+        st.warning(messages.plain(FEW.format(label, example, NONE)), icon=":material/edit:")
+        return None
+    return values
+
+
+def tried_values(typed: str, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...]:
+    """Parse `0.05, 0.1` as values of a setting that every method allows."""
+    words = [word for word in re.split(r"[\s,;]+", typed) if word]
+    values = []
+    for word in words:
+        for card in cards:
+            try:
+                value = card.knobs[name].checked(word)
+            except StrataError as error:
+                raise type(error)(f"{card.name}: {error}") from error
+        values.append(value)
+    if len(set(values)) < len(values):
+        raise BadChoice(TWICE.format(name.replace("_", " ")))
+    return tuple(values)
+
+
+def _example(card: MethodCard, name: str) -> tuple[Any, ...]:
+    knob = card.knobs[name]
+    if knob.choices:
+        return knob.choices[:2]
+    if knob.kind is bool:
+        return True, False
+    if isinstance(knob.default, str) or not knob.default:
+        return (1, 2) if knob.kind is int else (0.1, 0.2)
+    return knob.default, knob.default * 2

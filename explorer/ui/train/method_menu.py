@@ -1,24 +1,42 @@
-"""Choose the training method; list all methods by what they train on, and say why some do not fit the text."""
+"""Choose a method among all, with what it does and needs; fetch or make a masked language model that it lacks."""
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 
 import streamlit as st
 
 from explorer.data import measured_methods
 from explorer.data.row_kinds import KINDS
+from explorer.data.text_sets import digest_of
 from explorer.data.wordnet import Need
+from explorer.encoding.locate import model_names
+from explorer.errors import HubUnreachable, StrataError
+from explorer.knobs import Knob, Values
+from explorer.places import cache_folder
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import availability, method_cards
+from explorer.ui.access import availability, cached_text, job_results, jobs, method_cards
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import METHOD, METHOD_BY_HAND
-from explorer.ui.train import text_form
+from explorer.ui.train import knob_form, text_form
+from explorer.ui.widgets import late_clicks
 
 FETCH = "Fetch {} ({})"
 MISSING = "{} needs {}, which is not on this machine. {}"
+VERSION = "1"  # a new one if a generator is made in another way, such as with more steps
+DIGITS = 16  # of the digest in its path
+NO_GENERATOR = (
+    "{} needs a {}: a masked language model with the encoder's vocabulary. '{}' is not on this machine. Fetch it from "
+    "the hub, make one here, or type a folder in the field {} under **More settings**."
+)
+MADE = (
+    "A generator was made from {}. It predicts {:.1f} % of {} masked words in held-out sentences ({:.1f} % before "
+    "training)."
+)
 
 
 def method() -> MethodCard:
@@ -113,3 +131,80 @@ def _missing(card: MethodCard) -> str:
 def _fetch(need: Need) -> Work[None]:
     yield Progress(f"fetching {need.name}", 0, 0)
     need.fetch()
+
+
+def generators_ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
+    """Whether all are here; for a missing one, buttons to fetch it or to make one from the base encoder."""
+    knobs = [knob for knob in card.knobs.values() if knob.masked_model]
+    here = [_is_here(card, knob, str(settings.get(knob.name, knob.default)), base, sources) for knob in knobs]
+    return all(here)
+
+
+def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple[str, ...]) -> bool:
+    try:
+        model_names.find(named)
+        return True
+    except HubUnreachable:
+        label = messages.plain(knob.name.replace("_", " "))
+        st.warning(
+            NO_GENERATOR.format(messages.plain(card.name), label, messages.plain(named), label),
+            icon=":material/extension:",
+        )
+        availability.offer(availability.FETCH.format(named), lambda: model_names.fetch(named))
+        _offer_to_make(card, knob, base, sources)
+    except StrataError as error:
+        messages.trouble(error)
+    return False
+
+
+def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
+    """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
+    columns = text_form.columns(sources, card.kind.rows)
+    try:
+        folder = folder_of(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
+    except StrataError:  # the form shows the error of the base or of the text
+        return
+    key = f"make {folder}"
+    job = jobs.find(key)
+    if folder.is_dir():
+        told = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
+        st.caption(MADE.format(messages.plain(base), 100 * told["after"], f"{told['words']:,}", 100 * told["before"]))
+        st.button(
+            "Use it",
+            key=f"use made {knob.name}",
+            icon=":material/check:",
+            on_click=_use,
+            args=(card, knob, folder),
+            type="primary",
+        )
+    elif job is not None and job.state != jobs.DONE:
+        job_results.progress_of(job)
+    else:
+        label = f"Make one from {messages.plain(base)} and this text"
+        make = partial(_begin, key, partial(_make, base, sources, columns))
+        late_clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
+
+
+def _begin(key: str, make: jobs.Make) -> None:
+    jobs.forget(key)
+    jobs.follow(key, "making a generator", make, lane=jobs.TRAINING)
+
+
+def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[None]:
+    from explorer.data.corpora import corpus
+    from explorer.data.row_kinds import SENTENCES
+    from explorer.encoding.load.loading import load
+    from explorer.training.generator import make_generator
+
+    text, _ = corpus(sources, SENTENCES, columns)
+    found = model_names.find(base)
+    yield from make_generator(load(found, precision="float32"), text.texts[0], folder_of(found.digest, text.digest))
+
+
+def folder_of(base: str, text: str) -> Path:
+    """Where the generator of a base and a text is kept, both given by their digests."""
+    return cache_folder() / "generators" / digest_of(("generator", VERSION, base, text))[:DIGITS]
+
+
+def _use(card: MethodCard, knob: Knob, folder: Path) -> None:
+    st.session_state[knob_form.key_of(card.name, knob.name)] = str(folder)

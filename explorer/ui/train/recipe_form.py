@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import run_folder
 from explorer.data import sources
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.sources import HELD_OUT, shown
+from explorer.data.sources import HELD_OUT, identity, label, shown
 from explorer.encoding.locate import layout, model_names
-from explorer.errors import StrataError
+from explorer.errors import BadChoice, StrataError
 from explorer.knobs import Knob, Values
 from explorer.places import given_path
 from explorer.training.record import runs
@@ -21,9 +22,8 @@ from explorer.ui import messages
 from explorer.ui.access import availability, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import train_form_keys
-from explorer.ui.train import evaluation_form, generator_form, knob_form, method_menu, suggested_method, text_form
-from explorer.ui.train.evaluation_form import Judging
+from explorer.ui.runs import set_fields, train_form_keys
+from explorer.ui.train import knob_form, method_menu, suggested_method, text_form
 from explorer.ui.widgets import setting_fields
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
+SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
 
 
 def recipe() -> Recipe | None:
@@ -72,7 +73,7 @@ def recipe() -> Recipe | None:
         suggested_method.told(sources, card, rows is not None)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
-    judging = evaluation_form.judging(sources, card)
+    judging = _judging(sources, card)
     if rows is not None and settings is not None and judging is not None and card.kind.rows == SCORED_PAIRS:
         evaluated = tuple(name for name in (judging.dev, judging.test, *judging.more_tests) if name)
         rows = text_form.left(sources, card.kind.rows, evaluated, _batch(card, settings))
@@ -81,7 +82,7 @@ def recipe() -> Recipe | None:
         steps.caption(plan(card, settings, rows, uses))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
-    if not generator_form.ready(card, model, sources, settings):
+    if not method_menu.generators_ready(card, model, sources, settings):
         return None
     if card.kind.trains() and not _batch_fits(card, settings, rows):
         return None
@@ -220,7 +221,7 @@ def fill(recipe: Recipe) -> None:
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
-    evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
+    _fill_evaluation(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
 
 
@@ -286,3 +287,84 @@ def _base_of(run: Run) -> list[str]:
         return [run.recipe().model]
     except StrataError:  # an unreadable recipe names no base
         return []
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Seeds, dev set, and test set if there is one, with further ones."""
+
+    seeds: tuple[int, ...]
+    dev: str
+    test: str | None
+    more_tests: tuple[str, ...] = ()
+
+
+def _judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
+    """The values of the fields; None if one of them is invalid."""
+    if SEEDS not in st.session_state:
+        st.session_state[SEEDS] = "1"
+    set_fields.fill_untouched(sources, (card,), (DEV, TEST))
+    held_out = set_fields.held_out_of((card,))
+    left, middle, right = st.columns(knob_form.COLUMNS)
+    with left:
+        dev, dev_set = set_fields.dev_field(DEV, held_out)
+    with middle:
+        test, test_set = set_fields.test_field(TEST, held_out)
+        more = _more_tests(test, held_out)
+    with right:
+        typed = st.text_input(
+            "Seeds",
+            key=SEEDS,
+            persist_state="session",
+            help="Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
+            "standard deviation.",
+        )
+        seeds = _seeds(typed)
+    set_fields.warn(sources, text_form.columns(sources, card.kind.rows), card, dev_set, test_set)
+    if (
+        seeds is None
+        or not set_fields.is_usable(dev, dev_set, held_out)
+        or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
+    ):
+        return None
+    if any(name not in held_out and availability.evaluation_set(identity(name)) is None for name in more):
+        return None
+    return Judging(seeds, dev, None if test == set_fields.NO_TEST else test, more)
+
+
+def _fill_evaluation(_judging: Judging) -> None:
+    """Set the fields to these values; only in a callback."""
+    state = st.session_state
+    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, _judging.seeds)), list(_judging.more_tests)
+    set_fields.choose(DEV, _judging.dev)
+    set_fields.choose(TEST, _judging.test or set_fields.NO_TEST)
+
+
+def _seeds(typed: str) -> tuple[int, ...] | None:
+    try:
+        return set_fields.typed_seeds(typed)
+    except BadChoice as error:
+        messages.trouble(error)
+        return None
+
+
+def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
+    """Further test sets beside the main one; without one there are none."""
+    if test == set_fields.NO_TEST:
+        return ()
+    state = st.session_state
+    chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
+    if MORE_TESTS in state and chosen != state[MORE_TESTS]:
+        state[MORE_TESTS] = chosen
+    options = dict.fromkeys(name for name in (*held_out, *set_fields.every_set(), *chosen) if name != test)
+    found: list[str] = st.multiselect(
+        "Further test sets",
+        list(options),
+        key=MORE_TESTS,
+        format_func=label,
+        accept_new_options=True,
+        persist_state="session",
+        placeholder="none",
+        help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
+    )
+    return tuple(found)

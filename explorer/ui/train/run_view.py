@@ -9,16 +9,22 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.encoding.locate import layout
 from explorer.errors import BadChoice
+from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
+from explorer.measuring.scores.verdict import WORSE, Verdict
+from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import PAGE
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import job_results, jobs
+from explorer.ui.frame import shortcuts
 from explorer.ui.runs import run_in_address, run_metrics, run_status, training_queue
-from explorer.ui.train import recipe_form, run_result
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.train import recipe_form
+from explorer.ui.widgets import refused_clicks, verdict_banner
 
 REDRAWN = 3.0  # seconds
 INTERRUPTED = (
@@ -27,6 +33,24 @@ INTERRUPTED = (
 )
 STOPPED_AT = "Stopped at step {:,} of {:,}. Press **Resume** to continue from there."
 STOPPED_EARLY = "Stopped before its first step. Press **Resume** to continue from there."
+COMPARE_PAGE = "pages/compare.py"
+NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
+WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
+OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
+BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned model"
+NO_TEST_SCORE = "not tested"
+NO_COMPARISON = "No comparison with the base: this run was trained by an older version. Train it again to get one."
+SCORE_HELP = {
+    "base": "{} × 100 of the base under model default. Higher is better, at most 100{}.",
+    "same": "{} × 100 of the base under the layer & pooling that the run trained. The gap to the tuned model is due to "
+    "training alone. Higher is better.",
+    "tuned": "{} × 100 of the saved model, as sentence-transformers loads it. Higher is better, at most 100.",
+}
+OF_CLASSES = {
+    "accuracy": "The share of rows with the right class, in percent. Higher is better.",
+    "macro F1": "The mean F1 of the classes, each counted the same. Higher is better, at most 100.",
+    "Matthews": "Correlation of predicted and true classes. Higher is better: 100 is perfect, 0 as good as chance.",
+}
 
 
 def show(run: Run) -> None:
@@ -116,7 +140,7 @@ def _how_it_ended(run: Run, status: Status) -> None:
     elif status.state == statuses.STOPPED:
         told = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
         st.info(told, icon=":material/stop_circle:")
-    run_result.card(run, status)
+    card(run, status)
 
 
 def _log(run: Run) -> None:
@@ -209,3 +233,152 @@ def _delete(run: Run) -> None:
         run_in_address.leave()
 
     refused_clicks.attempt(delete)
+
+
+def card(run: Run, status: Status) -> None:
+    """The verdict, its scores and the model, as far as the run has them."""
+    learned = status.learned
+    if verdict_banner.learned(learned):
+        verdict_banner.learned_pairs(status.verdict.pairs if status.verdict else ())
+        if status.facts.packs_held_out is False:
+            st.caption(NOT_HELD_OUT)
+        if learned.score is not None and learned.score.kind == WORSE:
+            st.caption(WHAT_TO_TRY)
+    elif not status.live and status.verdict is not None:
+        st.info(NOT_TESTED, icon=":material/science_off:")
+    scores(status)
+    classes(status)
+    _progress(status)
+    if status.facts.seen:
+        st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
+    if len(status.results) > 1:
+        _seeds(status)
+    _model(run, status)
+
+
+def _progress(status: Status) -> None:
+    """The best checkpoint and the time it took."""
+    cards = st.container(horizontal=True)
+    if status.best_step and status.seeds == 1:
+        of = f"of {status.total:,} steps, dev {in_words.number(status.shown_best)}"
+        by = "score on the rows that are held out to choose it" if status.facts.held_out else "dev score"
+        help = f"The step with the highest {by}. The saved model is this checkpoint."
+        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
+    if status.seconds:
+        messages.number(cards, "Time", in_words.duration(status.seconds), _steps(status), border=True)
+
+
+def _steps(status: Status) -> str:
+    return f"{status.step:,} steps" if status.step else "no training steps"
+
+
+def _seeds(status: Status) -> None:
+    with st.expander(f"Scores of {len(status.results)} seeds", icon=":material/casino:"):
+        st.dataframe(
+            [_seed_row(one) for one in status.results],
+            hide_index=True,
+            column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
+        )
+        test = spread([one.test for one in status.results])
+        by = "score on held-out rows" if status.facts.held_out else "dev score"
+        told = "" if test is None else f"{OF_SEEDS.format(*test)} "
+        st.caption(f"{told}Gain: minus the base under model default. The seed with the best {by} is saved.")
+
+
+def _seed_row(one: SeedScores) -> dict[str, object]:
+    tested = one.verdict.test if one.verdict else None
+    return {
+        "Seed": str(one.seed),
+        "Best checkpoint": one.best_step,
+        "Dev": one.dev,
+        "Test": one.test,
+        "Gain": tested.difference if tested else None,
+    }
+
+
+def _model(run: Run, status: Status) -> None:
+    """A button to compare with the base, the model's folder, and code to load it."""
+    if not run.model.is_dir():
+        return
+    if st.button(
+        "Compare with base",
+        key="run compare",
+        type="primary",
+        icon=":material/compare_arrows:",
+        on_click=shortcuts.compare_with_base,
+        args=(run,),
+        help="Opens the Compare page on the test set. A is the base under model default, B the tuned model.",
+    ):
+        # without query_params, Streamlit would clear every parameter, and it refuses those bound to widgets
+        st.switch_page(COMPARE_PAGE, query_params={})
+    folder = str(run.model)
+    own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for modules that the library lacks
+    if layout.adapter(run.model) is None:
+        st.caption("Load the model from its folder:")
+        st.code(folder, language=None, wrap_lines=True)
+    else:
+        folder = f"{run.name}-model"
+        own_modules = ["layer_reading.py"] * any(one.kind == "LayerReading" for one in layout.modules(run.model))
+        st.caption("This run keeps its model as an adapter of the base. Export a whole model, and load it:")
+        st.code(f"python -m explorer export {run.name} {folder}", language=None, wrap_lines=True)
+    trusting = ", trust_remote_code=True" if own_modules else ""
+    loaded = f"SentenceTransformer({folder!r}{trusting})"
+    st.code(
+        f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
+        language=None,  # the colours of highlighted code are too faint to read
+        wrap_lines=True,
+    )
+    if own_modules:
+        st.caption(f"The folder includes code (`{'`, `'.join(own_modules)}`), which `trust_remote_code=True` runs.")
+
+
+def scores(status: Status) -> None:
+    """A row of cards for each test set, and one for the dev set."""
+    verdict = status.verdict
+    if verdict is None:
+        st.caption(NO_COMPARISON)
+        return
+    trained = status.facts.reading.words if status.facts.reading else "trained layer & pooling"
+    for use, found in verdict.by_use.items():
+        _row(use, found, trained, status)
+
+
+def classes(status: Status) -> None:
+    """The scores of the classes of the test rows, over all seeds that are done, of a run on labelled texts."""
+    found = [one.classes for one in status.results if one.classes is not None]
+    if not found:
+        return
+    seeds = f", mean ± standard deviation of {len(found)} seeds" if len(found) > 1 else ""
+    st.markdown(f"**Test rows**: classes of {found[0].rows:,} rows · × 100{seeds}")
+    cards = st.columns(3, gap="small")
+    for card, name in zip(cards, MEASURES, strict=True):
+        average = spread([one.measure(name) for one in found])
+        if average is not None:
+            deviation = f" ± {average[1]:.2f}" if len(found) > 1 else ""
+            messages.number(
+                card, f"Test rows: {name}", f"{average[0]:.2f}{deviation}", border=True, help=OF_CLASSES[name]
+            )
+
+
+def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
+    name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
+    of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
+    size = f", {size_text(count, measure)}" if count else ""
+    st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    good = "; good models: 75 to 90" if measure == SPEARMAN else ""
+    help_of = {which: told.format(measure, good) for which, told in SCORE_HELP.items()}
+    cards = st.columns(3, gap="small")
+    default = status.facts.default.words if status.facts.default else ""
+    before = ((BASE, found.declared_base, default, "base"),
+              (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
+    for card, (label, score, note, which) in zip(cards, before, strict=False):
+        messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
+    value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
+    note = ""
+    if found.difference is not None and found.low is not None and found.high is not None:
+        note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
+    messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
+
+
+def _not_yet(status: Status) -> str:
+    return "not yet" if status.live else NO_TEST_SCORE

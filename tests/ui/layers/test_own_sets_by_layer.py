@@ -12,7 +12,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from explorer.ui.layers import best_layer
 from explorer.ui.search import judged_queries
-from explorer.ui.train import evaluation_form
+from explorer.ui.train import recipe_form
 from tests.visits import cards, measured, words
 
 ROWS = sample.triplets()
@@ -109,7 +109,7 @@ def test_every_page_takes_every_kind_of_set(furnished, own, name):
 
 def test_train_offers_them_as_dev_and_test_set_but_those_that_training_cannot_score(furnished, own):
     furnished.switch_page("pages/train.py").run()
-    for key in (evaluation_form.DEV, evaluation_form.TEST):
+    for key in (recipe_form.DEV, recipe_form.TEST):
         options = furnished.selectbox(key=key).options
         assert {sources.label(own[name]) for name in ("queries.csv", "triplets.csv", "pairs.csv")} <= {*options}
         assert sources.label(own["labels.csv"]) not in options

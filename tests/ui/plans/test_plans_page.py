@@ -15,7 +15,7 @@ from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
-from explorer.ui.plans import plan_form, plan_result, plan_start, plan_view, setting_lists
+from explorer.ui.plans import plan_form, plan_start, plan_view
 from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.runs.train_form_keys import BY_HAND
 from tests import namesakes
@@ -23,7 +23,7 @@ from tests.evaluating.test_sts_task import write_set
 from tests.visits import buttons, wait_until, words
 
 PAGE = "pages/plans.py"
-VALUES = f"{setting_lists.key_of(1, 'values')} temperature"
+VALUES = f"{plan_form.grid_key(1, 'values')} temperature"
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,7 @@ def test_a_method_that_the_text_does_not_fit_is_named(form, place):
     [("0.1, 0.1", "a value twice"), ("hot, cold", "temperature cannot be 'hot'"), ("0.1, -1", "cannot be '-1'")],
 )
 def test_values_of_a_setting_are_checked_in_place(form, typed, told):
-    form.selectbox(key=setting_lists.key_of(1, "setting")).set_value("temperature").run()
+    form.selectbox(key=plan_form.grid_key(1, "setting")).set_value("temperature").run()
     assert any("at least two values" in warning for warning in words(well(form).warning))
     form.text_input(key=VALUES).set_value(typed).run()
     assert any(told in error for error in words(well(form).error))
@@ -133,7 +133,7 @@ def test_values_of_a_setting_are_checked_in_place(form, typed, told):
 
 def test_a_setting_that_one_method_lacks_is_not_offered(form):
     form.multiselect(key=plan_form.METHODS).set_value(["simcse", "whitening"]).run()
-    assert "temperature" not in form.selectbox(key=setting_lists.key_of(1, "setting")).options
+    assert "temperature" not in form.selectbox(key=plan_form.grid_key(1, "setting")).options
 
 
 def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
@@ -211,7 +211,7 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     assert subtracted == pytest.approx([float(base[test])] * 2, abs=0.011), "the base that is subtracted is a row"
     (told,) = (text for text in words(app.caption) if "test set: " in text)
     assert f"dev set: {Path(plan.dev).name} · test set: {Path(plan.test).name}" in told
-    assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05", "temperature 0.1"]
+    assert app.selectbox(key=plan_view.ROW).options == ["temperature 0.05", "temperature 0.1"]
     keys = {button.key for button in app.get("download_button")}
     assert {"plan as csv", "plan as markdown", "plan as latex", "plan as html"} <= keys
 
@@ -244,7 +244,7 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
 
     monkeypatch.setattr(plan_view, "table_at", begins_meanwhile)
     shown(app, folder)
-    assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
+    assert app.selectbox(key=plan_view.ROW).options == ["temperature 0.05"]
 
 
 def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):

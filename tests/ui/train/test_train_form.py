@@ -17,7 +17,6 @@ from explorer.training.record import runs
 from explorer.ui.access import availability, jobs, method_cards
 from explorer.ui.runs import set_fields
 from explorer.ui.train import (
-    generator_form,
     knob_form,
     method_menu,
     recipe_form,
@@ -324,7 +323,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     app.query_params["method"] = "diffcse"
     app.run()
     missing = "distilbert-base-uncased"
-    assert words(app.warning) == [generator_form.MISSING.format("diffcse", "generator", missing, "generator")]
+    assert words(app.warning) == [method_menu.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
     assert fetches(app) == [availability.FETCH.format(missing)]
     assert app.button(key=START).disabled
     app.button(key="make generator").click().run()
@@ -335,7 +334,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     for now, made in ((content, True), (content.replace("guitars", "violins"), False), (content, True)):
         text.write_text(now)
         app.run()
-        assert any(told.startswith(lead(generator_form.MADE)) for told in words(app.caption)) == made, "of this text"
+        assert any(told.startswith(lead(method_menu.MADE)) for told in words(app.caption)) == made, "of this text"
     app.button(key="use made generator").click().run()
     assert not app.warning
     assert not app.button(key=START).disabled

@@ -11,7 +11,7 @@ from explorer.data.sources import HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
 from explorer.ui.runs import set_fields
 from explorer.ui.runs.train_form_keys import BY_HAND
-from explorer.ui.train import evaluation_form
+from explorer.ui.train import recipe_form
 from tests.train_visits import PAGE, well
 from tests.visits import lead, words
 
@@ -64,15 +64,15 @@ def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
 def test_further_test_sets_are_part_of_the_run(app):
     well(app.run())
     further = [SEARCH, sample.PAIRS]
-    app.multiselect(key=evaluation_form.MORE_TESTS).set_value(further).run()
+    app.multiselect(key=recipe_form.MORE_TESTS).set_value(further).run()
     main = app.selectbox(key="recipe test").value
     told = app.code[0].value
     places = [told.index(f"--test '{name}'" if " " in name else f"--test {name}") for name in (main, *further)]
     assert places == sorted(places)
     app.selectbox(key="recipe test").set_value(SEARCH).run()
-    assert app.multiselect(key=evaluation_form.MORE_TESTS).value == further[1:], "the main one is no further one"
+    assert app.multiselect(key=recipe_form.MORE_TESTS).value == further[1:], "the main one is no further one"
     app.selectbox(key="recipe test").set_value(set_fields.NO_TEST).run()
-    assert evaluation_form.MORE_TESTS not in [one.key for one in app.multiselect]
+    assert recipe_form.MORE_TESTS not in [one.key for one in app.multiselect]
     assert app.code[0].value.count("--test") == 1
 
 

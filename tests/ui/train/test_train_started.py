@@ -8,7 +8,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import job_results
 from explorer.ui.runs import training_queue
-from explorer.ui.train import run_result, run_view
+from explorer.ui.train import run_view
 from tests import trainings
 from tests.train_visits import START, ended, field, say, started, well
 from tests.visits import buttons, cards, lead, wait_until, words
@@ -22,9 +22,9 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     well(tiny.run())
     shown = cards(tiny)
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
-        assert shown[f"{use}: {run_result.BASE}"] == f"{found.declared_base:.2f}"
-        assert shown[f"{use}: {run_result.SAME}"] == f"{found.same_reading_base:.2f}"
-        assert shown[f"{use}: {run_result.TUNED}"] == f"{found.exported:.2f}"
+        assert shown[f"{use}: {run_view.BASE}"] == f"{found.declared_base:.2f}"
+        assert shown[f"{use}: {run_view.SAME}"] == f"{found.same_reading_base:.2f}"
+        assert shown[f"{use}: {run_view.TUNED}"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "run compare" in buttons(tiny)

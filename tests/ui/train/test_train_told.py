@@ -17,7 +17,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_metrics
-from explorer.ui.train import run_result, run_view
+from explorer.ui.train import run_view
 from tests.train_visits import START, ended, new, show, stands, well
 from tests.visits import buttons, cards, wait_until, words
 
@@ -74,7 +74,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     assert told == learned_text.line(run.status().learned).text
     boxes = [*app.success, *app.error, *app.info, *app.warning]
     assert len(boxes) == 1, "one result, one box"
-    assert (run_result.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
+    assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
 
 
@@ -104,15 +104,15 @@ def test_several_seeds_are_told_as_mean_and_spread(app, place):
     scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
     stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=RunVerdict(outcome(1, 0.5, 2)))
     well(show(app, run))
-    assert any(run_result.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
+    assert any(run_view.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
 
 
 def test_a_run_that_was_stopped_is_not_tested(app, place):
     run = new(place)
     stands(run, state=statuses.STOPPED, verdict=RunVerdict(Verdict(73.0, 68.0), Verdict(72.0, 67.0)))
     well(show(app, run))
-    assert cards(app)[f"Test: {run_result.TUNED}"] == run_result.NO_TEST_SCORE
-    assert run_result.NOT_TESTED in words(app.info)
+    assert cards(app)[f"Test: {run_view.TUNED}"] == run_view.NO_TEST_SCORE
+    assert run_view.NOT_TESTED in words(app.info)
 
 
 def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
@@ -120,7 +120,7 @@ def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
     stands(run, state=statuses.FINISHED, results=(result(),))
     well(show(app, run))
     assert [card.label for card in app.metric] == []
-    assert run_result.NO_COMPARISON in words(app.caption)
+    assert run_view.NO_COMPARISON in words(app.caption)
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
