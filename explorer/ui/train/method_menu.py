@@ -1,4 +1,4 @@
-"""Choose a method among all, with what it does and needs; fetch or make a masked language model that it lacks."""
+"""Choose the training method: all of them by what they train on, why some do not fit the text, and what one needs."""
 
 from __future__ import annotations
 
