@@ -128,15 +128,15 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
     batch = learner.schedule.batch_size
     fits *= learner.world.size
     if fits < 2:
-        told = "No batch of this model fits: choose a smaller model, or a machine with more memory"
+        remedy = "No batch of this model fits: choose a smaller model, or a machine with more memory"
     else:
-        told = (
+        remedy = (
             f"Set batch_size to {min(fits, batch - 1)}, or lower max_length. accumulate restores the rows per update, "
             f"but not the negatives in a batch{_by_chunks(learner)}"
         )
     return RunTooLarge(
         f"A batch of {batch} needs about {in_words.size(needed * _RESERVE)} of memory, but {in_words.size(free)} are "
-        f"free. {told}."
+        f"free. {remedy}."
     )
 
 

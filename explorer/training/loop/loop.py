@@ -193,9 +193,9 @@ class Training:
             base[name] = yield from self._reported(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: found.declared_base for name, found in self.verdict.by_use.items()}
-        told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
+        shown = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
         done = Progress(Phase.EVALUATING_BASE, 1, 1)
-        yield self._step(done, message=f"base scores, model default: {told or 'none'}")
+        yield self._step(done, message=f"base scores, model default: {shown or 'none'}")
 
     def _train_seed(self, learner: Learner) -> Iterator[Step]:
         self._stopped_early = learner.enough  # of a resumed run

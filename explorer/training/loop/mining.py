@@ -31,7 +31,7 @@ class Mined:
     positive: float
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The counts in words."""
         drawn = f", {self.drawn:,} drawn at random where no more were far enough" if self.drawn else ""
         means = f"mean cosine to the anchor {self.nearer:.2f}, of positives {self.positive:.2f}"

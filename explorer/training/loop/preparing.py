@@ -174,10 +174,10 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
         check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, encoder, prompts)
     test, *more = (judge_of(one, encoder, prompts) for one in texts.tests) if texts.tests else (None,)
-    told = []
+    notes = []
     if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test, *more)):
-        told = [TRAINED_TOO if prompts_rows else UNTRAINED]
-    reports = (*texts.reports, *told)
+        notes = [TRAINED_TOO if prompts_rows else UNTRAINED]
+    reports = (*texts.reports, *notes)
     prepared = Prepared(
         recipe,
         found,
@@ -194,7 +194,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     check_same(recipe.made_with, prepared.facts())
     if mining:
         hard = yield from mined(texts.corpus, encoder, mining)
-        prepared = replace(prepared, negatives=hard.columns, reports=(*reports, hard.told))
+        prepared = replace(prepared, negatives=hard.columns, reports=(*reports, hard.summary))
     return prepared
 
 
@@ -219,8 +219,8 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_rows.split(corpus)
-    told = (*map(str, reports), *filter(None, [dropped, corpus.division]))
-    return Texts(corpus, dev, tests[0] if tests else None, told, held, tuple(tests[1:]))
+    notes = (*map(str, reports), *filter(None, [dropped, corpus.division]))
+    return Texts(corpus, dev, tests[0] if tests else None, notes, held, tuple(tests[1:]))
 
 
 def _more_digests(tests: Sequence[EvaluationSet] | Sequence[Judge]) -> dict[str, str]:
@@ -242,10 +242,10 @@ def _found(model: str, online: bool) -> Work[Found]:
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse a model, text or evaluation set that differs from the one the recipe was made with."""
     for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
-        told = _BINDING.get(name, f"the {name.removesuffix(_DIGEST).replace('test_', 'test set ')}")
+        what = _BINDING.get(name, f"the {name.removesuffix(_DIGEST).replace('test_', 'test set ')}")
         if name in then and then[name] != now[name]:
             raise CannotResume(
-                f"This recipe was made with another version of {told} ({str(then[name])[:12]} then, "
+                f"This recipe was made with another version of {what} ({str(then[name])[:12]} then, "
                 f"{str(now[name])[:12]} now). Restore that version, or remove made_with from a copy of "
                 "recipe.yaml and start a new run from it."
             )

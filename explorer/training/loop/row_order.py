@@ -32,9 +32,9 @@ class Feed:
         rows = len(self.rows)
         if rows < self.size:
             left_out = f" to train on ({self.sampler.remark})" if self.sampler.remark else ""
-            ways = [f"set batch_size to {rows} or less"] * (rows > 1) + ["use more rows"]
-            ways += ["choose settings that leave out fewer"] * bool(left_out)
-            lower = ", or ".join(ways).capitalize()
+            remedies = [f"set batch_size to {rows} or less"] * (rows > 1) + ["use more rows"]
+            remedies += ["choose settings that leave out fewer"] * bool(left_out)
+            lower = ", or ".join(remedies).capitalize()
             raise TooFewRows(f"{corpus.name} has {rows:,} rows{left_out}, but a batch takes {self.size}. {lower}.")
         if self.size % world:
             raise BadChoice(

@@ -193,9 +193,9 @@ def _mark(card: MethodCard, knob: Knob) -> None:
 
 
 def _tip(card: MethodCard, knob: Knob) -> str:
-    told = f"Default: {Knob.told(knob.default)}. "
+    values = f"Default: {Knob.told(knob.default)}. "
     if card.kind.as_published or knob.paper is not None:
         paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
-        told = paper if knob.paper_value == knob.default else told + paper
-    told += f"Allowed: {knob.allowed}."
-    return f"{messages.plain(knob.help)}\n\n{messages.plain(told)}\n\nOn the command line: `--set {knob.name}=…`"
+        values = paper if knob.paper_value == knob.default else values + paper
+    values += f"Allowed: {knob.allowed}."
+    return f"{messages.plain(knob.help)}\n\n{messages.plain(values)}\n\nOn the command line: `--set {knob.name}=…`"

@@ -105,8 +105,8 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     button.button(
         card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
     )
-    told = messages.plain(card.kind.title())
-    about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
+    title = messages.plain(card.kind.title())
+    about.markdown(f":gray[{title} Does not fit: {messages.plain(lack)}.]" if lack else title)
     if card.kind.when_to_use:
         about.caption(_advice(card))
 

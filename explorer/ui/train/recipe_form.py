@@ -70,7 +70,7 @@ def recipe() -> Recipe | None:
     with left:
         text_form.choose_columns(sources, card.kind.rows)
         rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
-        suggested_method.told(sources, card, rows is not None)
+        suggested_method.explain(sources, card, rows is not None)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = _judging(sources, card)
@@ -102,7 +102,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
         st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
     if card.of_encoders:
         st.caption(_of_encoders(card))
-    told = st.container()
+    place = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
@@ -111,7 +111,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
         for name, key in (("precision", PRECISION), ("device", DEVICE)):
             with boxes:
                 setting_fields.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
-    return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), told
+    return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
 def _of_encoders(card: MethodCard) -> str:
@@ -135,8 +135,8 @@ def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) 
     held += 0 if schedule.select_by == "dev" else held_out_rows.count(rows - held)
     steps = schedule.updates(rows - held)
     every = schedule.evaluation_interval(steps)
-    told = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
-    return told + f" {held:,} rows are held out." * bool(held)
+    summary = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    return summary + f" {held:,} rows are held out." * bool(held)
 
 
 def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
@@ -242,7 +242,7 @@ def base() -> str | None:
         "Start from",
         options,
         key=BASE,
-        format_func=lambda option: _told(option, run, source),
+        format_func=lambda option: _option_label(option, run, source),
         persist_state="session",
         help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
         "runs: the scores then show both together.",
@@ -262,7 +262,7 @@ def choose(source: str) -> None:
     st.session_state[BASE] = source
 
 
-def _told(option: str, run: Run, source: str) -> str:
+def _option_label(option: str, run: Run, source: str) -> str:
     if option == source:
         return f"{messages.plain(sources.shown(option))}: stacks on run {messages.plain(run.name)}"
     return f"{messages.plain(sources.shown(option))}: the base of that run"

@@ -51,7 +51,7 @@ def of_text(chosen: tuple[str, ...]) -> str:
         return ""
 
 
-def told(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
+def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
     """Why the method fits the visitor's text; if it does not fit, a button that chooses the one that does."""
     name = of_text(chosen) if chosen else ""
     if not name:

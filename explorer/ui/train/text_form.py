@@ -88,7 +88,7 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
     except StrataError as error:
         messages.trouble(error)
         return None
-    _told(count, duplicates if keep_duplicates else 0, card.kind.rows, reports)
+    _report(count, duplicates if keep_duplicates else 0, card.kind.rows, reports)
     if divided:
         st.caption(messages.plain(f"{divided}."))
     return count
@@ -165,13 +165,13 @@ def _train_parts() -> list[str]:
     return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 
-def _told(count: int, duplicates: int, kind: Kind, reports: Sequence[Report]) -> None:
+def _report(count: int, duplicates: int, kind: Kind, reports: Sequence[Report]) -> None:
     lengths = [report.words for report in reports if report.rows_kept]
-    told = f"{count:,} {'sentences' if kind == SENTENCES else f'rows of {kind.title}'}"
+    text = f"{count:,} {'sentences' if kind == SENTENCES else f'rows of {kind.title}'}"
     if lengths:
-        told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
+        text += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
     again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)
-    st.caption(f"{told}.{again}")
+    st.caption(f"{text}.{again}")
     for report in reports:
         for dropped in report.dropped:
             st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")

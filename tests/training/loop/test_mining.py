@@ -90,8 +90,8 @@ def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypa
 def test_the_counts_and_the_mean_cosines_are_told(encoder):
     found = finish(mining.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
     assert found.drawn
-    assert f"{found.found} mined" in found.told
-    assert f"{found.drawn} drawn at random" in found.told
+    assert f"{found.found} mined" in found.summary
+    assert f"{found.drawn} drawn at random" in found.summary
     assert found.nearer < 0.1 * found.positive
 
 
