@@ -1,10 +1,12 @@
-"""The folders where Strata writes, cache, training runs and evaluation results, and the paths that users write."""
+"""The places of Strata: its folders, paths that users write, and files and folders written whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
+import shutil
 import site
 import stat
 import sysconfig
@@ -227,3 +229,39 @@ def settle(folder: Path) -> None:
             path.chmod(allowed)
         sync(path)
     sync(folder)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside a new one, renamed to it when it is complete; or nothing is left of it."""
+    if folder.exists():
+        raise NotWritable(f"{folder} exists already and is not overwritten. Choose another name, or remove it.")
+    part = folder.with_name(f"{folder.name}{PART}")
+    try:
+        _remove(part)  # left by a process that was killed
+        part.mkdir(parents=True)
+        yield part
+        settle(part)
+        part.rename(folder)
+        sync(folder.parent)
+    except BaseException as error:  # also when the process is stopped: remove the incomplete folder
+        with suppress(OSError):
+            _remove(part)
+        if isinstance(error, OSError):
+            reason = error.strerror or str(error)
+        else:
+            number = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise their own errors
+            if not number:
+                raise
+            reason = os.strerror(int(number[1]))
+        raise NotWritable(
+            f"{folder} cannot be written: {reason}. Make room there, or keep runs in a folder on another disk "
+            "(STRATA_RUNS)."
+        ) from error
+
+
+def _remove(part: Path) -> None:
+    if part.is_dir() and not part.is_symlink():
+        shutil.rmtree(part)
+    else:
+        part.unlink(missing_ok=True)

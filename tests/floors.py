@@ -72,7 +72,7 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/escaping.py": "`-0.5 ± 0.1`",
     "explorer/evaluating/results/table_formats.py": "`77.23 ± 0.43`",
     # errors of other libraries, which say it in words only
-    "explorer/encoding/export/atomic_folder.py": "`(os error 28)` of safetensors and tokenizers",
+    "explorer/places.py": "`(os error 28)` of safetensors and tokenizers",
     "explorer/encoding/locate/hub.py": "`cancelled` of xet",
     "explorer/errors.py": "`out of memory` of torch",
 }

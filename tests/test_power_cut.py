@@ -13,8 +13,7 @@ from unittest import mock
 import pytest
 import torch
 
-from explorer.encoding.export.atomic_folder import whole
-from explorer.places import write_whole
+from explorer.places import whole_folder, write_whole
 from explorer.training.loop import resume_state
 from explorer.training.loop.resume_state import State
 
@@ -94,7 +93,7 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
     target = tmp_path / "model"
 
     def write():
-        with whole(target) as part:
+        with whole_folder(target) as part:
             (part / "weights").write_bytes(b"weights")
             (part / "inside").mkdir()
             (part / "inside" / "config").write_bytes(b"config")

@@ -15,12 +15,12 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.load import hardware, masked_model
 from explorer.encoding.load.masked_model import MaskedModel, Masker
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
 from explorer.optimizers import learning_rate
+from explorer.places import whole_folder
 from explorer.progress import Progress, Work
 from explorer.training.loop.learner import sow
 
@@ -56,7 +56,7 @@ def make_generator(
     held = min(_HELD, len(sentences) // 8)
     measured, learned = shuffled[:held], shuffled[held:]
     masker = Masker(encoder, SHARE)
-    with whole(folder) as part:
+    with whole_folder(folder) as part:
         yield Progress("building the head", 0, 0)
         model = masked_model.with_new_head(encoder)
         before, words = _accuracy(model, encoder, masker, measured, seed)

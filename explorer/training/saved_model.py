@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 from explorer import in_words, run_folder
-from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import loading
 from explorer.encoding.locate import layout, model_names
@@ -15,7 +14,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.knobs import Values
 from explorer.methods import PredictedClasses
-from explorer.places import sync, write_whole
+from explorer.places import sync, whole_folder, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.loop.measured_facts import SeedScores
@@ -87,7 +86,7 @@ def take(run: Run, folder: Path) -> None:
         text = (run.folder / "README.md").read_text(encoding="utf-8")
         export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
         return
-    with whole(folder) as part:
+    with whole_folder(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
 
 

@@ -17,7 +17,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.encoding.export import standalone_source
-from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.load import loading
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.read.head import Head
@@ -25,6 +24,7 @@ from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
 from explorer.errors import UnsupportedModel
+from explorer.places import whole_folder
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -60,7 +60,7 @@ def export(
     `base` is the folder of the base model, if it still exists; `prompts` replace its prompts of queries and documents.
     """
     opener(tuned.encoder)
-    with whole(folder) as part:
+    with whole_folder(folder) as part:
         _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
         _write_tokenizer(tuned.encoder, part)
         _write_modules(head.to("cpu"), tuned, part)
