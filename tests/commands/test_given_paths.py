@@ -52,22 +52,18 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", PLACES, ids=" ".join)
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
+def test_a_path_that_cannot_be_looked_up_is_refused(words, capsys):
+    for path, reason in (
         ("~nosuch/x", "there is no user with this home folder"),
         ("x" * 300 + ".tsv", "File name too long"),
         ("bad\udcff.tsv", "is not UTF-8. Rename the file"),  # how Python reads the byte FF of an argument
-    ],
-    ids=["no such user", "too long", "not UTF-8"],
-)
-def test_a_path_that_cannot_be_looked_up_is_refused(words, path, reason, capsys):
-    assert main([path if word == "@" else word for word in words]) == 1
-    out, err = capsys.readouterr()
-    *_, last = err.splitlines()
-    assert out == ""
-    assert reason in last
-    assert path.replace("\udcff", r"\udcff") in last
+    ):
+        assert main([path if word == "@" else word for word in words]) == 1, path
+        out, err = capsys.readouterr()
+        *_, last = err.splitlines()
+        assert out == "", path
+        assert reason in last
+        assert path.replace("\udcff", r"\udcff") in last
 
 
 @pytest.mark.parametrize("variable", ["STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS", "STRATA_DATA"])

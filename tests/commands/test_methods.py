@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from explorer import methods
 from explorer.methods import Schedule
 from explorer.training.recipe import knobs_of, paper_values
@@ -17,22 +15,22 @@ def test_every_method_is_listed_with_what_it_is(said):
     assert len({line.index(lines[line.split()[0]]) for line in out.splitlines()}) == 1, "one below the other"
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
-    code, out, _ = said("methods", name)
-    kind = methods.load(name)
-    assert code == 0
-    head, _, _ = out.partition("\nFamily: ")
-    described = f"{kind.title()} {kind.about()}".split()
-    assert head.split()[: len(described)] == described
-    assert len(head.splitlines()[2]) <= 120
-    assert f"Family: {kind.family}. Trains on {kind.rows.title}. {kind.paper.line}: {kind.paper.link}" in out
-    told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
-    scheduled = [
-        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
-    ]
-    assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
-    assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096" in out) == kind.trains()
+def test_a_method_is_told_with_its_paper_and_every_knob(said):
+    for name in methods.names():
+        code, out, _ = said("methods", name)
+        kind = methods.load(name)
+        assert code == 0
+        head, _, _ = out.partition("\nFamily: ")
+        described = f"{kind.title()} {kind.about()}".split()
+        assert head.split()[: len(described)] == described
+        assert len(head.splitlines()[2]) <= 120
+        assert f"Family: {kind.family}. Trains on {kind.rows.title}. {kind.paper.line}: {kind.paper.link}" in out
+        told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
+        scheduled = [
+            name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
+        ]
+        assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
+        assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096" in out) == kind.trains()
 
 
 def test_the_papers_and_the_released_codes_values_are_told_where_they_are_not_the_default(said):

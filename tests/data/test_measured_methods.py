@@ -53,7 +53,7 @@ def test_a_method_is_told_with_its_scores_before_and_after(rows):
     assert "scores 82.03." in measured_methods.source()
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_every_method_says_when_to_use_it(name):
-    when = methods.load(name).when_to_use
-    assert re.fullmatch(r"[A-Z\[].{20,200}\.", when), when
+def test_every_method_says_when_to_use_it():
+    for name in methods.names():
+        when = methods.load(name).when_to_use
+        assert re.fullmatch(r"[A-Z\[].{20,200}\.", when), when

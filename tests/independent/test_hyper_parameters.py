@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import pytest
-
 from explorer import methods
 from explorer.methods import ADAPTERS, Schedule
 from explorer.training.recipe import knobs_of, paper_values
@@ -36,47 +34,51 @@ def typed(line):
     return (methods.load(line.method).knobs | Schedule.knobs)[line.setting].checked(line.value)
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_every_setting_is_stated_by_a_paper_or_listed_as_left_open(name):
-    stated = Counter(line.setting for line in STATED if line.method == name)
-    stated += Counter(setting for method, setting in LEFT_OPEN if method == name)
-    assert stated == Counter(settings(name).keys())
+def test_every_setting_is_stated_by_a_paper_or_listed_as_left_open():
+    for name in methods.names():
+        stated = Counter(line.setting for line in STATED if line.method == name)
+        stated += Counter(setting for method, setting in LEFT_OPEN if method == name)
+        assert stated == Counter(settings(name).keys())
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_a_default_is_the_papers_unless_it_is_a_listed_departure(name):
-    found = settings(name)
-    apart = {line.setting for line in STATED if line.method == name and typed(line) != found[line.setting]}
-    assert apart == {setting for method, setting in DEPARTURES if method == name}
+def test_a_default_is_the_papers_unless_it_is_a_listed_departure():
+    for name in methods.names():
+        found = settings(name)
+        apart = {line.setting for line in STATED if line.method == name and typed(line) != found[line.setting]}
+        assert apart == {setting for method, setting in DEPARTURES if method == name}
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_released_codes_settings_are_those_of_the_table(name):
-    assert dict(methods.load(name).released) == {line.setting: typed(line) for line in RELEASED if line.method == name}
+def test_the_released_codes_settings_are_those_of_the_table():
+    for name in methods.names():
+        assert dict(methods.load(name).released) == {
+            line.setting: typed(line) for line in RELEASED if line.method == name
+        }
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_papers_values_that_a_form_sets_are_the_stated_ones(name):
-    stated = {line.setting: typed(line) for line in STATED if line.method == name}
-    open_ones = {setting for method, setting in LEFT_OPEN if method == name} | STRATAS_OWN
-    for setting, value in paper_values(methods.load(name)).items():
-        if setting in stated:
-            assert value == stated[setting], setting
-        else:
-            assert setting in open_ones | {"endurance"}
+def test_the_papers_values_that_a_form_sets_are_the_stated_ones():
+    for name in methods.names():
+        stated = {line.setting: typed(line) for line in STATED if line.method == name}
+        open_ones = {setting for method, setting in LEFT_OPEN if method == name} | STRATAS_OWN
+        for setting, value in paper_values(methods.load(name)).items():
+            if setting in stated:
+                assert value == stated[setting], setting
+            else:
+                assert setting in open_ones | {"endurance"}
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_values_for_a_family_of_encoders_are_those_of_the_table(name):
-    kind = methods.load(name)
-    stated = {tuple(line.setting.split(".")): line.value for line in BY_FAMILY if line.method == name}
-    found = {(family, setting): value for family, values in kind.by_family.items() for setting, value in values.items()}
-    assert found == {(family, setting): knobs_of(kind)[setting].checked(value)
-                     for (family, setting), value in stated.items()}  # fmt: skip
-    for (family, setting), value in found.items():
-        assert paper_values(kind, family)[setting] == value
-        usual = knobs_of(kind)[setting]
-        assert knobs_of(kind, family)[setting].default == (value if usual.paper is None else usual.default)
+def test_the_values_for_a_family_of_encoders_are_those_of_the_table():
+    for name in methods.names():
+        kind = methods.load(name)
+        stated = {tuple(line.setting.split(".")): line.value for line in BY_FAMILY if line.method == name}
+        found = {
+            (family, setting): value for family, values in kind.by_family.items() for setting, value in values.items()
+        }
+        assert found == {(family, setting): knobs_of(kind)[setting].checked(value)
+                         for (family, setting), value in stated.items()}  # fmt: skip
+        for (family, setting), value in found.items():
+            assert paper_values(kind, family)[setting] == value
+            usual = knobs_of(kind)[setting]
+            assert knobs_of(kind, family)[setting].default == (value if usual.paper is None else usual.default)
 
 
 def test_every_line_names_a_method_and_says_why():

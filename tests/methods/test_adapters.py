@@ -68,10 +68,10 @@ def test_a_stopped_run_saves_no_weight_that_adapters_leave_as_it_was(method, tin
     assert moved <= saved, "what changes is saved, with or without a gradient"
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_settings_are_those_of_the_methods_that_train_an_encoder(name):
-    assert (set(ADAPTERS) <= set(knobs_of(methods.load(name)))) == (name in TUNING)
-    assert name in TUNING or not set(ADAPTERS) & set(knobs_of(methods.load(name)))
+def test_the_settings_are_those_of_the_methods_that_train_an_encoder():
+    for name in methods.names():
+        assert (set(ADAPTERS) <= set(knobs_of(methods.load(name)))) == (name in TUNING)
+        assert name in TUNING or not set(ADAPTERS) & set(knobs_of(methods.load(name)))
 
 
 def test_rank_0_trains_all_weights_and_any_other_one_adapters():

@@ -49,22 +49,22 @@ def test_the_command_of_a_recipe_makes_the_same_recipe(recipe):
     assert told == Recipe(**{**vars(recipe), "made_with": {}})
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
-    kind = methods.load(name)
-    changed = {"batch_size": kind.schedule.batch_size + 1, "temperature": 0.5, "window": 3, "dimensions": 7}
-    changed = {knob: value for knob, value in changed.items() if knob in knobs_of(kind)}
-    assert changed
-    written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
-    scheduled = {
-        name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
-    }
-    assert written.keys() == {*kind.knobs, *(scheduled if kind.trains() else ())}
-    assert not kind.trains() or {"steps", "accumulate", "early_stop"} <= written.keys()
-    for knob, value in written.items():
-        paper = getattr(kind.schedule, knob) if knob in Schedule.knobs else kind.knobs[knob].default
-        assert value == changed.get(knob, paper), knob
-        assert type(value) is type(paper), knob
+def test_a_file_has_every_setting_of_the_method_and_its_schedule():
+    for name in methods.names():
+        kind = methods.load(name)
+        changed = {"batch_size": kind.schedule.batch_size + 1, "temperature": 0.5, "window": 3, "dimensions": 7}
+        changed = {knob: value for knob, value in changed.items() if knob in knobs_of(kind)}
+        assert changed
+        written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
+        scheduled = {
+            name for name, one in Schedule.knobs.items() if one.rows in (None, kind.rows) and name not in kind.unused
+        }
+        assert written.keys() == {*kind.knobs, *(scheduled if kind.trains() else ())}
+        assert not kind.trains() or {"steps", "accumulate", "early_stop"} <= written.keys()
+        for knob, value in written.items():
+            paper = getattr(kind.schedule, knob) if knob in Schedule.knobs else kind.knobs[knob].default
+            assert value == changed.get(knob, paper), knob
+            assert type(value) is type(paper), knob
 
 
 def test_the_paper_s_values_are_no_changes_however_they_are_typed():
@@ -90,24 +90,24 @@ def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
     assert (found.dev, found.test) == (dev, test)
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_values_of_the_released_code_are_allowed_and_differ_from_the_papers(name):
-    kind = methods.load(name)
-    for one, value in kind.released.items():
-        assert knobs_of(kind)[one].checked(value) == value != paper_values(kind)[one]
-    assert released_values(kind) == paper_values(kind) | kind.released
+def test_the_values_of_the_released_code_are_allowed_and_differ_from_the_papers():
+    for name in methods.names():
+        kind = methods.load(name)
+        for one, value in kind.released.items():
+            assert knobs_of(kind)[one].checked(value) == value != paper_values(kind)[one]
+        assert released_values(kind) == paper_values(kind) | kind.released
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_presets_are_allowed_and_change_something(name):
-    kind = methods.load(name)
-    usual = {one: knob.default for one, knob in knobs_of(kind).items()}
-    found = presets(kind)
-    assert QUICK in found
-    for values in (*found.values(), *kind.presets.values()):
-        assert {one: knobs_of(kind)[one].checked(value) for one, value in values.items()} == values
-        assert not values or {**usual, **values} != usual
-    assert bool(found[QUICK]) == kind.trains()
+def test_presets_are_allowed_and_change_something():
+    for name in methods.names():
+        kind = methods.load(name)
+        usual = {one: knob.default for one, knob in knobs_of(kind).items()}
+        found = presets(kind)
+        assert QUICK in found
+        for values in (*found.values(), *kind.presets.values()):
+            assert {one: knobs_of(kind)[one].checked(value) for one, value in values.items()} == values
+            assert not values or {**usual, **values} != usual
+        assert bool(found[QUICK]) == kind.trains()
 
 
 def test_an_unknown_preset_is_refused_with_those_there_are():
@@ -115,15 +115,25 @@ def test_an_unknown_preset_is_refused_with_those_there_are():
         _recipe(_options(["train", "consert", "--preset", "tunde"]))
 
 
-@pytest.mark.parametrize("name", methods.names())
-def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
-    kind = methods.load(name)
-    found = paper_values(kind)
-    assert found.keys() == knobs_of(kind).keys()
-    settings = Recipe(name, settings=found).checked().settings
-    assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
-    apart = {"pooling", "scale", "guided", "activation", "normaliser", "relu", "reads", "whole_window", "batch_size"}
-    assert settings.keys() <= apart
+def test_the_values_of_a_paper_are_allowed_and_of_every_setting():
+    for name in methods.names():
+        kind = methods.load(name)
+        found = paper_values(kind)
+        assert found.keys() == knobs_of(kind).keys()
+        settings = Recipe(name, settings=found).checked().settings
+        assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
+        apart = {
+            "pooling",
+            "scale",
+            "guided",
+            "activation",
+            "normaliser",
+            "relu",
+            "reads",
+            "whole_window",
+            "batch_size",
+        }
+        assert settings.keys() <= apart
 
 
 @pytest.mark.parametrize(

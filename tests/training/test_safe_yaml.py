@@ -62,9 +62,9 @@ def test_a_value_has_one_meaning_and_is_written_so_that_it_keeps_it(text, value)
     assert parsed(safe_yaml.written(found)) == found
 
 
-@pytest.mark.parametrize("text", ["010", "1:30", "1_000", "0o10", "1e3", "on", "null", "2020-01-01", "a\nb"])
-def test_text_stays_text_when_it_is_written(text):
-    assert parsed(safe_yaml.written({text: [text]})) == {text: [text]}
+def test_text_stays_text_when_it_is_written():
+    for text in ["010", "1:30", "1_000", "0o10", "1e3", "on", "null", "2020-01-01", "a\nb"]:
+        assert parsed(safe_yaml.written({text: [text]})) == {text: [text]}
 
 
 def test_no_number_stays_no_number():
@@ -79,7 +79,7 @@ def test_tags_are_refused(text):
         parsed(text)
 
 
-@pytest.mark.parametrize("text", [r'a: "\udcff"', r'"\ud800": 1', r'a: ["x\ud83d"]'])
-def test_half_of_a_surrogate_pair_is_refused(text):
-    with pytest.raises(BadChoice, match="half of a surrogate pair"):
-        parsed(text)
+def test_half_of_a_surrogate_pair_is_refused():
+    for text in [r'a: "\udcff"', r'"\ud800": 1', r'a: ["x\ud83d"]']:
+        with pytest.raises(BadChoice, match="half of a surrogate pair"):
+            parsed(text)
