@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer.drawing.parts import style
 from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import (
-    ACCENT,
-    MODEL_COLOURS,
-    MODEL_SYMBOLS,
-    POOLING_COLOURS,
-    POOLING_SYMBOLS,
-    QUIET,
-    SIDES,
-    short_text,
-)
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure, Side
@@ -47,15 +38,15 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 name=pooling,
                 legendgroup=pooling,
                 showlegend=part.start == 0,
-                line={"color": POOLING_COLOURS[pooling], "width": 2.5},
-                marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9, "color": POOLING_COLOURS[pooling]},
+                line={"color": style.POOLING_COLOURS[pooling], "width": 2.5},
+                marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9, "color": style.POOLING_COLOURS[pooling]},
                 text=[of_cells[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
-    _add_level(draft, "model default", scores.own_score(metric, aggregate), QUIET)
+    _add_level(draft, "model default", scores.own_score(metric, aggregate), style.QUIET)
     cell = None if chosen is None else scores.place(chosen)
     if chosen is not None and chosen != OWN and cell is None:
-        _add_level(draft, chosen.title, scores.score(chosen, metric, aggregate), ACCENT)
+        _add_level(draft, chosen.title, scores.score(chosen, metric, aggregate), style.ACCENT)
     if cell is not None:
         row, column = cell
         draft.add(
@@ -63,7 +54,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
             x=[at[row]],
             y=[table[row, column]],
             mode="markers",
-            marker={"symbol": "circle-open", "size": 20, "color": ACCENT, "line": {"width": 3}},
+            marker={"symbol": "circle-open", "size": 20, "color": style.ACCENT, "line": {"width": 3}},
             name="chosen",
             hoverinfo="skip",
         )
@@ -89,7 +80,7 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
     draft = Draft(
         rows=down,
         cols=across,
-        titles=[short_text(task) for task in tasks],
+        titles=[style.short_text(task) for task in tasks],
         down=min(0.2, 0.36 / down),
         across=0.07,
     )
@@ -102,12 +93,12 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
                 x=list(range(len(scores))),
                 y=list(scores),
                 mode="lines+markers",
-                name=short_text(model),
+                name=style.short_text(model),
                 legendgroup=model,
                 showlegend=model in lines and place == _first(tasks, model),
-                line={"color": MODEL_COLOURS[at % len(MODEL_COLOURS)], "width": 2},
-                marker={"size": 6, "symbol": MODEL_SYMBOLS[at % len(MODEL_SYMBOLS)]},
-                hovertemplate=f"{short_text(model)}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
+                line={"color": style.MODEL_COLOURS[at % len(style.MODEL_COLOURS)], "width": 2},
+                marker={"size": 6, "symbol": style.MODEL_SYMBOLS[at % len(style.MODEL_SYMBOLS)]},
+                hovertemplate=f"{style.short_text(model)}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
                 row=place // across + 1,
                 col=place % across + 1,
             )
@@ -192,7 +183,7 @@ def _add_arrow(draft: Draft, found: LayerGeometry) -> None:
         arrowhead=2,
         arrowsize=1.2,
         arrowwidth=2.5,
-        arrowcolor=ACCENT,
+        arrowcolor=style.ACCENT,
         standoff=9,
         startstandoff=9,
     )
@@ -210,7 +201,7 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
             x=layers,
             y=values,
             mode="lines+markers",
-            line={"color": ACCENT, "width": 2.5},
+            line={"color": style.ACCENT, "width": 2.5},
             marker={"size": 8},
             hovertemplate=f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>",
             row=row,
@@ -225,23 +216,29 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
 
 def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int) -> None:
     middle, low, high = differences.difference, differences.low, differences.high
-    bars = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, "color": ACCENT}
+    bars = {
+        "type": "data",
+        "symmetric": False,
+        "array": high - middle,
+        "arrayminus": middle - low,
+        "color": style.ACCENT,
+    }
     draft.add(
         "scatter",
         x=layers,
         y=middle,
         mode="markers",
-        marker={"size": 8, "color": ACCENT},
+        marker={"size": 8, "color": style.ACCENT},
         error_y=bars,
         hovertemplate="layer %{x}: B - A %{y:+.2f}<extra></extra>",
         row=row,
     )
-    draft.line(y=0, color=QUIET, width=1.5, row=row)
+    draft.line(y=0, color=style.QUIET, width=1.5, row=row)
     draft.y_axes(title="B - A", zeroline=False, row=row)
 
 
 def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:
-    return zip("AB", found.sides, SIDES, strict=False)
+    return zip("AB", found.sides, style.SIDES, strict=False)
 
 
 def _whole(found: LayerGeometry) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
     )
     draft = Draft(rows=3, shared=True, titles=titles, down=0.09)
     for number, seed, own in _by_seed(lines):
-        for row, name, dash, told in (
+        for row, name, dash, label in (
             (1, "positive", "solid", "positive pairs"),
             (1, "negative", "dot", "random pairs"),
             (2, "alignment", None, "alignment"),
@@ -137,11 +137,11 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 x=[step for step, _ in known],
                 y=[value for _, value in known],
                 mode="lines" if row == 1 else "lines+markers",
-                name=f"seed {seed}" if _several(lines) else told,
+                name=f"seed {seed}" if _several(lines) else label,
                 showlegend=name == "positive" or (name == "negative" and not _several(lines)),
                 line={**_line(number), **({"dash": dash} if dash else {})},
                 marker={"size": 6},
-                hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
+                hovertemplate=f"seed {seed}, step %{{x}}: {label} %{{y:.3f}}<extra></extra>",
             )
     _steps(draft, lines, total)
     draft.x_axes(title="", row=1)
@@ -187,7 +187,7 @@ def _chosen_by(best: Sequence[Evaluation]) -> str:
 
 def _held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
-    told = "dash-dotted: score of held-out rows, which are not trained on"
+    label = "dash-dotted: score of held-out rows, which are not trained on"
     for number, seed, own in _by_seed(lines):
         known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
         if known:
@@ -196,7 +196,7 @@ def _held_out(draft: Draft, lines: Lines) -> None:
                 x=[one.step for one in known],
                 y=[one.held_out for one in known],
                 mode="lines",
-                name=f"seed {seed}, {told}" if _several(lines) else told,
+                name=f"seed {seed}, {label}" if _several(lines) else label,
                 opacity=0.6,
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
                 hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} on held-out rows<extra></extra>",

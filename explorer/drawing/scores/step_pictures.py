@@ -27,11 +27,11 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     """The positions of sentences at a step, each with a thin line from its start."""
     now, first = travel.places[at], travel.places[0]
     draft = Draft()
-    ways = segments(first, now)
+    paths = segments(first, now)
     draft.add(
         "scatter",
-        x=ways[:, 0],
-        y=ways[:, 1],
+        x=paths[:, 0],
+        y=paths[:, 1],
         mode="lines",
         line={"color": QUIET, "width": 0.7},
         opacity=0.5,
@@ -132,7 +132,7 @@ def score_by_step(
         mode="lines+markers",
         line={"color": SIDES[0], "width": 2},
         marker={"size": 7},
-        customdata=[_told_since(steps[0], one) for one in since],
+        customdata=[_since_text(steps[0], one) for one in since],
         hovertemplate="step %{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
         name="steps",
     )
@@ -157,7 +157,7 @@ def _known(scores: Sequence[float]) -> list[float | None]:
     return [None if math.isnan(score) else score for score in scores]
 
 
-def _told_since(first: int, change: Interval) -> str:
+def _since_text(first: int, change: Interval) -> str:
     if math.isnan(float(change.difference)):
         return "no correlation on one side"
     low, high = float(change.low), float(change.high)

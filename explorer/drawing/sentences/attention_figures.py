@@ -9,18 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.drawing.parts import style
 from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import (
-    ACCENT,
-    GRID_SCALE,
-    POOLING_COLOURS,
-    POOLING_SYMBOLS,
-    QUIET,
-    SIDES,
-    hover_text,
-    short_text,
-    text_colours,
-)
 
 if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention
@@ -47,7 +37,7 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
         x=across,
         y=down,
         z=values,
-        colorscale=GRID_SCALE,
+        colorscale=style.GRID_SCALE,
         xgap=2,
         ygap=2,
         colorbar={"thickness": 12},
@@ -69,7 +59,7 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
     )
     layer, head = chosen
     edges = {"x0": head - 0.48, "x1": head + 0.48, "y0": layer - 0.48, "y1": layer + 0.48}
-    draft.shape(type="rect", line={"color": ACCENT, "width": 4}, **edges)
+    draft.shape(type="rect", line={"color": style.ACCENT, "width": 4}, **edges)
     draft.x_axes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
     draft.y_axes(title="layer", tickvals=down, **_STILL)
     return draft.figure(
@@ -92,7 +82,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
         y=places,
         z=attention.weights[layer - 1, head - 1],
         zmin=0,
-        colorscale=GRID_SCALE,
+        colorscale=style.GRID_SCALE,
         colorbar={"thickness": 12},
         text=[[f"{one} → {other}" for other in labels] for one in labels],
         hovertemplate="%{text}: %{z:.3f}<extra></extra>",
@@ -109,7 +99,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
         **_STILL,
     )
     draft.y_axes(
-        title="looks",
+        title="query token",
         autorange="reversed",
         tickvals=places,
         ticktext=labels,
@@ -122,7 +112,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
 def token_label(token: str) -> str:
     """The label of a token, with visible spaces."""
     shown = "".join(letter if letter.isprintable() else "�" for letter in token.replace(" ", "·"))
-    return hover_text(shown, most=24) or "·"
+    return style.hover_text(shown, most=24) or "·"
 
 
 def query_by_key(
@@ -138,14 +128,14 @@ def query_by_key(
         z=weights,
         zmin=low,
         zmax=high,
-        colorscale=GRID_SCALE,
+        colorscale=style.GRID_SCALE,
         xgap=1,
         ygap=1,
         colorbar={"thickness": 12, "tickformat": ".3~f"},
         hovertemplate="query layer %{y}, key layer %{x}: %{z:.3f}<extra></extra>",
     )
     if len(layers) <= MOST_NUMBERS:
-        colours = text_colours(np.asarray(weights, dtype=np.float64), low, high)
+        colours = style.text_colours(np.asarray(weights, dtype=np.float64), low, high)
         draft.add(
             "scatter",
             x=[layer for _ in layers for layer in layers],
@@ -180,12 +170,12 @@ def weights_and_scores(
             y=shares - alike,
             base=alike,
             customdata=shares,
-            name=short_text(sentence),
-            marker={"color": SIDES[place % len(SIDES)]},
+            name=style.short_text(sentence),
+            marker={"color": style.SIDES[place % len(style.SIDES)]},
             hovertemplate="layer %{x}: %{customdata:.4f}<extra></extra>",
             row=1,
         )
-    draft.line(y=alike, color=QUIET, width=1.5, row=1)
+    draft.line(y=alike, color=style.QUIET, width=1.5, row=1)
     for pooling, of_layers in scores.items():
         draft.add(
             "scatter",
@@ -193,8 +183,8 @@ def weights_and_scores(
             y=of_layers,
             mode="lines+markers",
             name=f"{pooling}, score",
-            line={"color": POOLING_COLOURS[pooling], "width": 2.5},
-            marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9},
+            line={"color": style.POOLING_COLOURS[pooling], "width": 2.5},
+            marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.2f}}<extra></extra>",
             row=2,
         )
@@ -217,7 +207,7 @@ def weight_history(steps: Sequence[int], weights: Floats, layers: Sequence[int],
     else:
         _add_colours(draft, steps, weights, layers)
     if best is not None:
-        draft.line(x=best, color=ACCENT, width=2)
+        draft.line(x=best, color=style.ACCENT, width=2)
         draft.note("best step", x=best, y=1, yref="paper", yanchor="bottom")
     draft.x_axes(title="step", zeroline=False)
     return draft.figure(
@@ -232,7 +222,7 @@ def _add_lines(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequ
     from plotly.colors import sample_colorscale
 
     # without the ends of the scale, which are invisible on black or on white
-    colours = sample_colorscale(GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
+    colours = sample_colorscale(style.GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
     for layer, colour, line in zip(layers, colours, np.asarray(weights).T, strict=True):
         draft.add(
             "scatter",
@@ -244,7 +234,7 @@ def _add_lines(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequ
             marker={"size": 6},
             hovertemplate=f"layer {layer}, step %{{x}}: %{{y:.4f}}<extra></extra>",
         )
-    draft.line(y=1 / len(layers), color=QUIET, dash="dash", width=1.5)
+    draft.line(y=1 / len(layers), color=style.QUIET, dash="dash", width=1.5)
     draft.y_axes(title="mean weight", zeroline=False)
 
 
@@ -254,7 +244,7 @@ def _add_colours(draft: Draft, steps: Sequence[int], weights: Floats, layers: Se
         x=list(steps),
         y=list(layers),
         z=np.asarray(weights).T,
-        colorscale=GRID_SCALE,
+        colorscale=style.GRID_SCALE,
         colorbar={"thickness": 12},
         hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",
     )

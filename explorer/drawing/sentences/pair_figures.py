@@ -9,17 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.drawing.parts import style
 from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import (
-    DIFFERENCE_SCALE,
-    GRID_SCALE,
-    POOLING_COLOURS,
-    POOLING_SYMBOLS,
-    QUIET,
-    SIDES,
-    scale_colours,
-    text_colours,
-)
 from explorer.drawing.sentences.attention_figures import FEW, token_label
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
 from explorer.measuring.sentences.word_pairs import Floats, WordPair
@@ -41,7 +32,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
     layers = list(range(len(pair.cosines)))
     for pooling in poolings:
         column = pair.poolings.index(pooling)
-        colour = POOLING_COLOURS[pooling]
+        colour = style.POOLING_COLOURS[pooling]
         draft.add(
             "scatter",
             x=layers,
@@ -50,7 +41,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             name=pooling,
             legendgroup=pooling,
             line={"color": colour, "width": 2.5},
-            marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9},
+            marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
             row=1,
         )
@@ -90,7 +81,7 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
             y=cosines,
             mode="lines+markers",
             name=f"{name} ({pooling})",
-            line={"color": SIDES["AB".index(name)], "width": 2.5},
+            line={"color": style.SIDES["AB".index(name)], "width": 2.5},
             marker={"size": [14 if layer in read else 7 for layer in layers]},
             hovertemplate=f"{name}, {pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
@@ -119,7 +110,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
         z=pair.cosines[layer],
         zmin=span[0],
         zmax=span[1],
-        colorscale=GRID_SCALE,
+        colorscale=style.GRID_SCALE,
         colorbar={"thickness": 10},
         xgap=1,
         ygap=1,
@@ -176,7 +167,7 @@ def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
-                marker={"color": SIDES["AB".index(name)]},
+                marker={"color": style.SIDES["AB".index(name)]},
                 hovertext=names,
                 hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
                 row=1,
@@ -185,7 +176,7 @@ def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
             draft.y_axes(tickvals=list(range(len(names))), ticktext=names, row=1, col=column)
     # one range for both sentences, so that all bars have the same width
     draft.y_axes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
-    draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=6, fixedrange=True, matches="x")
+    draft.x_axes(zeroline=True, zerolinecolor=style.QUIET, nticks=6, fixedrange=True, matches="x")
     return draft.figure(
         110 + (16 + 8 * len(sides)) * max(4, rows),
         bargap=0.25,
@@ -230,7 +221,7 @@ def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
         z=values,
         zmin=-most,
         zmax=most,
-        colorscale=[list(stop) for stop in DIFFERENCE_SCALE],
+        colorscale=[list(stop) for stop in style.DIFFERENCE_SCALE],
         colorbar={"thickness": 10},
         xgap=1,
         ygap=1,
@@ -238,7 +229,7 @@ def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
         hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
     )
     if numbered:
-        colours = text_colours(values, -most, most, DIFFERENCE_SCALE)
+        colours = style.text_colours(values, -most, most, style.DIFFERENCE_SCALE)
         draft.add(
             "scatter",
             x=[column for _ in down for column in range(len(across))],
@@ -291,10 +282,10 @@ def coloured(
     sentence: str, words: Sequence[str], values: NDArray[np.float64], most: float
 ) -> tuple[tuple[ColouredWord, ...], str]:
     """The words in order, blue where they raise the cosine and brown where they lower it; then the text after them."""
-    span = -(most or 1.0), most or 1.0, DIFFERENCE_SCALE
+    span = -(most or 1.0), most or 1.0, style.DIFFERENCE_SCALE
     found, end = [], 0
     for word, value, background, ink in zip(
-        words, values, scale_colours(values, *span), text_colours(values, *span), strict=True
+        words, values, style.scale_colours(values, *span), style.text_colours(values, *span), strict=True
     ):
         place = sentence.find(word, end)
         begin = place if place >= 0 else end
