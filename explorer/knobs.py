@@ -108,9 +108,9 @@ class Knob:
         else:
             number = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
-            least = "" if self.low is None else f", {self.told(self.low)} or more"
-            return f"{number}{least}" if self.high is None else f"{number}, {self.told(self.high)} or less"
-        return f"{number} from {self.told(self.low)} to {self.told(self.high)}"
+            least = "" if self.low is None else f", {self.text(self.low)} or more"
+            return f"{number}{least}" if self.high is None else f"{number}, {self.text(self.high)} or less"
+        return f"{number} from {self.text(self.low)} to {self.text(self.high)}"
 
     def checked(self, value: object) -> Any:
         """The value in its type, if it is allowed; text is parsed as on the command line."""
@@ -159,13 +159,13 @@ class Knob:
     @property
     def usual(self) -> str:
         """The default in words; what an empty value stands for if there is none."""
-        return self.empty if self.default in (None, (), "") else self.told(self.default)
+        return self.empty if self.default in (None, (), "") else self.text(self.default)
 
     @staticmethod
-    def told(value: Any) -> str:
+    def text(value: Any) -> str:
         """A value as text: `on`, `5e-05`, `cls`, `1, 2`; parsing it gives the same value."""
         if isinstance(value, tuple | list):
-            return ", ".join(map(Knob.told, value))
+            return ", ".join(map(Knob.text, value))
         if isinstance(value, bool):
             return "on" if value else "off"
         if not isinstance(value, float):

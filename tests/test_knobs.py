@@ -160,7 +160,7 @@ def test_bounds_are_told_in_full():
     ],
 )
 def test_a_value_that_is_told_is_the_same_when_it_is_read_again(value, words):
-    assert Knob.told(value) == words
+    assert Knob.text(value) == words
     assert Knob("it", value, "A thing.").checked(words) == value
 
 

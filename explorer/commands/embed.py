@@ -59,16 +59,16 @@ def run(options: argparse.Namespace) -> None:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
                 estimated = finish(estimate(request, world), tell)
-                told = estimated.told if estimated else ""
+                text = estimated.told if estimated else ""
             else:
                 done = finish(embed(request, world), tell)
-                told = _told(done, request, world) if done else ""
+                text = _result_text(done, request, world) if done else ""
     except KeyboardInterrupt as stop:
         if world.main:
             say(_interrupted(request.folder))
         raise SystemExit(code(stop)) from None
-    if told:
-        print(told)
+    if text:
+        print(text)
     world.leave()
 
 
@@ -87,7 +87,7 @@ def _request(options: argparse.Namespace) -> Request:
     )
 
 
-def _told(done: Embedded, request: Request, world: World) -> str:
+def _result_text(done: Embedded, request: Request, world: World) -> str:
     if done.empty:
         say(f"{done.empty:,} rows without a word were left out.")
     if done.other_releases:

@@ -162,12 +162,12 @@ def run(options: argparse.Namespace) -> None:
         if not world.main:
             return
     found = found.and_(more)
-    for told in (*_reused(found), *found.repeated, *found.missing, *found.failed):
-        say(told)
+    for text in (*_reused(found), *found.repeated, *found.missing, *found.failed):
+        say(text)
     if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
-        print(_told(found.results, found.columns, options), end="")
+        print(_table(found.results, found.columns, options), end="")
     if found.failed:
         raise StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
@@ -213,8 +213,8 @@ def _reused(found: EvaluationResult) -> list[str]:
     models: dict[str, list[str]] = {}
     for name, of_model in tasks.items():
         models.setdefault(", ".join(of_model), []).append(name)
-    told = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
-    return [f"Saved results, not measured again (--again does): {told}"] if told else []
+    text = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
+    return [f"Saved results, not measured again (--again does): {text}"] if text else []
 
 
 def _tell_forecast(expected: Forecast) -> None:
@@ -231,8 +231,8 @@ def _tell_forecast(expected: Forecast) -> None:
         print(f"{name}, {task}: about {usual}, at most {most}; {about}")
     if expected.reused:
         print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")
-    for told in (*expected.missing, *expected.failed):
-        say(told)
+    for text in (*expected.missing, *expected.failed):
+        say(text)
 
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
@@ -253,7 +253,7 @@ def _scored(subject: Subject | WordSubject) -> ScoredModel:
     return scored(subject.found) if isinstance(subject, Subject) else subject.scored
 
 
-def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argparse.Namespace) -> str:
+def _table(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argparse.Namespace) -> str:
     from explorer.evaluating.results import result_table, table_formats, task_labels
     from explorer.evaluating.tasks import retrieval
 

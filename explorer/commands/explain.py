@@ -101,8 +101,8 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
         return ((words[0], words[1]),), words[2:] or [bundled.NAME]
     sentence = next((word for word in words if " " in word.strip() and not _is_model(word)), None)
     if len(words) > 2 or sentence is not None:
-        told = f"'{sentence}'" if sentence is not None else "two sentences"
-        raise BadChoice(f"Both --pairs {options.pairs} and {told} were given. {NEXT}")
+        text = f"'{sentence}'" if sentence is not None else "two sentences"
+        raise BadChoice(f"Both --pairs {options.pairs} and {text} were given. {NEXT}")
     pairs, report = sources.sentence_pairs(options.pairs, online=options.online)
     for dropped in report.dropped if report else ():
         say(f"{options.pairs}: {dropped}")

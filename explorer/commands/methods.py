@@ -103,8 +103,8 @@ def _page(kind: type[Method]) -> Iterator[str]:
     yield ""
     released = released_values(kind)
     for name, knob in knobs_of(kind).items():
-        paper = "" if knob.paper_value == knob.default else f"; the paper's value: {Knob.told(knob.paper_value)}"
-        code = "" if released[name] == knob.paper_value else f"; the released code's: {Knob.told(released[name])}"
+        paper = "" if knob.paper_value == knob.default else f"; the paper's value: {Knob.text(knob.paper_value)}"
+        code = "" if released[name] == knob.paper_value else f"; the released code's: {Knob.text(released[name])}"
         yield f"  {name} = {knob.default}   ({knob.allowed}{paper}{code})"
         yield f"      {knob.help}"
     yield from (f"  The paper's values for {family}: {values}" for family, values in _in_words(kind.by_family))
@@ -115,9 +115,9 @@ def _section(kind: type[Method]) -> str:
     """The section about a method in Markdown, with the settings of its own."""
     settings = []
     for name, knob in kind.knobs.items():
-        paper = "" if knob.paper is None else f"; paper: {Knob.told(knob.paper)}"
-        code = f"; released code: {Knob.told(kind.released[name])}" if name in kind.released else ""
-        settings.append(f"- `{name}` = {Knob.told(knob.default)} ({knob.allowed}{paper}{code}): {knob.help}")
+        paper = "" if knob.paper is None else f"; paper: {Knob.text(knob.paper)}"
+        code = f"; released code: {Knob.text(kind.released[name])}" if name in kind.released else ""
+        settings.append(f"- `{name}` = {Knob.text(knob.default)} ({knob.allowed}{paper}{code}): {knob.help}")
     settings += [f"- The paper's values for {family}: {values}." for family, values in _in_words(kind.by_family)]
     settings += [f"- Preset *{preset}*: {values}." for preset, values in _in_words(kind.presets)]
     needs = "".join(f" Needs {need.name}." for need in kind.needs)
@@ -137,4 +137,4 @@ def _in_words(sets: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
     """Sets of values by name, in words; empty ones are left out."""
     for name, values in sets.items():
         if values:
-            yield name, ", ".join(f"{knob} {Knob.told(value)}" for knob, value in values.items())
+            yield name, ", ".join(f"{knob} {Knob.text(value)}" for knob, value in values.items())

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     dev, test = sets_of(cells(plan))
     say(f"dev set: {' or '.join(map(shown, dev))}; test set: {' or '.join(map(shown, test))}")
     if options.table:
-        print(told(plan, options), end="")
+        print(table_text(plan, options), end="")
         return
     if options.estimate:
         execution.check(plan)
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     elif not options.resume:
         raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
     status = plan_steps.work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
-    print(told(plan, options), end="")
+    print(table_text(plan, options), end="")
     if status.failures or status.state != plan_folder.FINISHED:
         raise SystemExit(1)
 
@@ -92,14 +92,14 @@ def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     return begun.plan(), begun
 
 
-def told(plan: Plan, options: argparse.Namespace) -> str:
+def table_text(plan: Plan, options: argparse.Namespace) -> str:
     """The table of a plan in the form that was asked for."""
     from explorer.evaluating.results import table_formats
     from explorer.studies.plans import plan_table
 
     found = plan_table.table(plan)
-    for told in found.unmeasured:
-        say(told)
+    for text in found.unmeasured:
+        say(text)
     if options.json:
         return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
     header, rows = plan_table.written(found)

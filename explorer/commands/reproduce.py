@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
         except KeyboardInterrupt as stop:
             say(f"Interrupted. Go on with {AGAIN}.")
             raise SystemExit(code(stop)) from None
-    print(_told(found, options), end="")
+    print(_table(found, options), end="")
     if failed:
         raise SystemExit(1)
 
@@ -105,7 +105,7 @@ def _score_bases(found: Reproduction) -> None:
         finish_or_stop(base_scores(found), line.tell)
 
 
-def _told(found: Reproduction, options: argparse.Namespace) -> str:
+def _table(found: Reproduction, options: argparse.Namespace) -> str:
     from explorer.evaluating.results import table_formats
     from explorer.studies.reproduce.reproduction import written
 
@@ -116,5 +116,5 @@ def _told(found: Reproduction, options: argparse.Namespace) -> str:
     # in a terminal, what rows share is a note below them
     notes = list(dict.fromkeys(row[-1] for row in rows))
     short = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
-    told = "".join(f"[{number}] {note}\n" for number, note in enumerate(notes, start=1))
-    return table_formats.as_text(header, short) + told
+    text = "".join(f"[{number}] {note}\n" for number, note in enumerate(notes, start=1))
+    return table_formats.as_text(header, short) + text

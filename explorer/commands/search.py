@@ -115,10 +115,10 @@ def run(options: argparse.Namespace) -> None:
         one, other = sides[0][0], sides[1][0] if len(sides) > 1 else None
         findings = search(one, other, options.k)
         whole = finish(overlap(one.index, other.index, options.k), line.tell) if options.whole and other else None
-    told = SearchRequest(
+    text = SearchRequest(
         query, options.k, searched, tuple((at, side[1]) for at, side in zip(found, sides, strict=True))
     )
-    print((as_json if options.json else as_text)(told, findings, whole))
+    print((as_json if options.json else as_text)(text, findings, whole))
 
 
 def _side(
@@ -172,8 +172,8 @@ def _of_vectors(options: argparse.Namespace) -> str:
         wanted = _vector(query, by, found, options) if by is not None else place
     assert wanted is not None, "it is a row, or an encoder is named"
     hits, seconds = _timed(search, wanted, options.k)
-    told = Answer(query, options.k, search, hits, seconds, by, place)
-    return (as_json if options.json else as_text)(told)
+    text = Answer(query, options.k, search, hits, seconds, by, place)
+    return (as_json if options.json else as_text)(text)
 
 
 def _timed(search: VectorSearch, query: NDArray[np.float32] | int, k: int) -> tuple[Hits, float]:

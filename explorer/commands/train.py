@@ -121,7 +121,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
             try:
-                kept = finish(work, _told(run, line, signals))
+                kept = finish(work, _reporter(run, line, signals))
             finally:
                 work.close()
     except KeyboardInterrupt as stop:
@@ -135,14 +135,14 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         pairs = status.verdict.pairs if status.verdict else ()
         for text in learned_text.lines(found, pairs):
             say(text)
-        told = {"run": run.name, "folder": str(run.folder), "state": status.state,
+        message = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "learned": learned_text.as_json(found, pairs),
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
-        print(json.dumps(told, indent=1))
+        print(json.dumps(message, indent=1))
 
 
-def _told(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
+def _reporter(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
     The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only

@@ -135,7 +135,7 @@ class Recipe(Knobs):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
         for name, value in (self._not_of_family() | dict(self.settings)).items():
-            words += ["--set", f"{name}={Knob.told(value)}"]
+            words += ["--set", f"{name}={Knob.text(value)}"]
         return shlex.join(words)
 
     def _not_of_family(self) -> dict[str, Any]:

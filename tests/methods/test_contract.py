@@ -97,7 +97,7 @@ def test_a_method_states_its_rows_its_schedule_and_its_paper(kind):
 def test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_for(kind):
     for one in (*kind.knobs.values(), *Schedule.knobs.values()):
         assert one.checked(one.default) == one.default
-        assert one.checked(one.told(one.default)) == one.default, f"{one.name} as it is typed"
+        assert one.checked(one.text(one.default)) == one.default, f"{one.name} as it is typed"
         assert one.help.endswith(".")
         assert not one.choices or one.default in one.choices
     for name, value in kind.schedule.values().items():

@@ -92,7 +92,7 @@ def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     """Every setting that decides scores, by name."""
     every = {**options.values(), **settings.values()}
     return {
-        name: Knob.told(value) if isinstance(value, tuple) else value
+        name: Knob.text(value) if isinstance(value, tuple) else value
         for name, value in every.items()
         if name not in ("titles", "again")
     }

@@ -197,7 +197,7 @@ def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
 
 
 def _label(plan: Plan, method: str, values: Values) -> str:
-    stated = ", ".join(f"{name} {Knob.told(value)}" for name, value in values.items())
+    stated = ", ".join(f"{name} {Knob.text(value)}" for name, value in values.items())
     named = method if len(plan.methods) > 1 or not stated else ""
     return " ".join(filter(None, [named, f"({stated})" if named and stated else stated]))
 

@@ -75,7 +75,7 @@ class ReproducedRow:
     def trained_as(self) -> str:
         """The name of its training: rows of one method, settings and text are one training."""
         text = [self.how.text.replace("_", " ")] if self.how.text else []
-        stated = ", ".join([*(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items()), *text])
+        stated = ", ".join([*(f"{name} {Knob.text(value)}" for name, value in self.how.settings.items()), *text])
         return f"{self.how.method} ({stated})" if stated else self.how.method
 
 

@@ -308,8 +308,8 @@ def _settings(about: CardFacts) -> str:
     rows = []
     for name, value in about.settings.items():
         usual = about.defaults.get(name, value)
-        shown = plain(Knob.told(value))
-        cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.told(usual)))
+        shown = plain(Knob.text(value))
+        cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.text(usual)))
         rows.append((plain(name), *cells))
     whose = "the paper's value" if about.as_published else "the default"
     return f"## Settings\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)

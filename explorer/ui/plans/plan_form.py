@@ -135,7 +135,7 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
         "Methods",
         list(cards),
         None if METHODS in st.session_state else fitting[:2],
-        format_func=lambda name: _told(cards[name], lacks[name]),
+        format_func=lambda name: _title(cards[name], lacks[name]),
         key=METHODS,
         max_selections=MOST_METHODS,
         persist_state="session",
@@ -157,7 +157,7 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
     return None if wrong else tuple(chosen)
 
 
-def _told(card: MethodCard, lack: str) -> str:
+def _title(card: MethodCard, lack: str) -> str:
     return f"{card.name} ({card.kind.rows.title})" + " – does not fit" * bool(lack)
 
 
@@ -312,7 +312,7 @@ def _fill_grid(values: Mapping[str, tuple[Any, ...]]) -> None:
         st.session_state[grid_key(number, "setting")] = NONE
     for number, (name, tried) in enumerate(values.items(), start=1):
         st.session_state[grid_key(number, "setting")] = name
-        st.session_state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.told, tried))
+        st.session_state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
 
 
 def grid_key(number: int, part: str) -> str:
@@ -347,7 +347,7 @@ def _setting(number: int, options: list[str]) -> str:
 def _values(number: int, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...] | None:
     knob = cards[0].knobs[name]
     label = name.replace("_", " ")
-    example = ", ".join(map(knob.told, _example(cards[0], name)))
+    example = ", ".join(map(knob.text, _example(cards[0], name)))
     typed: str = st.text_input(
         f"Values of {label}",
         key=f"{grid_key(number, 'values')} {name}",

@@ -100,8 +100,8 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
         messages.trouble(wrong)
         return ()
     seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
-    told = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
-    st.markdown(f"{told} × {seeds}." + _once(found, plan))
+    text = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
+    st.markdown(f"{text} × {seeds}." + _once(found, plan))
     return found
 
 

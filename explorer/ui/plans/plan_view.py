@@ -74,10 +74,10 @@ def show(folder: PlanFolder) -> None:
     status = plan_queue.standing(folder)
     _buttons(folder, plan, status, bool(found.unmeasured))
     _headline(folder, plan, status, found)
-    told = (status.live, stamp)
+    parts = (status.live, stamp)
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
-    st.fragment(_progress, run_every=every)(folder, plan, found, told)
+    st.fragment(_progress, run_every=every)(folder, plan, found, parts)
     verdict(found)
     _what_failed(status, () if status.live else found.unmeasured)
     _result(folder.name, found)
@@ -122,14 +122,14 @@ def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTab
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     from explorer.studies.plans import plan_report
 
-    told = [
+    parts = [
         ", ".join(methods),
         f"on {', '.join(map(sources.shown, plan.models))}",
         f"text: {texts}",
         plan_report.sets_in_words(found),
         f"seeds: {', '.join(map(str, plan.seeds))}",
     ]
-    st.caption(messages.plain(" · ".join(told)))
+    st.caption(messages.plain(" · ".join(parts)))
 
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
@@ -151,14 +151,14 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     from explorer.studies.plans.plan_estimate import seconds_left
 
     job = plan_queue.job_of(folder)
-    told = [f"{found.done} of {found.total} trainings done"]
+    parts = [f"{found.done} of {found.total} trainings done"]
     if job is not None and job.state == jobs.RUNNING:
         progress = job.progress
-        told.append(progress.text + (f", {progress.amount}" if progress.amount else ""))
+        parts.append(progress.text + (f", {progress.amount}" if progress.amount else ""))
     left = seconds_left(found, len(status.left_out))
     if left is not None and found.done < found.total:
-        told.append(f"about {in_words.duration(left)} of training left")
-    st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(told)))
+        parts.append(f"about {in_words.duration(left)} of training left")
+    st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(parts)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
         st.caption(job_results.WAITING.format(messages.plain(front.title)))
@@ -188,8 +188,8 @@ def _what_failed(status: PlanStatus, unmeasured: tuple[str, ...]) -> None:
         )
     if status.left_out:
         count = len(status.left_out)
-        told = LEFT_OUT.format(count, "s" * (count != 1), "; ".join(status.left_out))
-        st.warning(messages.plain(told), icon=":material/hourglass_disabled:")
+        text = LEFT_OUT.format(count, "s" * (count != 1), "; ".join(status.left_out))
+        st.warning(messages.plain(text), icon=":material/hourglass_disabled:")
     for missing in (*status.missing, *unmeasured):
         st.warning(messages.plain(missing), icon=":material/block:")
 
@@ -221,7 +221,7 @@ def table_at(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _table_of(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
+def _table_of(folder: str, text: str, stamp: Hashable, _plan: Plan) -> PlanTable:
     from explorer.studies.plans import plan_table
 
     return plan_table.table(_plan)
@@ -248,9 +248,9 @@ def verdict(found: PlanTable) -> None:
     """Which row is best, if one has a test score."""
     from explorer.studies.plans import plan_report
 
-    told = plan_report.verdict(found)
-    if told is not None:
-        verdict_banner.show(told)
+    text = plan_report.verdict(found)
+    if text is not None:
+        verdict_banner.show(text)
     count = len(plan_report.scored(found))
     if count > 1:
         st.caption(plan_report.BEST_OF.format(count))
@@ -341,13 +341,13 @@ def _runs(found: PlanTable) -> None:
 
 def _run(one: CellRun) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
-    run, told = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
+    run, parts = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
     if run is None:
-        line.caption(told)
+        line.caption(parts)
         return
     line.page_link(
         TRAIN,
-        label=told,
+        label=parts,
         icon=":material/model_training:",
         query_params={"run": run.name},
         help=messages.plain(run.name),

@@ -145,7 +145,7 @@ def _with_chosen(options: list[str], key: str) -> list[str]:
 
 def _buttons(choice: EvaluationChoice) -> None:
     if choice.models and choice.tasks:
-        st.caption(_told(choice))
+        st.caption(_summary(choice))
     estimate = jobs.find(estimate_key(choice))
     line = st.container(horizontal=True)
     line.button(
@@ -172,7 +172,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         job_results.progress_of(estimate)
 
 
-def _told(choice: EvaluationChoice) -> str:
+def _summary(choice: EvaluationChoice) -> str:
     """What would be measured, without a look at files."""
     models, tasks = len(choice.models), len(choice.tasks)
     names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
@@ -224,10 +224,10 @@ def _continue(job: Job) -> None:
 def _tell(found: EvaluationResult) -> None:
     """How many results were measured, and what could not be."""
     measured = len(found.results) - len(found.reused)
-    told = f"{_counted(measured, 'result')} measured"
+    text = f"{_counted(measured, 'result')} measured"
     if found.reused:
-        told += f", {len(found.reused):,} taken from saved results"
-    st.success(f"{told}.", icon=":material/check:")
+        text += f", {len(found.reused):,} taken from saved results"
+    st.success(f"{text}.", icon=":material/check:")
     for repeated in found.repeated:
         st.info(messages.plain(repeated), icon=":material/content_copy:")
     _tell_troubles(found)
@@ -237,12 +237,12 @@ def _tell_forecast(where: DeltaGenerator, found: Forecast) -> None:
     with where:
         usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
         about = f"about {usual}{'' if usual == most else f', at most {most}'}"
-        told = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
+        text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
         if found.reused:
-            told += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
+            text += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
         if any(cost is None for _, _, cost in found.costs):
-            told += f" {NO_TIME}"
-        st.info(told, icon=":material/speed:")
+            text += f" {NO_TIME}"
+        st.info(text, icon=":material/speed:")
         _tell_troubles(found)
 
 
@@ -254,8 +254,8 @@ def _tell_troubles(found: EvaluationResult | Forecast) -> None:
         st.error(_listed("These models failed; the others were scored:", found.failed), icon=":material/error:")
 
 
-def _listed(title: str, told: tuple[str, ...]) -> str:
-    lines = [messages.plain(one) for one in told]
+def _listed(title: str, text: tuple[str, ...]) -> str:
+    lines = [messages.plain(one) for one in text]
     return f"{title} {lines[0]}" if len(lines) == 1 else "\n".join([title, "", *(f"- {line}" for line in lines)])
 
 

@@ -38,7 +38,7 @@ def show(chosen: FilteredResults) -> None:
     """The verdict on the best model, the table, and its downloads."""
     ranking = ranking_of(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
     if ranking is not None:
-        st.info(told(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
+        st.info(ranking_text(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     wide = _with_deviations(chosen)
@@ -94,7 +94,7 @@ def show(chosen: FilteredResults) -> None:
         )
 
 
-def told(ranking: Ranking, tasks: int) -> str:
+def ranking_text(ranking: Ranking, tasks: int) -> str:
     """The best model, and which models it is significantly better than."""
     best, rest = ranking.names[0], range(1, len(ranking.names))
     worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= ERROR]

@@ -111,7 +111,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
 
 
 def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
-    told = (
+    text = (
         f"{picture.named(point)}: {point.score:.2f}, difference {point.gap}, "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
         f"{point.vector_bytes:,} bytes per vector"
@@ -119,4 +119,4 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     several = len(picture.models) > 1
     family = f"{point.size.pooling}, {point.model}" if several else point.size.pooling
     value = COSTS[cost].of(point)
-    return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, told)
+    return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, text)

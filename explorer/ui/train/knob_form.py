@@ -174,7 +174,7 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
 
 def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
     """A value in the form its field expects."""
-    return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
+    return value if knob.kind is int and isinstance(value, int) else Knob.text(value)
 
 
 def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
@@ -188,14 +188,14 @@ def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
 def _mark(card: MethodCard, knob: Knob) -> None:
     """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
     value = _reference(card, knob)
-    shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.told(value)
+    shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.text(value)
     st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")
 
 
 def _tip(card: MethodCard, knob: Knob) -> str:
-    values = f"Default: {Knob.told(knob.default)}. "
+    values = f"Default: {Knob.text(knob.default)}. "
     if card.kind.as_published or knob.paper is not None:
-        paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
+        paper = f"The paper's value: {Knob.text(knob.paper_value)}. "
         values = paper if knob.paper_value == knob.default else values + paper
     values += f"Allowed: {knob.allowed}."
     return f"{messages.plain(knob.help)}\n\n{messages.plain(values)}\n\nOn the command line: `--set {knob.name}=…`"

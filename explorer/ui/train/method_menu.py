@@ -167,8 +167,8 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     key = f"make {folder}"
     job = jobs.find(key)
     if folder.is_dir():
-        told = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
-        st.caption(MADE.format(messages.plain(base), 100 * told["after"], f"{told['words']:,}", 100 * told["before"]))
+        text = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
+        st.caption(MADE.format(messages.plain(base), 100 * text["after"], f"{text['words']:,}", 100 * text["before"]))
         st.button(
             "Use it",
             key=f"use made {knob.name}",

@@ -115,7 +115,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
 
 
 def _of_encoders(card: MethodCard) -> str:
-    values = [f"{name.replace('_', ' ')} {Knob.told(value)}" for name, value in card.of_encoders.items()]
+    values = [f"{name.replace('_', ' ')} {Knob.text(value)}" for name, value in card.of_encoders.items()]
     return OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values)))
 
 

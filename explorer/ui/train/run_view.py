@@ -85,26 +85,26 @@ def _headline(run: Run, status: Status) -> None:
     facts = status.facts
     text = " + ".join(map(sources.shown, facts.data))
     rows = "" if facts.rows is None else f" ({facts.rows:,} rows)"
-    told = [
+    parts = [
         f"{facts.method} on {sources.shown(facts.model)}",
         f"text: {text}{rows}",
         f"dev: {sources.shown(facts.dev or in_words.NONE)}",
         f"test: {', '.join(map(sources.shown, (facts.test or in_words.NONE, *facts.more_tests)))}",
     ]
     if facts.device:
-        told.append(f"{facts.precision} on {facts.device}")
-    told += facts.listed(PAGE).values()
-    st.caption(messages.plain(" · ".join(told)))
+        parts.append(f"{facts.precision} on {facts.device}")
+    parts += facts.listed(PAGE).values()
+    st.caption(messages.plain(" · ".join(parts)))
 
 
 def _under_way(run: Run, status: Status) -> None:
     """Progress, the job ahead of it, and the buttons to stop it."""
-    told = [
+    parts = [
         run_status.place(status),
         run_status.pace(status),
         f"{in_words.duration(status.seconds)} so far",
     ]
-    st.progress(run_status.share(status), messages.plain(" · ".join(filter(None, told))))
+    st.progress(run_status.share(status), messages.plain(" · ".join(filter(None, parts))))
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
@@ -138,8 +138,8 @@ def _how_it_ended(run: Run, status: Status) -> None:
     elif status.state == statuses.INTERRUPTED:
         st.warning(INTERRUPTED, icon=":material/power_off:")
     elif status.state == statuses.STOPPED:
-        told = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
-        st.info(told, icon=":material/stop_circle:")
+        text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
+        st.info(text, icon=":material/stop_circle:")
     card(run, status)
 
 
@@ -281,8 +281,8 @@ def _seeds(status: Status) -> None:
         )
         test = spread([one.test for one in status.results])
         by = "score on held-out rows" if status.facts.held_out else "dev score"
-        told = "" if test is None else f"{OF_SEEDS.format(*test)} "
-        st.caption(f"{told}Gain: minus the base under model default. The seed with the best {by} is saved.")
+        text = "" if test is None else f"{OF_SEEDS.format(*test)} "
+        st.caption(f"{text}Gain: minus the base under model default. The seed with the best {by} is saved.")
 
 
 def _seed_row(one: SeedScores) -> dict[str, object]:
@@ -366,7 +366,7 @@ def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
     size = f", {size_text(count, measure)}" if count else ""
     st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
-    help_of = {which: told.format(measure, good) for which, told in SCORE_HELP.items()}
+    help_of = {which: text.format(measure, good) for which, text in SCORE_HELP.items()}
     cards = st.columns(3, gap="small")
     default = status.facts.default.words if status.facts.default else ""
     before = ((BASE, found.declared_base, default, "base"),

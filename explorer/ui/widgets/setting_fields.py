@@ -37,7 +37,7 @@ def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, **how: Any
     if knob.kind in (int, float) and not knob.many:
         low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
         return st.number_input(knob.label, low, high, knob.default, **{"step": knob.kind(1), **typed})
-    return st.text_input(knob.label, None if knob.default is None else Knob.told(knob.default), **typed)
+    return st.text_input(knob.label, None if knob.default is None else Knob.text(knob.default), **typed)
 
 
 def _choice(knob: Knob, menu: bool, **how: Any) -> Any:

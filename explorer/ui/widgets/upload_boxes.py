@@ -25,15 +25,15 @@ def to_stay(
     key: str,
     take: Callable[[str], object],
     help: str | None = None,
-    told: str = "",
+    text: str = "",
     *,
     opened: bool = False,
 ) -> None:
     """An upload box, or a button that opens it; the file is kept, and `take` gets its path before the page reruns."""
     with st.container() if opened else st.popover("Upload a file", icon=":material/upload_file:"):
         st.file_uploader(label, type=TYPES, key=key, on_change=_keep, args=(key, take), help=help)
-        if told:
-            st.caption(told)
+        if text:
+            st.caption(text)
 
 
 def to_read(label: str, help: str, others: Iterable[str] = ()) -> UploadedFile | None:
