@@ -10,8 +10,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores import layer_scores, measure
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, job_results, jobs, sidebar_choice
 
@@ -22,7 +21,7 @@ class ModelScores:
 
     found: Found
     pairs: Evaluated  # whatever kind of set it is
-    scores: LayerScores
+    scores: layer_scores.LayerScores
     reading: Reading
 
     @property
@@ -65,7 +64,7 @@ def measure_ahead(choice: sidebar_choice.Choice) -> jobs.Job:
 
 def _scores(
     found: Found, pairs: Evaluated, choice: sidebar_choice.Choice, also: tuple[Reading, ...]
-) -> LayerScores | None:
+) -> layer_scores.LayerScores | None:
     key, title, make = _job(found, pairs, choice.settings, also)
     scores = cached.kept_scores(found, pairs, choice.settings, also)
     if scores is not None:
@@ -74,11 +73,13 @@ def _scores(
     job = job_results.finished_job(key, title, make)
     if job is None:
         return None
-    of_job: LayerScores = job.result  # the store is read-only or was emptied
+    of_job: layer_scores.LayerScores = job.result  # the store is read-only or was emptied
     return of_job
 
 
-def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, jobs.Make]:
+def _job(
+    found: Found, pairs: Evaluated, settings: measure.Settings, also: tuple[Reading, ...]
+) -> tuple[str, str, jobs.Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
     return (

@@ -88,7 +88,7 @@ def run() -> None:
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
         st.session_state[_FRAMED] = True
-        with late_clicks.heard():
+        with late_clicks.page_run():
             page.run()
     except StrataError as error:  # such as a folder of Strata that cannot be read
         messages.trouble(error)

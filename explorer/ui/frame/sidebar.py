@@ -16,8 +16,7 @@ from explorer import run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity
-from explorer.encoding.load import declared
-from explorer.encoding.load.hardware import MEASURED
+from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import bundled, hub, layout, model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice, StrataError
@@ -98,8 +97,8 @@ def _value(key: str, default: Any) -> Any:
 
 def _settings_as_they_are() -> Settings:
     length = _value("max_length", None)
-    precision = _value("precision", MEASURED[0])
-    known = precision if precision in MEASURED else MEASURED[0]
+    precision = _value("precision", hardware.MEASURED[0])
+    known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
     return Settings(known, "auto", length if isinstance(length, int) else None)
 
 

@@ -14,13 +14,11 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.text_sets import Attribute, Sentences, digest_of
 from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry
-from explorer.measuring.maps import map_tables, projection, umap_layout
-from explorer.measuring.maps.cluster_names import Cluster, clusters
+from explorer.measuring.maps import cluster_names, map_tables, projection, umap_layout
 from explorer.measuring.neighbours import neighbour_overlap, vector_index
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import job_results, jobs, sidebar_choice
-from explorer.ui.access.cached import Vectors
+from explorer.ui.access import cached, job_results, jobs, sidebar_choice
 from explorer.ui.map import map_form, selection
 from explorer.ui.widgets import downloads, picture_format
 
@@ -40,7 +38,7 @@ class Mapped:
     subject: str  # identifies the sentences and the encoders
     described: Sentences  # with what changed from A to B among the columns
     sides: tuple[sidebar_choice.Reader, ...]
-    vectors: tuple[Vectors, ...]
+    vectors: tuple[cached.Vectors, ...]
     near: tuple[vector_index.Neighbourhoods, ...]
     maps: projection.Maps
 
@@ -56,7 +54,7 @@ def mapped(
     """The maps; None while they are being computed."""
     if settings.kind == "UMAP":
         jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
-    vectors: list[Vectors] = []
+    vectors: list[cached.Vectors] = []
     for side in sides:
         of_side = side.vectors(described.texts)
         if of_side is None:
@@ -77,14 +75,16 @@ def mapped(
     return Mapped(subject, _with(described, changed), sides, tuple(vectors), near, maps)
 
 
-def _near(vectors: Iterable[Vectors]) -> Work[tuple[vector_index.Neighbourhoods, ...]]:
+def _near(vectors: Iterable[cached.Vectors]) -> Work[tuple[vector_index.Neighbourhoods, ...]]:
     found = []
     for name, of_side in zip("AB", vectors, strict=False):
         found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
     return tuple(found)
 
 
-def _changes(one: Vectors, other: Vectors | None, near: tuple[vector_index.Neighbourhoods, ...]) -> Iterable[Attribute]:
+def _changes(
+    one: cached.Vectors, other: cached.Vectors | None, near: tuple[vector_index.Neighbourhoods, ...]
+) -> Iterable[Attribute]:
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
     if other is None:
         return
@@ -209,7 +209,7 @@ def _one_map(
     )
 
 
-def _clusters(mapped: Mapped) -> tuple[Cluster, ...]:
+def _clusters(mapped: Mapped) -> tuple[cluster_names.Cluster, ...]:
     """Names for regions of A's map; none where every sentence is written."""
     if len(mapped.described) < drawing.FEW:
         return ()
@@ -217,8 +217,8 @@ def _clusters(mapped: Mapped) -> tuple[Cluster, ...]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[Cluster, ...]:
-    return clusters(_texts, places)
+def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[cluster_names.Cluster, ...]:
+    return cluster_names.clusters(_texts, places)
 
 
 def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:

@@ -161,7 +161,7 @@ def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
         lambda: step_scores.changes(scores, metric, aggregate),
     )
     if changed is not None:
-        _side_by_side(saved, pairs, scores, changed, (metric, aggregate), reading)
+        _side_by_side(saved, pairs, scores, changed, metric, aggregate, reading)
 
 
 def _side_by_side(
@@ -169,12 +169,12 @@ def _side_by_side(
     pairs: GradedPairs,
     scores: tuple[layer_scores.LayerScores, ...],
     changed: tuple[step_scores.Change, ...],
-    ways: tuple[str, str],
+    metric: str,
+    aggregate: str,
     reading: Reading,
 ) -> None:
     """The grid of this step, the change by cell, and the chosen cell's score over the steps."""
     at, first = saved.at, saved.steps[0]
-    metric, aggregate = ways
     columns = st.columns(3, gap="small")
     with columns[0]:
         st.markdown(f"**At step {saved.steps[at]}**")

@@ -17,7 +17,6 @@ from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import cosine_matrix
-from explorer.measuring.sentences.cosine_matrix import Matrix
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads, microscope, picture_format, segments, upload_boxes
@@ -156,7 +155,7 @@ def _fill(text: str) -> None:
 
 
 def _matrices(
-    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
+    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
 ) -> tuple[int, int] | None:
     """Draw the matrices and return the chosen pair; None if both sentences are the same."""
     order = _order(sides, sentences, one, other)
@@ -182,7 +181,7 @@ def _matrices(
     return None if chosen[0] == chosen[1] else chosen
 
 
-def _mean_change(one: Matrix, other: Matrix | None) -> str:
+def _mean_change(one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None) -> str:
     """The mean change over all pairs, so that a general shift is not mistaken for the change of one pair."""
     if other is None or np.isnan(cosine_matrix.apart(other - one)).all():
         return ""
@@ -194,7 +193,7 @@ def _mean_change(one: Matrix, other: Matrix | None) -> str:
 
 
 def _order(
-    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
+    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
 ) -> NDArray[np.intp]:
     orders = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in orders:
@@ -229,7 +228,9 @@ def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
     return f"{PAIR[0]} {digest}", f"{PAIR[1]} {digest}"
 
 
-def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> tuple[int, int]:
+def _chosen_pair(
+    sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
+) -> tuple[int, int]:
     pairs = cosine_matrix.foremost(one, other, FOREMOST)
     st.markdown("**Pair for the microscope**")
     first, second = (

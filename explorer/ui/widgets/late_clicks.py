@@ -1,7 +1,7 @@
 """Buttons that act on what the fields say in the run of the click.
 
 Who types into a field and then clicks a button changes the field and clicks at once. A callback has the values that its
-button was drawn with, those from before the change. Only for the page itself: a fragment runs without `heard`.
+button was drawn with, those from before the change. Only for the page itself: a fragment runs without `page_run`.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from streamlit.runtime.scriptrunner import RerunException
 
 from explorer.ui.widgets import refused_clicks
 
-_NOTED, _HEARD = "_click that was noted", "_click of this run"
+_NOTED, _CLICKED = "_click that was noted", "_click of this run"
 
 
 @contextmanager
-def heard() -> Iterator[None]:
-    """A run of a page, in which its buttons hear of the click, once.
+def page_run() -> Iterator[None]:
+    """A run of a page in which the button that was clicked acts, once.
 
     Whether it ends, is stopped or fails: a click whose button it did not draw is forgotten, and does not act when the
     button is there again. A run that starts over leaves its click to the next one.
     """
-    st.session_state[_HEARD] = st.session_state.pop(_NOTED, None)
+    st.session_state[_CLICKED] = st.session_state.pop(_NOTED, None)
     try:
         yield
     except RerunException:
-        st.session_state[_NOTED] = st.session_state[_HEARD]
+        st.session_state[_NOTED] = st.session_state[_CLICKED]
         raise
 
 
-def button(place: DeltaGenerator, label: str, act: Callable[[], object] | None, *, key: str, **look: Any) -> None:
+def button(place: DeltaGenerator, label: str, act: Callable[[], object] | None, *, key: str, **style: Any) -> None:
     """A button that acts, keeps an error for `refused`, and draws the page anew; disabled if there is nothing to do."""
-    place.button(label, key=key, disabled=act is None, on_click=_note, args=(key,), **look)
-    if st.session_state.get(_HEARD) == key:
-        st.session_state[_HEARD] = None
+    place.button(label, key=key, disabled=act is None, on_click=_note, args=(key,), **style)
+    if st.session_state.get(_CLICKED) == key:
+        st.session_state[_CLICKED] = None
         if act is not None:
             refused_clicks.attempt(act)
             st.rerun()

@@ -12,7 +12,7 @@ def _page():
     from explorer.errors import BadChoice
     from explorer.ui.widgets import late_clicks, refused_clicks
 
-    with late_clicks.heard():  # as in the frame
+    with late_clicks.page_run():  # as in the frame
         refused_clicks.refused()
         typed = st.text_input("Name", "first", key="name")
 
@@ -53,7 +53,7 @@ def test_a_click_whose_button_is_gone_by_then_is_forgotten_however_the_run_ends(
 
         from explorer.ui.widgets import late_clicks
 
-        with late_clicks.heard():
+        with late_clicks.page_run():
             end = st.radio("End", ["drawn", "gone", "stopped", "failed"], key="end")
             if end == "stopped":
                 st.stop()
@@ -76,7 +76,7 @@ def test_a_click_waits_for_a_run_that_starts_over_before_its_button():
 
         from explorer.ui.widgets import late_clicks
 
-        with late_clicks.heard():
+        with late_clicks.page_run():
             if st.toggle("Over", key="over") and not st.session_state.get("once"):
                 st.session_state["once"] = True
                 st.rerun()
