@@ -139,7 +139,7 @@ class CannotResume(RunError):
 
 
 class RunGone(RunError):
-    """Its folder was renamed, moved or deleted."""
+    """The folder of the run was renamed, moved or deleted."""
 
 
 class RunTooLarge(RunError):

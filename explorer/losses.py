@@ -161,7 +161,7 @@ def interaction(same: Tensor, other: Tensor) -> Tensor:
 
 
 def interaction_by_class(same: Tensor, other: Tensor) -> Tensor:
-    """The same as classification: scores (input, 2), class 0 for an input with itself, 1 for one with another."""
+    """ConIsI's L_II as classification: scores (input, 2), class 0 for an input with itself, 1 for one with another."""
     scores = torch.cat([same, other]).float()
     classes = torch.cat([scores.new_zeros(len(same)), scores.new_ones(len(other))]).long()
     return functional.cross_entropy(scores, classes)

@@ -35,7 +35,7 @@ class Model:
 
     @cached_property
     def differentiable(self) -> Encoder:
-        """The same weights in float32, with attention that has derivatives."""
+        """The model in float32, with attention that has derivatives."""
         from explorer.encoding.load.loading import load as loaded
         from explorer.encoding.read.attention import EAGER
 

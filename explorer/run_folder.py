@@ -106,7 +106,7 @@ class TrainingStep:
     loss: float | None = None
     rate: float | None = None  # the learning rate
     positive: float | None = None  # mean cosine of the positive pairs of the batch
-    negative: float | None = None  # and of its random pairs
+    negative: float | None = None  # mean cosine of the random pairs of the batch
     smooth: float | None = None  # the loss averaged over earlier steps; added when the file is read
 
 

@@ -1,6 +1,5 @@
 """Test that every message is one line of bounded length, whatever the values in it hold."""
 
-
 from explorer import errors
 from explorer.errors import LONGEST, StrataError
 

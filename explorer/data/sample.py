@@ -16,7 +16,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.text_sets import GradedPairs, Sentences, Triplets
 
 FOLDER = Path(__file__).parent / "samples"
-PAIRS = "Sample pairs"  # its name in the menu
+PAIRS = "Sample pairs"  # in the menu of sets
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
 SEARCH = "Sample search"
@@ -94,7 +94,7 @@ def minimal_pairs() -> Triplets:
 
 @cache
 def more_minimal_pairs() -> Triplets:
-    """The same for swapped roles, details and other antonyms, which are harder and lower scores elsewhere."""
+    """Minimal pairs of swapped roles, details and other antonyms, which are harder and lower scores elsewhere."""
     return _minimal(MORE_MINIMAL_PAIRS)
 
 

@@ -78,7 +78,7 @@ def families(pairs: GradedPairs) -> list[Family]:
 
 
 def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
-    """The same for rows of any number of sentences."""
+    """Rows of any number of sentences, in families that share a sentence, ignoring case."""
     parent: dict[str, str] = {}
 
     def root(sentence: str) -> str:

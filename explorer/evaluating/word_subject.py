@@ -37,7 +37,7 @@ K1, B = 1.5, 0.75
 SETTING: dict[str, Setting] = {"k1": K1, "b": B, "form": "Lucene", "words": "stems, without English stop words"}
 AT_ONCE = 256  # queries between two progress reports
 BAG = "bag-of-words"  # the name of the model that compares shared words
-BM25 = "bm25"  # and of the search by words
+BM25 = "bm25"  # the name of the search by words
 _RULES = {BAG: [IN_BAG], BM25: [repr(SETTING)]}  # what decides the scores of a model without a file
 ENDINGS = (".txt", ".gz", ".vec")  # of files of word vectors
 

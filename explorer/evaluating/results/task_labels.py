@@ -92,7 +92,7 @@ def _by_data(group: Sequence[_Label]) -> list[_Label]:
 
 
 def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
-    """These settings in words, as far as the task has them."""
+    """Settings in words, of those that the task has."""
     return [_in_full(name, task.settings[name]) for name in names if name in task.settings]
 
 

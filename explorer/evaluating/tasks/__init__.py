@@ -53,7 +53,7 @@ class Subject:
         return self.load(self.found, self.settings)
 
     def loaded(self, found: Found, settings: Settings) -> Encoder:
-        """The same, for work that loads a model when it has no stored scores."""
+        """The loaded model, as a function for work that loads it only if it has no stored scores."""
         return self.encoder
 
     def unload(self) -> None:

@@ -57,7 +57,7 @@ class ItemGrid:
         return found
 
     def at(self, rows: NDArray[np.intp]) -> ItemGrid:
-        """Those of some items."""
+        """The numbers of some items."""
         own = None if self.own is None else self.own[rows]
         return ItemGrid(self.grid[..., rows], own, {one: each[rows] for one, each in self.also.items()})
 

@@ -58,7 +58,7 @@ class QuestionSearch(Task[QuestionPairs]):
         return self.data.collection.texts
 
     def length(self, subject: Subject) -> int:
-        """That of a question, unless another is set."""
+        """The maximum length: that of a question, unless another is set."""
         return min(subject.settings.max_length or LENGTH, subject.encoder.max_length)
 
     def score(self, subject: Subject, options: Options) -> Work[Measured]:

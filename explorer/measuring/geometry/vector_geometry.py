@@ -22,7 +22,7 @@ class Geometry:
 
     random_pairs: float  # mean cosine of all pairs of different sentences: similarity of random pairs
     first_direction: float  # share of the variance in the first principal component
-    first_three: float  # and in the first three
+    first_three: float  # share of the variance in the first three
     uniformity: float  # log of the mean of exp(-2 d²) over all pairs; lower is more spread out
     hubness: float  # skewness of how often a sentence is among another's nearest 10; 0 is even, above 1 there are hubs
     sentences: int
