@@ -1,6 +1,5 @@
 import pytest
 
-from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import (
     DECODER_POOLINGS,
     GRID_POOLINGS,
@@ -97,7 +96,3 @@ def test_a_wrong_title_is_refused_with_what_is_allowed():
             f"'{title}' here{why}. Give a pooling (cls, mean, max, last, weighted mean, sqrt mean) and a layer" in told
         )
         assert "from 0 to 6, two layers, or a range of layers" in told
-
-
-def test_the_poolings_that_can_be_named_are_those_that_exist():
-    assert list(POOLINGS) == list(POOLINGS)
