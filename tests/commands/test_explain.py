@@ -66,10 +66,12 @@ def test_what_is_done_is_printed_when_a_signal_stops_the_next_pair(place, said, 
     file = tmp_path / "pairs.tsv"
     file.write_text(f"first\tsecond\na dog is here\ta dog is there\n{PAIR[0]}\t{PAIR[1]}\n", encoding="utf-8")
 
+    computed = word_pairs.word_pair
+
     def stopped(encoder, first, *others, **settings):
         if first == PAIR[0]:
             os.kill(os.getpid(), signal.SIGTERM)
-        return word_pairs.word_pair(encoder, first, *others, **settings)
+        return computed(encoder, first, *others, **settings)
 
     monkeypatch.setattr(word_pairs, "word_pair", stopped)
     code, out, err = said("explain", "--pairs", file, place.model, "--json", "--max-length", 7)
