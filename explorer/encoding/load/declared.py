@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
-_OURS = {pooling.library: name for name, pooling in POOLINGS.items()}  # by the names of sentence-transformers
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,13 @@ def _poolings(module: Module) -> list[str]:
         return [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     if module.kind != "Pooling":
         return [module.kind]
-    return [_OURS.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
+    ours = _by_library()
+    return [ours.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
+
+
+def _by_library() -> dict[str, str]:
+    """The poolings by their names in sentence-transformers."""
+    return {pooling.library: name for name, pooling in POOLINGS.items()}
 
 
 def _titled(poolings: list[str]) -> str:
@@ -252,14 +257,14 @@ def limits_in(transformer: Path) -> list[Path]:
 
 def _pooled(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]:
     """The poolings of a Pooling module, which have to be known."""
-    modes = _modes(stated)
-    unknown = [mode for mode in modes if mode not in _OURS]
+    modes, ours = _modes(stated), _by_library()
+    unknown = [mode for mode in modes if mode not in ours]
     if unknown or not modes:
         raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the pooling {unknown or modes}. Strata supports {', '.join(_OURS)}. "
+            f"{place / 'config.json'} asks for the pooling {unknown or modes}. Strata supports {', '.join(ours)}. "
             "Choose another model."
         )
-    return tuple(_OURS[mode] for mode in modes)
+    return tuple(ours[mode] for mode in modes)
 
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
