@@ -122,7 +122,7 @@ class Evaluation:
     alignment: float | None = None
     uniformity: float | None = None
     alike: float | None = None  # mean cosine of positive pairs
-    strangers: float | None = None  # mean cosine of random pairs
+    random_pairs: float | None = None  # mean cosine of random pairs
     best: bool = False  # the best of its seed so far
     held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
     criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone

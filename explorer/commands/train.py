@@ -204,7 +204,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if test := changes.pop("test", ()):
         changes |= {"test": None if test[0] == "none" else test[0], "more_tests": test[1:]}
     if not options.recipe:
-        changes = _beside_text(recipe, changes) | changes
+        changes = _matching_sets(recipe, changes) | changes
     if options.column:
         changes["columns"] = flags.roles(options)
     settings = dict(recipe.settings)
@@ -238,12 +238,12 @@ def _fitting(data: Sequence[str]) -> str:
     return method
 
 
-def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _matching_sets(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The dev and test parts that belong to a train part, as defaults."""
     from explorer.data.corpora import matching_sets
 
-    beside = matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
-    return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
+    sets = matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
+    return {} if sets is None else dict(zip(("dev", "test"), sets, strict=True))
 
 
 def _tell_estimate(recipe: Recipe, online: bool) -> None:

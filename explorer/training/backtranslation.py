@@ -49,14 +49,14 @@ def backtranslate(
         _check_makers(out, about)
     if done < len(texts):
         yield Progress("loading the translators", 0, 0)
-        ways = [load(found, beams=beams, batch=batch, device=device) for found in (there, back)]
+        translators = [load(found, beams=beams, batch=batch, device=device) for found in (there, back)]
         done, size = _begin(out, about, texts)
     while done < len(texts):
         yield Progress(STAGE, done, len(texts))
         now = texts[done : done + batch]
         again: Sequence[str] = now
-        for way in ways:
-            again = way.translate(again)
+        for translator in translators:
+            again = translator.translate(again)
         rows = (f"{text}\t{' '.join(wording.split())}\n" for text, wording in zip(now, again, strict=True))
         size = _append(out, size, "".join(rows).encode())
         done += len(now)

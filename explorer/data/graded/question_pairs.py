@@ -70,9 +70,9 @@ def load(folder: Path | None = None) -> QuestionPairs:
     """Load the Quora questions in a folder, by default the one that STRATA_DATA names."""
     file = path(folder)
     if file is None or not file.is_file():
-        looked = f"there is no {file}" if file else f"{sts.VARIABLE} names no folder"
+        reason = f"there is no {file}" if file else f"{sts.VARIABLE} names no folder"
         raise SetNotFound(
-            f"{TASK} is not available: {looked}. Set {sts.VARIABLE} to a folder with {FILE} in it "
+            f"{TASK} is not available: {reason}. Set {sts.VARIABLE} to a folder with {FILE} in it "
             "(tab-separated, first line: label sentence1 sentence2), or give a file of your own."
         )
     return read(file, TASK, "dev")

@@ -221,7 +221,7 @@ def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
 
 
 def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online: bool) -> str:
-    looked = f"there is no {file}" if file else f"{VARIABLE} names no folder"
+    reason = f"there is no {file}" if file else f"{VARIABLE} names no folder"
     if split.file.endswith("_senteval.tsv"):
         hub = "SentEval's text is read from a folder only"
     elif not chosen.hub_id:
@@ -233,7 +233,7 @@ def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online:
     else:
         hub = f"{chosen.hub_id} is not in the hub's cache, and the download is not allowed (online)"
     return (
-        f"{chosen.name} {split.name} is not available: {looked}, and {hub}. Set {VARIABLE} to a folder with "
+        f"{chosen.name} {split.name} is not available: {reason}, and {hub}. Set {VARIABLE} to a folder with "
         f"{split.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
         "that ship with Strata."
     )

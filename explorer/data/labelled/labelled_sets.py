@@ -185,10 +185,10 @@ def _read(known: PublishedSet, split: LabelledSplit, root: Path) -> Labelled:
 
 
 def _where_to_get(known: PublishedSet, missing: list[LabelledSplit], root: Path | None) -> str:
-    looked = f"{root} has no {' and no '.join(split.file for split in missing)}" if root else f"{VARIABLE} is not set"
+    reason = f"{root} has no {' and no '.join(split.file for split in missing)}" if root else f"{VARIABLE} is not set"
     files = ", ".join(f"{split.file} ({split.rows} rows)" for split in known.splits)
     return (
-        f"{known.name} is not available: {looked}. Set {VARIABLE} to a folder with {files}; the files are "
+        f"{known.name} is not available: {reason}. Set {VARIABLE} to a folder with {files}; the files are "
         f"tab-separated, without quoting, and their first line is: {known.columns}."
     )
 

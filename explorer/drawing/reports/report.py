@@ -76,7 +76,7 @@ def _learned(findings: Findings) -> Iterator[str]:
     if findings.probes.pairs:
         sides = "base → tuned" if findings.verdict.tuning else "A → B"
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
-        yield standalone.beside(*map(_pair, findings.probes.pairs), kind="cards")
+        yield standalone.side_by_side(*map(_pair, findings.probes.pairs), kind="cards")
         yield note(f"{learned_text.HOW_SURE} {learned_text.HOW_CHOSEN}")
 
 
@@ -95,7 +95,7 @@ def _scores_of_tuned(findings: Findings) -> Iterator[str]:
         standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
         for label, one in verdict.numbers()
     ]
-    yield standalone.beside(*told, kind="cards")
+    yield standalone.side_by_side(*told, kind="cards")
     if verdict.why_not_same:
         yield note(verdict.why_not_same)
 
@@ -131,7 +131,7 @@ def _chosen(findings: Findings) -> Iterator[str]:
     verdict = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
     if not np.isfinite(interval.difference):
         verdict = "a side has no score"
-    yield standalone.beside(*cards, standalone.card("B - A", difference_text(interval), verdict), kind="cards")
+    yield standalone.side_by_side(*cards, standalone.card("B - A", difference_text(interval), verdict), kind="cards")
 
 
 def _grids(findings: Findings) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _grids(findings: Findings) -> Iterator[str]:
     yield heading("Every layer & pooling")
     if findings.differences.grid is None:
         yield note(comparison.why_no_cells)
-    yield standalone.beside(*pieces)
+    yield standalone.side_by_side(*pieces)
     yield from map(note, comparison.not_measured_text)
 
 
@@ -161,7 +161,7 @@ def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     )
     bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
-    yield standalone.beside(
+    yield standalone.side_by_side(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
         picture(distributions.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
     )
@@ -175,7 +175,7 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
         picture(by_layer.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
         for measure in MEASURES
     ]
-    yield standalone.beside(*small)
+    yield standalone.side_by_side(*small)
     yield picture(by_layer.alignment_by_uniformity(found), "Alignment and uniformity")
     yield table(geometry_rows(found), other=3)
     yield heading(f"Drift by layer, {found.pooling}")

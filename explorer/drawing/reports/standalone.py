@@ -109,7 +109,7 @@ def _marked(pieces: Marked) -> str:
     return rendered(pieces, escape, lambda text: f"<strong>{text}</strong>")
 
 
-def beside(*pieces: str, kind: str = "beside") -> str:
+def side_by_side(*pieces: str, kind: str = "beside") -> str:
     """Pieces side by side if there is room."""
     return f'<div class="{kind}">{"".join(pieces)}</div>'
 

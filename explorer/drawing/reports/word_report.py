@@ -71,7 +71,7 @@ def _matrices(pairs: Pairs) -> Iterator[str]:
         yield note(word_tables.TOO_LONG)
         return
     most = pair_figures.widest(*matrices.values())
-    yield standalone.beside(
+    yield standalone.side_by_side(
         *(
             picture(
                 pair_figures.word_matrix(pairs[side], matrix, most),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from explorer.evaluating.measured import Items, Measured
 from explorer.measuring.scores.bootstrap import RESAMPLES, resampled
-from explorer.measuring.scores.metrics import way_of
+from explorer.measuring.scores.metrics import measure_named
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def letters_of(differ: NDArray[np.bool_]) -> tuple[str, ...]:
 def _same_items(results: Sequence[Measured]) -> bool:
     """Whether all results of a task are on the same items, with the same measure."""
     kinds = {(result.measures[0], result.items and result.items.digest) for result in results}
-    known = (one.items is not None and one.items.digest and (one.items.gold is None or way_of(one.measures[0]))
+    known = (one.items is not None and one.items.digest and (one.items.gold is None or measure_named(one.measures[0]))
              for one in results)  # fmt: skip
     return len(kinds) == 1 and all(known)
 
@@ -114,7 +114,7 @@ def _of_task(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
     """Scores × 100 (result, resample) on one task."""
     items: list[Items] = [result.items for result in results if result.items is not None]
     values, gold = np.stack([one.values for one in items]), items[0].gold
-    measure = way_of(results[0].measures[0])
+    measure = measure_named(results[0].measures[0])
     if gold is not None and measure is not None:
         return resampled(gold, values, items[0].parts, *measure, resamples=resamples, seed=seed)
     count = values.shape[1]

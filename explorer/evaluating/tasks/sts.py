@@ -21,7 +21,7 @@ from explorer.evaluating.results.scored_task import STS, Options
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved
-from explorer.measuring.scores.metrics import ways_of
+from explorer.measuring.scores.metrics import measures_of
 from explorer.places import given_path
 from explorer.progress import Work
 
@@ -93,7 +93,7 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW
     default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
     every = (*scores.grid, *scores.also)
     readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
-    measures = ways_of(scores.gold, scores.parts)
+    measures = measures_of(scores.gold, scores.parts)
     table = [[[scores.score(reading, *one)] for one in measures.values()] for reading in readings.values()]
     return Measured(
         "test",

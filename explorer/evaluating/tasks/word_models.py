@@ -33,7 +33,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import UnreadableFile
 from explorer.evaluating.measured import Items, Measured, Setting
-from explorer.measuring.scores.metrics import agreement, ways_of
+from explorer.measuring.scores.metrics import agreement, measures_of
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def word_scores(model: WordModel, pairs: GradedPairs, split: str = "all") -> Mea
     started = time.perf_counter()
     cosines = model.cosines(pairs.first, pairs.second)
     gold = np.array(pairs.gold, dtype=np.float64)
-    measures = ways_of(gold, pairs.parts)
+    measures = measures_of(gold, pairs.parts)
     table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
     return Measured(

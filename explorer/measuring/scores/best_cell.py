@@ -144,10 +144,10 @@ def pick(
             )
         best.append((reading, of_side.score(reading, metric)))
     (one, one_score), (other, other_score) = best
-    known = _both_ways(dev)
+    known = _in_both_orders(dev)
     shared = sum(pair in known for pair in zip(reported.first, reported.second, strict=True))
     return DevPick(dev.name, len(dev), (one, other), (one_score, other_score), shared)
 
 
-def _both_ways(pairs: GradedPairs) -> set[tuple[str, str]]:
+def _in_both_orders(pairs: GradedPairs) -> set[tuple[str, str]]:
     return {*zip(pairs.first, pairs.second, strict=True), *zip(pairs.second, pairs.first, strict=True)}

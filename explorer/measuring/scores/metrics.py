@@ -196,10 +196,10 @@ def metrics_of(gold: Floats) -> tuple[str, ...]:
     return tuple(name for name, metric in METRICS.items() if metric.applies(gold))
 
 
-def ways_of(gold: Floats, parts: Sequence[str]) -> dict[str, tuple[str, str]]:
+def measures_of(gold: Floats, parts: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Metric and aggregation of everything that a result holds, by its name: "spearman", "spearman wmean"."""
     aggregates = AGGREGATES if len(set(parts)) > 1 else AGGREGATES[:1]
-    return {name_of(metric, way): (metric, way) for way in aggregates for metric in metrics_of(gold)}
+    return {name_of(metric, one): (metric, one) for one in aggregates for metric in metrics_of(gold)}
 
 
 def name_of(metric: str, aggregate: str) -> str:
@@ -208,10 +208,10 @@ def name_of(metric: str, aggregate: str) -> str:
     return key if aggregate == "all" else f"{key} {aggregate}"
 
 
-def way_of(name: str) -> tuple[str, str] | None:
+def measure_named(name: str) -> tuple[str, str] | None:
     """The metric and the aggregation of a measure of results; None if it is not one of scored pairs."""
-    ways = {name_of(metric, way): (metric, way) for way in AGGREGATES for metric in METRICS if metric != MEAN}
-    return ways.get(name)
+    known = {name_of(metric, one): (metric, one) for one in AGGREGATES for metric in METRICS if metric != MEAN}
+    return known.get(name)
 
 
 def named(written: str) -> str:

@@ -198,7 +198,7 @@ def _evaluation(step: Step, found: Checkup) -> Evaluation:
         alignment=found.alignment,
         uniformity=found.uniformity,
         alike=found.alike,
-        strangers=found.random_pairs,
+        random_pairs=found.random_pairs,
         best=step.best,
         held_out=step.held_out,
         criterion=None if step.held_out is None else step.criterion,

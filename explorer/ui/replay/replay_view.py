@@ -54,7 +54,7 @@ METRICS = (
     ),
     (
         "Mean cosine of random pairs",
-        "strangers",
+        "random_pairs",
         3,
         True,
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",

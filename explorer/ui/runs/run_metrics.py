@@ -188,5 +188,5 @@ def _collapse(lines: list[MetricLine]) -> None:
     if not evaluations:
         return
     last = max(evaluations, key=lambda one: (one.number, one.step))
-    if last.strangers is not None and last.strangers >= ALIKE:
-        st.warning(COLLAPSED.format(last.step, last.seed, last.strangers), icon=":material/compress:")
+    if last.random_pairs is not None and last.random_pairs >= ALIKE:
+        st.warning(COLLAPSED.format(last.step, last.seed, last.random_pairs), icon=":material/compress:")

@@ -9,7 +9,7 @@ from explorer.run_folder import Evaluation, TrainingStep
 
 
 def look(number, step, dev, best=False, **more):
-    return Evaluation(number, number * 10, step, dev=dev, strangers=0.5, best=best, **more)
+    return Evaluation(number, number * 10, step, dev=dev, random_pairs=0.5, best=best, **more)
 
 
 def update(number, step, loss, **more):

@@ -82,14 +82,16 @@ def test_a_file_that_was_written_over_is_read_anew(tmp_path):
 
 
 def test_steps_that_are_made_again_take_the_place_of_the_old_ones(tmp_path):
-    write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(2), line(0, dev=61.0, strangers=0.1), line(1)])
+    write(
+        tmp_path, [line(0, dev=60.0, random_pairs=0.1), line(1), line(2), line(0, dev=61.0, random_pairs=0.1), line(1)]
+    )
     numbers = RunNumbers(tmp_path)
     assert [one.dev for one in numbers.evaluations()] == [61.0]
     assert [one.step for one in numbers.lines() if isinstance(one, TrainingStep)] == [1]
 
 
 def test_seeds_are_kept_apart(tmp_path):
-    write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(0, 2, dev=50.0, strangers=0.1), line(1, 2)])
+    write(tmp_path, [line(0, dev=60.0, random_pairs=0.1), line(1), line(0, 2, dev=50.0, random_pairs=0.1), line(1, 2)])
     numbers = RunNumbers(tmp_path)
     assert [one.dev for one in numbers.evaluations(1)] == [60.0]
     assert [one.dev for one in numbers.evaluations(2)] == [50.0]
@@ -106,7 +108,7 @@ def test_a_long_line_is_thinned_to_what_a_screen_shows_with_its_last_step(tmp_pa
 
 def test_the_best_look_is_never_thinned_away(tmp_path):
     best = 2 * POINTS - 1
-    looks = [line(step, dev=1.0, strangers=0.1, best=step == best) for step in range(4 * POINTS)]
+    looks = [line(step, dev=1.0, random_pairs=0.1, best=step == best) for step in range(4 * POINTS)]
     write(tmp_path, looks)
     found = RunNumbers(tmp_path).lines()
     assert len(found) <= POINTS + 1

@@ -126,7 +126,7 @@ def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     run = new(place)
     stands(run, state=statuses.FINISHED)
-    line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "strangers": %s, "best": false}\n'
+    line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "random_pairs": %s, "best": false}\n'
     (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     well(show(app, run))
     assert words(app.warning) == [run_metrics.COLLAPSED.format(2, 1, 0.995)]
