@@ -77,3 +77,43 @@ def test_ordinary_english_is_not_hit(text):
 
 def test_titles_of_methods_are_read():
     assert any(one.text.startswith("SimCSE without labels: the same sentence") for one in words.texts())
+
+
+# parts of names in code, and what to write instead
+IDENTIFIERS = {
+    "told": "text, message",
+    "said": "text, message",
+    "heard": "broadcast, received",
+    "hears": "broadcast, received",
+    "wish": "stop_requested",
+    "champion": "best_weights",
+    "wear": "restore_best",
+    "wears": "restore_best",
+    "worn": "restore_best",
+    "strangers": "random_pairs",
+    "partners": "positive_pairs",
+    "listening": "layer_weights",
+    "loudest": "layer_weights",
+    "eats": "rows",
+    "ways": "metric, aggregation",
+    "look": "evaluate, evaluation",
+    "looks": "evaluate, evaluation",
+    "looked": "evaluate, evaluation",
+    "beside": "model_b",
+}
+
+
+def test_no_name_in_code_has_a_word_that_the_glossary_replaces():
+    found = [
+        f"{path}:{line}: {name}: write {IDENTIFIERS[part]}"
+        for path, line, name in words.identifiers()
+        for part in re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", name).lower())
+        if part in IDENTIFIERS
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_name_with_a_replaced_word_is_found(tmp_path):
+    (tmp_path / "loop.py").write_text("def wear_best(): told = 1\nclass LooksEvery:\n    eats: int\n", encoding="utf-8")
+    found = {name for _, _, name in words.identifiers(tmp_path)}
+    assert found == {"wear_best", "told", "LooksEvery", "eats"}

@@ -59,6 +59,25 @@ def of_source(source: str, file: str) -> Iterator[Text]:
             yield Text(f"{file}:{node.lineno}", text)  # type: ignore[attr-defined]
 
 
+def identifiers(root: Path = ROOT) -> Iterator[tuple[str, int, str]]:
+    """Every name that code gives to a function, class, parameter or variable, with its file and line."""
+    patterns = FILES if root == ROOT else ("*.py",)
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = _named(node)
+            if name:
+                yield path.relative_to(root).as_posix(), getattr(node, "lineno", 0), name
+
+
+def _named(node: ast.AST) -> str:
+    """The name that a node of code gives; "" if it gives none."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
+
+
 def _text(node: ast.AST) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(_text(part) or "{}" for part in node.values)

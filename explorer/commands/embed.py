@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
                 estimated = finish(estimate(request, world), tell)
-                text = estimated.told if estimated else ""
+                text = estimated.text if estimated else ""
             else:
                 done = finish(embed(request, world), tell)
                 text = _result_text(done, request, world) if done else ""

@@ -127,11 +127,11 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     adapter.save(training.factors, bundled.ON_HUB, run.model, place / MODEL)
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew
-    told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
-    told["facts"].pop("estimate", None)
-    assert told["facts"]["adapters"], "both are kept as adapters"
-    told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
-    (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+    text = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
+    text["facts"].pop("estimate", None)
+    assert text["facts"]["adapters"], "both are kept as adapters"
+    text |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
+    (place / STATUS).write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def _ship_probe(run: Run, place: Path) -> None:

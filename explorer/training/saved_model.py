@@ -65,8 +65,8 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
     )
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
-    told = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
-    _export(training, learner, folder, told)
+    text = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
+    _export(training, learner, folder, text)
 
 
 def _export(training: Training, learner: Learner, folder: Path, card: str) -> None:

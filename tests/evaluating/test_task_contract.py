@@ -105,7 +105,7 @@ def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judg
     named = (load() for name, load in sources.NAMED_SETS.items() if name != sources.QUORA)
     for given in (*named, sample.pairs(), tasks.load("moods.csv", Options()).data):
         kind = judges.judged(given)
-        texts = {cell for column in kind.texts for cell in column.cells}
+        texts = {cell for cells in kind.texts.values() for cell in cells}
         judge = judges.judge_of(given, tiny_encoder)
         assert texts <= {*judge.sentences}
         assert len(kind.items) == len(given) == len(judge)

@@ -67,4 +67,4 @@ def tell_estimate(plan: Plan) -> None:
         say(f"{row}: {error}")
     if len(found.failures) == plan.rows:
         raise StrataError("No row of the plan can be trained.")
-    print(found.told)
+    print(found.text)

@@ -91,11 +91,11 @@ def _scores_of_tuned(findings: Findings) -> Iterator[str]:
     verdict = findings.verdict
     if verdict.tuning is None:
         return
-    told = [
+    parts = [
         standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
         for label, one in verdict.numbers()
     ]
-    yield standalone.side_by_side(*told, kind="cards")
+    yield standalone.side_by_side(*parts, kind="cards")
     if verdict.why_not_same:
         yield note(verdict.why_not_same)
 
@@ -220,7 +220,7 @@ def _measured(findings: Findings) -> Iterator[str]:
     names |= {"not_measurable": "not measurable"}
     yield table(
         [
-            {"": names.get(name, name), **{side: _said(models[side][name]) for side in "AB"}}
+            {"": names.get(name, name), **{side: _cell(models[side][name]) for side in "AB"}}
             for name in models["A"]
             if any(models[side][name] is not None for side in "AB")
         ]
@@ -228,8 +228,8 @@ def _measured(findings: Findings) -> Iterator[str]:
         + list(_of_run(findings.verdict.tuning))
     )
     made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
-    told = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
-    yield table([{"": name.replace("_", " "), "value": _said(value)} for name, value in told.items()])
+    text = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
+    yield table([{"": name.replace("_", " "), "value": _cell(value)} for name, value in text.items()])
 
 
 def _of_run(tuning: Tuning | None) -> Iterator[dict[str, object]]:
@@ -247,5 +247,5 @@ def _readings(findings: Findings) -> tuple[Reading, Reading]:
     return findings.comparison.one_reading, findings.comparison.other_reading
 
 
-def _said(value: object) -> str:
+def _cell(value: object) -> str:
     return in_words.NONE if value is None else f"{value:,}" if isinstance(value, int) else str(value)

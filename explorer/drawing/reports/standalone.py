@@ -69,14 +69,14 @@ def page(title: str, body: Sequence[str]) -> bytes:
     """The page as bytes; `body` is HTML, the title is text."""
     from plotly.offline import get_plotlyjs
 
-    told = escape(title)
+    text = escape(title)
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{told}</title><style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
-            f'<h1 dir="auto">{told}</h1>',
+            f"<title>{text}</title><style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+            f'<h1 dir="auto">{text}</h1>',
             *body,
             f"<script>{_SCRIPT}</script></body></html>",
         ]
@@ -129,8 +129,8 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, le
     drawn = drawn.replace('class="plotly-graph-div"', f'class="plotly-graph-div" data-beside="{among}"', 1)
     if least:
         drawn = f'<div class="wide"><div style="min-width: {least}px">{drawn}</div></div>'
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{told}</figure>'
+    text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{text}</figure>'
 
 
 def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
@@ -169,5 +169,5 @@ def _cell(value: object, digits: int) -> str:
         return f'<td class="number"><data value="{value!r}">{value:.{digits}f}</data></td>'
     if isinstance(value, int):
         return f'<td class="number"><data value="{value}">{value:,}</data></td>'
-    told = str(value)
-    return f'<td class="text{" long" if len(told) > LONG else ""}" dir="auto">{escape(told)}</td>'
+    text = str(value)
+    return f'<td class="text{" long" if len(text) > LONG else ""}" dir="auto">{escape(text)}</td>'

@@ -54,8 +54,8 @@ def section(words: ExplainedPairs) -> Iterator[str]:
 
 def _bars(pairs: Pairs) -> Iterator[str]:
     """The sentence of a pair's strongest word, or change, and the bars of every word."""
-    if told := word_tables.summary(pairs):
-        yield standalone.paragraph(((told, True),))
+    if text := word_tables.summary(pairs):
+        yield standalone.paragraph(((text, True),))
     yield from map(note, (*word_tables.cut_notes(pairs), *word_tables.missed_notes(pairs)))
     for group in pair_figures.alike(pairs):
         title = f"What each word adds to the cosine, {' and '.join(group)}"

@@ -85,7 +85,7 @@ class Comparison:
     def not_measured_text(self) -> tuple[str, ...]:
         """A sentence for each side with cells that its precision cannot measure."""
         sides = zip("AB", (self.one.not_measured_text, self.other.not_measured_text), strict=True)
-        return tuple(f"{side}: {told}" for side, told in sides if told)
+        return tuple(f"{side}: {text}" for side, text in sides if text)
 
     @property
     def chosen_not_measured(self) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ class ComparisonVerdict:
     score: Verdict
     measure: str
     pairs: NamedSet
-    told_pairs: str  # which pairs and how many, in words
+    pairs_text: str  # which pairs and how many, in words
     tuning: Tuning | None = None
     same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
 
@@ -243,7 +243,7 @@ class ComparisonVerdict:
         before, after = (f"{one.model} ({one.title})" for one in (self.before, self.after))
         if self.tuning:
             before, after = f"base {self.before.model}", f"tuned {after}"
-        return sentence(self.score, before, after, self.told_pairs, optimistic=self.optimistic)
+        return sentence(self.score, before, after, self.pairs_text, optimistic=self.optimistic)
 
     def numbers(self) -> list[tuple[str, ScoredSide]]:
         """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
@@ -255,8 +255,8 @@ class ComparisonVerdict:
         """The reason why the base has no score under the layer & pooling that was trained."""
         if self.tuning is None or self.same is not None:
             return ""
-        told = self.tuning.trained.words if self.tuning.trained else "not recorded by the run"
-        what = f"The layer & pooling that was trained ({told}) is not a cell of the grid"
+        text = self.tuning.trained.words if self.tuning.trained else "not recorded by the run"
+        what = f"The layer & pooling that was trained ({text}) is not a cell of the grid"
         return f"{what}, so the base has no score under it."
 
     def as_json(self) -> dict[str, object]:

@@ -211,17 +211,17 @@ def as_text(findings: Findings) -> str:
 
 def _learned_lines(findings: Findings) -> list[str]:
     """What was learned, or why that is not known; the verdict if nothing was measured."""
-    told = learned_text.lines(findings.learned, findings.probes.pairs, findings.where)
+    text = learned_text.lines(findings.learned, findings.probes.pairs, findings.where)
     why = [findings.probes.why_none] if findings.probes.why_none else []
-    return [*(told or [findings.verdict.sentence().text]), *why, ""]
+    return [*(text or [findings.verdict.sentence().text]), *why, ""]
 
 
 def _scores_of_tuned(verdict: ComparisonVerdict) -> list[str]:
     """The scores of a tuned model and its base; nothing of other models, whose scores follow."""
     if verdict.tuning is None:
         return []
-    told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
-    return [*told, *([verdict.why_not_same] if verdict.why_not_same else [])]
+    parts = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
+    return [*parts, *([verdict.why_not_same] if verdict.why_not_same else [])]
 
 
 def _cell(interval: Interval, at: tuple[int, ...]) -> str:
@@ -244,7 +244,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
                 READING: Reading(row, pooling).title,
                 "A": rounded(one[place, column]),
                 "B": rounded(other[place, column]),
-                **_told(differences.grid, (place, column)),
+                **_numbers(differences.grid, (place, column)),
             }
             for place, row in enumerate(comparison.rows)
             for column, pooling in enumerate(comparison.one.poolings)
@@ -252,7 +252,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
     if differences.own is not None:
         sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
         rows.append({READING: OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
-        rows[-1] |= _told(differences.own, ())
+        rows[-1] |= _numbers(differences.own, ())
     return rows
 
 
@@ -271,7 +271,7 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
         f"{READING} B": comparison.other_reading.title,
         "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
         "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
-        **_told(chosen, ()),
+        **_numbers(chosen, ()),
     }
 
 
@@ -282,7 +282,7 @@ def difference_text(interval: Interval) -> str:
     return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
 
 
-def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+def _numbers(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
     difference = rounded(interval.difference[at])
     return {
         "difference": difference,

@@ -69,7 +69,7 @@ class ItemChanges:
         """`rank 7 → 1`; "" if items are not ranked."""
         if self.ranks is None:
             return ""
-        return f"rank {' → '.join(_told(side[item]) for side in self.ranks)}"
+        return f"rank {' → '.join(_rank_text(side[item]) for side in self.ranks)}"
 
     def cosines_text(self, item: int) -> str:
         """`cosine 0.612 → 0.874`; "" if there are none."""
@@ -167,5 +167,5 @@ class QueryChanges(ItemChanges):
             yield f"{name} in a relevant document", least & (self.shared <= most)
 
 
-def _told(rank: float) -> str:
+def _rank_text(rank: float) -> str:
     return NOT_FOUND if math.isnan(rank) else f"{rank:.0f}"

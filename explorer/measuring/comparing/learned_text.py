@@ -70,17 +70,17 @@ def short(found: Learned) -> str | None:
     """The news in a few words, for a table: `Learned numbers, negation; score worse`; None if there are none."""
     if line(found) is None:
         return None
-    told = [
+    parts = [
         f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
         f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
         {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
     ]
-    return _capital("; ".join(filter(None, told)) or "no certain change")
+    return _capital("; ".join(filter(None, parts)) or "no certain change")
 
 
 def sure(found: Learned) -> str:
     """How sure the line is: the intervals of the packs that it names, and that of the score."""
-    told = []
+    parts = []
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
         listed = [
@@ -88,22 +88,22 @@ def sure(found: Learned) -> str:
             f"{in_words.signed(100 * one.low, 0)} to {in_words.signed(100 * one.high, 0)})"
             for place, one in enumerate(changed)
         ]
-        told.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
+        parts.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
-        told.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
+        parts.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
     if found.score:
-        told.append(_sure_of(found, found.score))
-    return " ".join(told)
+        parts.append(_sure_of(found, found.score))
+    return " ".join(parts)
 
 
 def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[str]:
     """The line, how sure it is and where, and the pairs, as lines of plain text; none if nothing was measured."""
-    told = line(found)
-    if told is None:
+    text = line(found)
+    if text is None:
         return []
     shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in pairs]
     return [
-        told.text,
+        text.text,
         f"How sure: {sure(found)}",
         *([f"Where: {where}"] if where else []),
         *(["Pairs that show it, with the cosine before and after:", *shown] if shown else []),
@@ -112,12 +112,12 @@ def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[
 
 def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | None:
     """The line, how sure it is, and what it is about; None if nothing was measured."""
-    told = line(found)
-    if told is None:
+    text = line(found)
+    if text is None:
         return None
     return {
-        "kind": told.kind,
-        "text": told.text,
+        "kind": text.kind,
+        "text": text.text,
         "how_sure": sure(found),
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in pairs],
@@ -218,16 +218,16 @@ def _numbers(found: Learned, score: Verdict) -> str:
     """The difference and its interval: `+1.1, −3.2 to +5.6`."""
     measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
     difference, low, high = (in_words.signed(number, 1) for number in score.known[2:])
-    told = f"{measure}{difference}, {low} to {high}"
-    return told + "; optimistic, since its sentences were trained on" * found.optimistic
+    text = f"{measure}{difference}, {low} to {high}"
+    return text + "; optimistic, since its sentences were trained on" * found.optimistic
 
 
 def _sure_of(found: Learned, score: Verdict) -> str:
     """The score before and after, on what, and whether the difference could be chance."""
-    told = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
+    text = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
     before, after, *_ = score.known
     size = size_text(found.size, found.measure)
-    return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {told}."
+    return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {text}."
 
 
 def _capital(text: str) -> str:

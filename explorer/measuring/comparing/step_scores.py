@@ -70,7 +70,7 @@ def score_steps(
     known = {digest: None if one is None or one.lacks(also) else one.only(also) for digest, one in known.items()}
     missing = {one.digest: one for one in found if known[one.digest] is None}
     for done, (digest, one) in enumerate(missing.items()):
-        known[digest] = yield from _told_of_all(measure(one, pairs, settings, load, also=also), done, len(missing))
+        known[digest] = yield from _of_all(measure(one, pairs, settings, load, also=also), done, len(missing))
     every = tuple(scores for one in found if (scores := known[one.digest]) is not None)
     for place, scores in enumerate(every):
         yield Progress("correlating", place, len(every))
@@ -78,7 +78,7 @@ def score_steps(
     return every
 
 
-def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
+def _of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
     """The progress of one model as a part of all: each encodes the same tokens."""
     stage = f"{Phase.ENCODING_TOKENS.text()} with {models} models" if models > 1 else Phase.ENCODING_TOKENS
     while True:

@@ -125,10 +125,10 @@ class DevPick:
             f"{side} {reading.title} (score {score:.2f})"
             for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
         )
-        told = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."
+        text = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."
         if self.shared:
-            return f"{told} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
-        return f"{told} None of the pairs scored here were used for that choice."
+            return f"{text} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
+        return f"{text} None of the pairs scored here were used for that choice."
 
 
 def pick(

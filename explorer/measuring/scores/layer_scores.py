@@ -194,8 +194,8 @@ class LayerScores:
         """What cannot be measured and what to do; "" if everything is measured."""
         broken = ", ".join(reading.title for reading in self.not_measured if self._is_not_finite(reading))
         rounded = ", ".join(reading.title for reading in self.not_measured if not self._is_not_finite(reading))
-        told = (ARE_NOT_FINITE.format(broken) if broken else "", NOT_MEASURED.format(self.precision, rounded))
-        return " ".join(filter(None, told if rounded else told[:1]))
+        parts = (ARE_NOT_FINITE.format(broken) if broken else "", NOT_MEASURED.format(self.precision, rounded))
+        return " ".join(filter(None, parts if rounded else parts[:1]))
 
     def place(self, reading: Reading) -> tuple[int, int] | None:
         """The position of a layer & pooling in the grid; None if it is not in it."""

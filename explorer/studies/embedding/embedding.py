@@ -222,9 +222,9 @@ def _embed_shard(request: Request, plan: EmbeddingPlan, shard: Shard, pace: Pace
 
 
 def vectors_of(
-    plan: EmbeddingPlan, texts: tuple[str, ...], told: Callable[[float], Progress]
+    plan: EmbeddingPlan, texts: tuple[str, ...], progress_at: Callable[[float], Progress]
 ) -> Work[tuple[shard_files.Vectors, ...]]:
-    """Vectors (row, width) of each column, all finite; `told` makes a progress of the share that is done."""
+    """Vectors (row, width) of each column, all finite; `progress_at` makes a progress of the share that is done."""
     titles = [column.title for column in plan.manifest.vectors]
     work = encoded.encoded(plan.encoder, texts, plan.manifest.max_length, titles)
     while True:
@@ -233,7 +233,7 @@ def vectors_of(
         except StopIteration as end:
             found: encoded.Encoded = end.value
             break
-        yield told(progress.done / progress.total if progress.stage is Phase.ENCODING_TEXTS else 0)
+        yield progress_at(progress.done / progress.total if progress.stage is Phase.ENCODING_TEXTS else 0)
     vectors = tuple(found.of(title) for title in titles)
     for title, values in zip(titles, vectors, strict=True):
         reading = encoded.reading_of(plan.encoder, title)

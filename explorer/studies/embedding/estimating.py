@@ -41,7 +41,7 @@ class EmbeddingEstimate:
         return self.rows / self.rows_per_second
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`1,000,000 rows in 50 shards: about 2 h 20 min, 119 rows/s with 1 process; 1.31 GB on disk (20 GB free)`."""
         merged = f" and {in_words.size(self.merged)} for {embedding_folder.MERGED}" if self.merged else ""
         return (

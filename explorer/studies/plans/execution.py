@@ -90,7 +90,7 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
     plan = folder.plan()
     every, known = cells(plan), RecipeRuns()
     before = folder.status()
-    fresh = PlanStatus(plan_folder.RUNNING, of_app=before.of_app, started=before.started, told=before.told)
+    fresh = PlanStatus(plan_folder.RUNNING, of_app=before.of_app, started=before.started)
     status = _put(folder, replace(fresh, id=before.id or plan_folder.new_id(), tasks=before.tasks))
     yield Progress("looking for what is measured", 0, len(every))
     sets = loaded(tasks_of(plan), Options())
@@ -106,13 +106,13 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
                 continue
             try:
                 run = found[place] = _begun(plan, status.id, cell, run)
-                yield from _told(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
+                yield from _of_cell(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
             except StrataError as error:
                 status = _put(folder, _failed(status, name_of(cell), str(error)))
                 continue
             if run.status().state != statuses.FINISHED:  # a viewer stopped this run: the plan goes on without it
-                told = "The run was stopped. Resume the plan to train it."
-                status = _put(folder, _failed(status, name_of(cell), told))
+                text = "The run was stopped. Resume the plan to train it."
+                status = _put(folder, _failed(status, name_of(cell), text))
                 continue
         if plan.tasks:
             status = yield from _evaluated(folder, status, model_name(run.name), name_of(cell), load)
@@ -194,7 +194,7 @@ def _short(row: str) -> str:
     return plain if len(plain) <= 40 and plain else f"{plain[:30].strip('-')}-{digest_of((row,))[:6]}".strip("-")
 
 
-def _told(work: Work[Run | None], stage: str) -> Work[Run | None]:
+def _of_cell(work: Work[Run | None], stage: str) -> Work[Run | None]:
     """Work whose progress names the cell."""
     try:
         while True:

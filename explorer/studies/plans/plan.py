@@ -186,14 +186,14 @@ def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
         method = variant.method or plan.methods[0]
         text = variant.data or data
         label = variant.label or _label(plan, method, variant.settings)
-        told = [label]
-        told += [Path(model).name or model] if len(plan.models) > 1 else []
-        told += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
+        parts = [label]
+        parts += [Path(model).name or model] if len(plan.models) > 1 else []
+        parts += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
         try:
             recipe = _recipe(plan, method, model, text, variant.settings)
         except StrataError as error:
             raise type(error)(f"{label}: {error}") from error
-        yield ", ".join(told), recipe
+        yield ", ".join(parts), recipe
 
 
 def _label(plan: Plan, method: str, values: Values) -> str:

@@ -36,18 +36,18 @@ class PlanEstimate:
     minutes: float | None  # the budget
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The estimate in words."""
         left = self.cells - self.measured
-        told = f"{left} training{'s' * (left != 1)}" + (
+        text = f"{left} training{'s' * (left != 1)}" + (
             f" ({self.measured} more are measured)" if self.measured else ""
         )
-        told += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
-        told += f"; {in_words.size(self.memory)} of memory, {in_words.size(self.disk)} on disk at most"
-        told += f"; evaluation on {self.tasks} task{'s' * (self.tasks != 1)} comes on top" if self.tasks else ""
+        text += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
+        text += f"; {in_words.size(self.memory)} of memory, {in_words.size(self.disk)} on disk at most"
+        text += f"; evaluation on {self.tasks} task{'s' * (self.tasks != 1)} comes on top" if self.tasks else ""
         if self.minutes is not None and self.seconds > self.minutes * 60:
-            told += f"; the budget of {self.minutes:g} min does not suffice for all of them"
-        return told
+            text += f"; the budget of {self.minutes:g} min does not suffice for all of them"
+        return text
 
 
 def estimate(plan: Plan) -> Work[PlanEstimate]:

@@ -42,7 +42,6 @@ class PlanStatus:
     left_out: tuple[str, ...] = ()  # cells for which the budget did not suffice
     missing: tuple[str, ...] = ()  # why tasks could not be evaluated
     error: str = ""
-    told: str = ""  # the estimate, in words
 
     @property
     def live(self) -> bool:

@@ -109,11 +109,11 @@ def marks(rows: Sequence[tuple[PlanRow, Verdict]]) -> list[MethodMark]:
 
 def report(found: PlanTable) -> bytes:
     """The HTML file, of the table as it stands."""
-    rows, told = scored(found), verdict(found)
+    rows, parts = scored(found), verdict(found)
     header, lines = written(found)
     body = []
-    if told is not None:
-        body.append(standalone.verdict(told))
+    if parts is not None:
+        body.append(standalone.verdict(parts))
     body.append(standalone.note(sets_in_words(found)))
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))

@@ -214,8 +214,8 @@ class _Scores:
 
     def unmeasured(self) -> tuple[str, ...]:
         """A sentence for each task that lacks a result."""
-        told = {label: WITHOUT if self._tasks[label].kind else NOT_YET for label in self._without}
-        return tuple(told[label].format(label, "; ".join(called)) for label, called in self._without.items())
+        text = {label: WITHOUT if self._tasks[label].kind else NOT_YET for label in self._without}
+        return tuple(text[label].format(label, "; ".join(called)) for label, called in self._without.items())
 
     def _of(self, model: ScoredModel | None, task: ScoredTask, label: str, called: str) -> float | None:
         found = result_files.saved(model, task) if model is not None else None
@@ -262,7 +262,7 @@ def _base_cells(found: PlanTable, base: Base) -> dict[str, str]:
 
 def _cells(found: PlanTable, row: PlanRow) -> dict[str, str]:
     recipe = row.cells[0].cell.recipe
-    told = {
+    text = {
         BEFORE: row.before,
         GAIN: _gain(row.verdict),
         **{name: row.score(name) for name in (TEST, DEV, *found.tasks)},
@@ -272,7 +272,7 @@ def _cells(found: PlanTable, row: PlanRow) -> dict[str, str]:
         SEEDS: f"{sum(one.done is not None for one in row.cells)} of {len(row.cells)}",
         DEV_SET: sources.shown(recipe.dev),
         TEST_SET: sources.shown(recipe.test or NO_TEST),
-        **{name: _text(score) for name, score in told.items()},
+        **{name: _text(score) for name, score in text.items()},
         SECONDS: _number(row.seconds, 0),
         PER_POINT: _number(row.seconds_per_point, 1),
         MEMORY: _number(None if row.memory is None else row.memory / 1e9),

@@ -127,8 +127,8 @@ def _bases(base: str, scale: ReproductionOptions) -> list[ReproducedRow]:
     name = Path(base).name or base
     setting = "before training" if not scale.model else "before training; not the paper's model"
     return [
-        ReproducedRow(PrintedRow("", {}), base, RowSource(pooling=pooling), f"{name}, {told}", setting)
-        for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
+        ReproducedRow(PrintedRow("", {}), base, RowSource(pooling=pooling), f"{name}, {text}", setting)
+        for pooling, text in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
     ]
 
 
@@ -149,9 +149,9 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
     for line in found.lines:
         paper = published_row(published, line.row, [found.table.column.get(task, task) for task in tasks])
         model, title = _measured(found, line, list(scored_on.values()))
-        told = [part for task in tasks for part in _told(paper, found.table, model, title, task, scored_on)]
+        parts = [part for task in tasks for part in _parts(paper, found.table, model, title, task, scored_on)]
         setting = f"not run: {line.how.why_not}" if line.how.why_not else line.setting
-        lines.append([line.label, *told, setting])
+        lines.append([line.label, *parts, setting])
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
     return [header[place] for place in kept], [[row[place] for place in kept] for row in lines]
 
@@ -164,7 +164,7 @@ def _scored_on(found: Reproduction) -> dict[str, ScoredTask]:
     return {task: known[task] for task in found.table.tasks}
 
 
-def _told(
+def _parts(
     paper: PublishedRow,
     table: PaperTable,
     model: ModelRow | None,

@@ -17,7 +17,7 @@ from explorer.progress import Progress, Work
 from explorer.studies.size.compression import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.picture import cells_of, projection_for
 from explorer.studies.size.points import Picture, Point, Size, SizeOptions
-from explorer.studies.size.tables import told
+from explorer.studies.size.tables import text_of
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -97,7 +97,7 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         *_alone(small, opener),
         "## Size and quality",
         table(("", "this model", "the whole model"), _rows(point, picture.whole)),
-        plain(told(picture)),
+        plain(text_of(picture)),
     )
     return "\n\n".join(parts) + "\n"
 

@@ -231,10 +231,10 @@ def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> Size
     return SizeCell(*cell, vectors[:texts], vectors[texts:])
 
 
-def _check(what: str, given: Sequence[object], known: Container[object], told: str) -> None:
+def _check(what: str, given: Sequence[object], known: Container[object], text: str) -> None:
     wrong = [one for one in given if one not in known]
     if wrong:
-        raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {told}.")
+        raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {text}.")
 
 
 def _depth(encoder: Encoder) -> int:

@@ -41,10 +41,10 @@ def as_text(picture: Picture, form: str = "text") -> str:
         return as_json(picture)
     if form in table_formats.FORMATS:
         return table_formats.written(form, HEADER, cells(picture))
-    return table_formats.as_text(HEADER, cells(picture)) + f"\n{told(picture)} {FRONT}\n"
+    return table_formats.as_text(HEADER, cells(picture)) + f"\n{text_of(picture)} {FRONT}\n"
 
 
-def told(picture: Picture) -> str:
+def text_of(picture: Picture) -> str:
     """What was measured and how, in a few sentences."""
     cut = "the first dimensions as they are" if picture.way == "first" else f"PCA on {picture.sentences:,} sentences"
     return (
@@ -98,9 +98,9 @@ def verdict(picture: Picture) -> tuple[Sentence, ...]:
         return (_sentence(UNKNOWN, "Only the whole model was measured."),)
     if not good:
         nearest = max(picture.points[1:], key=lambda point: _or_lowest(point.verdict.difference))
-        told = f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
+        text = f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
         return (
-            _sentence(WORSE, f"{told}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
+            _sentence(WORSE, f"{text}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
         )
     smallest = _smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)
     if any(point.size.layers < whole.size.layers for point in good):
@@ -117,13 +117,13 @@ def _or_lowest(difference: float | None) -> float:
 
 
 def _smallest(
-    good: list[Point], picture: Picture, cost: Callable[[Point], float], name: str, told: Callable[[Point, Point], str]
+    good: list[Point], picture: Picture, cost: Callable[[Point], float], name: str, text: Callable[[Point, Point], str]
 ) -> Sentence:
     """The point of the lowest cost, and of equal costs the one with the highest score."""
     best = min(good, key=lambda point: (cost(point), -point.score))
-    size = f"{picture.named(best)}, {told(best, picture.whole)}"
-    text = f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
-    return _sentence(best.verdict.kind, text)
+    size = f"{picture.named(best)}, {text(best, picture.whole)}"
+    message = f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
+    return _sentence(best.verdict.kind, message)
 
 
 def _bytes(point: Point, whole: Point) -> str:

@@ -47,10 +47,10 @@ class RoomToGain:
         return self.missed < max(FEWEST, SHARE * self.items)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The score in a sentence, and whether there is little to gain."""
-        told = self.sentence.format(self.score, self.items, already=" already" * self.is_little)
-        return f"{told} {LITTLE}" if self.is_little else told
+        text = self.sentence.format(self.score, self.items, already=" already" * self.is_little)
+        return f"{text} {LITTLE}" if self.is_little else text
 
 
 def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:

@@ -257,7 +257,7 @@ def _classification(about: CardFacts) -> list[str]:
         over_seeds = [f"{average[0]:.2f} ± {average[1]:.2f}"] if average else []
         rows.append((name, f"{scores.measure(name):.2f}", *over_seeds))
     header = ("", "this model", f"mean ± standard deviation of {len(about.seeds)} seeds")[: len(rows[0])]
-    told = (
+    text = (
         f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
         "higher is better. Matthews' correlation is 0 for classes by chance."
     )
@@ -268,7 +268,7 @@ def _classification(about: CardFacts) -> list[str]:
         "To classify (of two sentences each, give the tokenizer two lists):",
         fenced("python", f"{code}{_CODE}"),
     ]
-    return ["\n\n".join(("## Classification", told, table(header, rows), *(example if code else [])))]
+    return ["\n\n".join(("## Classification", text, table(header, rows), *(example if code else [])))]
 
 
 def _longest(about: CardFacts) -> int:
@@ -321,7 +321,7 @@ def _sources(about: CardFacts) -> str:
 
 
 def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    return [(name, told) for name, told in rows.items() if told is not None]
+    return [(name, text) for name, text in rows.items() if text is not None]
 
 
 def _score(score: float | None) -> str:

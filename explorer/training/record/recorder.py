@@ -97,7 +97,7 @@ class Recorder:
             scores = {
                 name: value for name, value in step.result.as_json().items() if isinstance(value, (int, float, str))
             }
-            self.log("seed done: " + ", ".join(f"{name} {_told(value)}" for name, value in scores.items()))
+            self.log("seed done: " + ", ".join(f"{name} {_number(value)}" for name, value in scores.items()))
             if step.result.classes is not None:
                 self.log(f"test rows: {step.result.classes.words}")
         changed = (step.progress.stage, step.progress.about) != (self.status.phase, self.status.about)
@@ -144,9 +144,9 @@ class Recorder:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         self._append(METRICS, run_folder.metric_text(_evaluation(step, found)))
-        told = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
+        text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
-        self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{told}{best}")
+        self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
         if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
             self._best = step.criterion
             self.status = replace(self.status, best=found.score, best_step=step.step)
@@ -258,5 +258,5 @@ def _array(path: Path) -> np.ndarray[Any, Any] | None:
         return None  # the latter ones if the header of the file is damaged
 
 
-def _told(number: object) -> str:
+def _number(number: object) -> str:
     return f"{number:.2f}" if isinstance(number, float) else str(number)

@@ -118,33 +118,33 @@ def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
         tag = _choice("Tag", sorted(set(pairs.tags)), "flips_tag", "A label of the pair in the evaluation set.")
     kept = []
     for place in places:
-        told = traits(pairs.first[place], pairs.second[place])
-        fits = told.words >= words and _shares(told, overlap) and _negates(told, negation)
-        fits = fits and _differs(told.numbers, numbers) and _differs(told.names, names)
+        text = traits(pairs.first[place], pairs.second[place])
+        fits = text.words >= words and _shares(text, overlap) and _negates(text, negation)
+        fits = fits and _differs(text.numbers, numbers) and _differs(text.names, names)
         fits = fits and part in (ANY, pairs.parts[place])
         if fits and (tag == ANY or tag == pairs.tags[place]):
             kept.append(place)
     return np.array(kept, dtype=np.intp)
 
 
-def _choice(label: str, options: Sequence[str], key: str, told: str | None = None) -> str:
+def _choice(label: str, options: Sequence[str], key: str, text: str | None = None) -> str:
     """One filter, kept in the address; not drawn if there is only one option."""
     if len(options) < 2:
         return ANY
     if st.session_state.get(key) not in (ANY, *options):
         st.session_state.pop(key, None)  # another set has other sub-corpora
-    chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=told)
+    chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=text)
     return chosen
 
 
-def _shares(told: PairTraits, asked: str) -> bool:
-    return asked == ANY or (told.overlap < 0.5) == (asked == "under half")
+def _shares(text: PairTraits, asked: str) -> bool:
+    return asked == ANY or (text.overlap < 0.5) == (asked == "under half")
 
 
-def _negates(told: PairTraits, asked: str) -> bool:
+def _negates(text: PairTraits, asked: str) -> bool:
     if asked == "in one only":
-        return told.negated
-    return asked == ANY or told.negation == (asked == "in either")
+        return text.negated
+    return asked == ANY or text.negation == (asked == "in either")
 
 
 def _differs(does: bool, asked: str) -> bool:
@@ -265,13 +265,13 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
         for heading, cells in found.texts.items():
             st.caption(heading)
             st.text(messages.shortened(cells[item], LONGEST))
-        first = found.ranks_text(item) or f"{_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
-        score = f"{measure} {_told(measure, found.before[item])} → {_told(measure, found.after[item])}"
+        values = f"{_value(measure, found.before[item])} → {_value(measure, found.after[item])}"
+        first, score = found.ranks_text(item) or values, f"{measure} {values}"
         more = [found.cosines_text(item), score if found.ranks is not None else ""]
         st.markdown(" · ".join([f"**{first}**", *filter(None, more)]))
 
 
-def _told(measure: str, value: float) -> str:
+def _value(measure: str, value: float) -> str:
     """What an item gets: right or wrong where that is all there is."""
     if measure == ACCURACY:
         return {0.0: "wrong", 1.0: "right"}.get(value, "undecided")

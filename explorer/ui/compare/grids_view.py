@@ -32,8 +32,8 @@ def grids(compared: Compared, *, but: str = "") -> None:
     for name, column in zip(names, st.columns(len(names), gap="small"), strict=True):
         with column:
             _grid(compared, name)
-    for told in compared.comparison.not_measured_text:
-        st.caption(told)
+    for text in compared.comparison.not_measured_text:
+        st.caption(text)
     st.caption(
         "Choosing a cell on the pairs that it is scored on inflates its score. To report a number, choose on a dev set "
         "and report on a test set."

@@ -143,7 +143,7 @@ def _estimate(plan: Plan, line: DeltaGenerator) -> None:
     job = jobs.find(plan_queue.estimate_key(plan))
     found = estimate_button.show(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(plan))
     if found is not None:
-        st.info(messages.plain(f"Estimate: {found.told}."), icon=":material/speed:")
+        st.info(messages.plain(f"Estimate: {found.text}."), icon=":material/speed:")
         for row, error in found.failures.items():
             messages.trouble(f"{row}: {error}")
 

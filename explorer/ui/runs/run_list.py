@@ -21,23 +21,23 @@ POINTS = 50  # at most, in the small curve of a row
 WIDTH = 7  # pixels of a character
 
 
-def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
-    """The list; nothing if there is no run yet. No row is selected after `beside`, what the page shows, changes."""
+def table(page: str, choose: Callable[[Run], object], text: str) -> None:
+    """The list; nothing if there is no run yet. No row is selected after `page`, what the page shows, changes."""
     runs.collect()
     for line in runs.unreadable():
         st.warning(messages.plain(line), icon=":material/block:")
     # while a run waits or trains, its row changes
-    st.fragment(_listed, run_every=REDRAWN if training_queue.under_way() else None)(beside, choose, told)
+    st.fragment(_listed, run_every=REDRAWN if training_queue.under_way() else None)(page, choose, text)
 
 
-def _listed(beside: str, choose: Callable[[Run], object], told: str) -> None:
+def _listed(page: str, choose: Callable[[Run], object], text: str) -> None:
     if st.session_state.pop(_CHOSEN, False):
         st.rerun()  # the whole page shows what the click chose
     found = [*runs.every(), *runs.examples()]
     if not found:
         return
     st.subheader("Runs")
-    key = f"runs beside {beside}"
+    key = f"runs beside {page}"
     rows = [_row(run) for run in found]
     st.dataframe(
         rows,
@@ -62,7 +62,7 @@ def _listed(beside: str, choose: Callable[[Run], object], told: str) -> None:
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )
-    st.caption(f"Select a row to {told}. Runs are saved in `checkpoints`, or in the folder that `STRATA_RUNS` names.")
+    st.caption(f"Select a row to {text}. Runs are saved in `checkpoints`, or in the folder that `STRATA_RUNS` names.")
 
 
 def _score(help: str) -> Any:

@@ -45,13 +45,13 @@ def place(status: Status) -> str:
 
 def pace(status: Status) -> str:
     """`seed 2 (2 of 3) · 1.2 steps a second · about 4 min left`; unknown values are omitted."""
-    told = [f"seed {status.seed} ({status.seed_number} of {status.seeds})"] if status.seeds > 1 else []
+    parts = [f"seed {status.seed} ({status.seed_number} of {status.seeds})"] if status.seeds > 1 else []
     speed, left = status.steps_a_second, status.seconds_left
     if speed is not None:
-        told.append(f"{speed:.1f} steps a second" if speed >= 1 else f"{1 / speed:.1f} s a step")
+        parts.append(f"{speed:.1f} steps a second" if speed >= 1 else f"{1 / speed:.1f} s a step")
     if left is not None and status.state == statuses.RUNNING:
-        told.append(f"about {in_words.duration(left)} left")
-    return " · ".join(told)
+        parts.append(f"about {in_words.duration(left)} left")
+    return " · ".join(parts)
 
 
 def heading(name: str, state: str) -> DeltaGenerator:

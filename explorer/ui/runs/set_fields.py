@@ -139,7 +139,7 @@ def warn(
             st.warning(TEST_IN_DEV, icon=":material/balance:")
     if not sources or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
         return
-    told = []
+    parts = []
     for what, given in (("dev", dev), ("test", test)):
         try:
             count = given and cached_text.shared(sources, card.kind.rows, columns, given, card.kind.predicts())
@@ -147,9 +147,9 @@ def warn(
             return  # the text form shows the error
         if given is not None and count:
             of = len(texts_of(given))
-            told.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
-    if told:
-        st.warning(OPTIMISTIC.format(" and ".join(told)), icon=":material/visibility:")
+            parts.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
+    if parts:
+        st.warning(OPTIMISTIC.format(" and ".join(parts)), icon=":material/visibility:")
 
 
 def _with_current(options: list[str], key: str) -> list[str]:

@@ -44,7 +44,7 @@ def show(picture: Picture) -> None:
         alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
     )
     st.caption(
-        f"{messages.plain(tables.told(picture))} Click a mark to choose its layer & pooling for every page, and its "
+        f"{messages.plain(tables.text_of(picture))} Click a mark to choose its layer & pooling for every page, and its "
         "size for the export below."
     )
     _table(picture)

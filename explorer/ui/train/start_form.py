@@ -96,9 +96,9 @@ def _gain(job: Job, was_live: bool) -> None:
     if found is None:
         return
     if found.is_little:
-        st.info(messages.plain(found.told), icon=":material/trending_flat:")
+        st.info(messages.plain(found.text), icon=":material/trending_flat:")
     else:
-        st.caption(messages.plain(found.told))
+        st.caption(messages.plain(found.text))
 
 
 def _is_own(test: str) -> bool:

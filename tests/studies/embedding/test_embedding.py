@@ -292,4 +292,4 @@ def test_an_estimate_is_near_what_the_files_take(desk, whole):
     assert found.seconds == pytest.approx(26 / found.rows_per_second)
     done = desk.embed("estimated", with_text=True)
     assert found.merged == found.disk == pytest.approx(done.merged.stat().st_size, rel=0.3)
-    assert "26 rows in 6 shards: about" in found.told
+    assert "26 rows in 6 shards: about" in found.text

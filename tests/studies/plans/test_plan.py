@@ -89,7 +89,7 @@ def test_a_method_that_uses_no_random_numbers_is_trained_with_one_seed():
         ({"variants": (Variant("a"), Variant("b"))}, "are the same training"),
         ({"variants": (Variant("a"),), "grid": {"temperature": (0.1,)}}, "variants and a grid"),
         ({"variants": (Variant("a"),), "methods": ()}, "state no method"),
-        ({"dev": "STS-C dev", "test": "none", "precision": "half"}, "'half' is not a precision"),
+        ({"dev": "STS-C dev", "test": "none", "precision": "half"}, "precision cannot be 'half'"),
     ],
 )
 def test_a_mistake_is_refused_with_its_name(changes, named):

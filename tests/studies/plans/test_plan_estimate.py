@@ -55,5 +55,5 @@ def test_a_row_that_cannot_be_trained_is_named(plan, clock):
 
 
 def test_a_budget_that_does_not_suffice_is_told(plan, clock):
-    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).told
-    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).told
+    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).text
+    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).text

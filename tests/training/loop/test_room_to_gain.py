@@ -46,7 +46,7 @@ def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place)
 def test_little_is_to_gain_if_few_are_missed(missed, items, little):
     found = RoomToGain(100 - 100 * missed / items, items, missed, FOUND)
     assert found.is_little == little
-    assert ("little to gain" in found.told) == little
+    assert ("little to gain" in found.text) == little
     assert replace(found, sentence=ORDERED).is_little == little
 
 
