@@ -13,8 +13,7 @@ from explorer.data.search_corpus import of_source
 from explorer.data.text_sets import Sentences
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
-from explorer.measuring.neighbours.neighbour_overlap import overlap
-from explorer.measuring.neighbours.vector_index import Index
+from explorer.measuring.neighbours.vector_index import Index, overlap
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish

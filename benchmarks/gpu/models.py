@@ -16,7 +16,7 @@ from explorer.data import sample
 from explorer.data.row_kinds import Document, Kind, Score
 from explorer.data.text_sets import Corpus, GradedPairs
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import Found, find, of_folder
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def miniature(setting: Setting) -> Place:
 
 def small(setting: Setting) -> Found:
     """The model for what does not depend on the size: the one that ships with Strata, or a tiny one."""
-    return of_folder("tiny", miniature(setting).model) if setting.dry else find(NAME)
+    return of_folder("tiny", miniature(setting).model) if setting.dry else find(BUNDLED)
 
 
 def shaped(setting: Setting, shape: str) -> Found:
@@ -60,7 +60,7 @@ def shaped(setting: Setting, shape: str) -> Found:
 
     folder = Path(setting.folder) / shape
     if not folder.is_dir():
-        tokenizer = AutoTokenizer.from_pretrained(find(NAME).folder)
+        tokenizer = AutoTokenizer.from_pretrained(find(BUNDLED).folder)
         layers, width, heads, inner = SHAPES[shape]
         config = BertConfig(
             vocab_size=len(tokenizer),

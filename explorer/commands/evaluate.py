@@ -204,9 +204,9 @@ def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]]
 
 def _reused(found: EvaluationResult) -> list[str]:
     """One line that says which results were saved already."""
-    from explorer.evaluating.results import task_labels
+    from explorer.evaluating.results import scored_task
 
-    labels = task_labels.labels(found.columns)
+    labels = scored_task.labels(found.columns)
     tasks: dict[str, list[str]] = {}
     for result in found.reused:
         tasks.setdefault(result.model.name, []).append(labels[result.task.digest])
@@ -254,7 +254,7 @@ def _scored(subject: Subject | WordSubject) -> ScoredModel:
 
 
 def _table(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argparse.Namespace) -> str:
-    from explorer.evaluating.results import result_table, table_formats, task_labels
+    from explorer.evaluating.results import result_table, scored_task, table_formats
     from explorer.evaluating.tasks import retrieval
 
     if options.json:
@@ -266,7 +266,7 @@ def _table(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argp
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
     if form:
         return table_formats.written(form, header, cells)
-    labels = task_labels.labels(tasks)
+    labels = scored_task.labels(tasks)
     choices = [
         f"{labels[one.task.digest]}, {one.model.name}, {retrieval.intervals_text(one.measured.intervals)}\n"
         for one in results

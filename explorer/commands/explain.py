@@ -92,13 +92,13 @@ def run(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
     """The pairs of sentences, and the names of one encoder or two."""
     from explorer.data import sources
-    from explorer.encoding.locate import bundled
+    from explorer.encoding.locate import lookup
 
     words = [word for word in (options.first, options.second, options.model, options.other) if word is not None]
     if options.pairs is None:
         if len(words) < 2:
             raise BadChoice(f"{'One sentence was' if words else 'No sentences were'} given; two are needed. {NEXT}")
-        return ((words[0], words[1]),), words[2:] or [bundled.NAME]
+        return ((words[0], words[1]),), words[2:] or [lookup.BUNDLED]
     sentence = next((word for word in words if " " in word.strip() and not _is_model(word)), None)
     if len(words) > 2 or sentence is not None:
         text = f"'{sentence}'" if sentence is not None else "two sentences"
@@ -106,7 +106,7 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
     pairs, report = sources.sentence_pairs(options.pairs, online=options.online)
     for dropped in report.dropped if report else ():
         say(f"{options.pairs}: {dropped}")
-    return pairs, words or [bundled.NAME]
+    return pairs, words or [lookup.BUNDLED]
 
 
 def _is_model(word: str) -> bool:
@@ -154,9 +154,9 @@ def _explained(
 
 
 def _write(explained: list[Explained], models: Models, options: argparse.Namespace) -> None:
-    from explorer.drawing.reports.word_report import page
+    from explorer.drawing.reports.report import words_page
     from explorer.places import write_whole
 
-    made = page(explained, options.reference, models)
+    made = words_page(explained, options.reference, models)
     write_whole(options.report, lambda file: file.write(made), "Choose another path for the report.")
     say(f"Report written to {options.report}.")

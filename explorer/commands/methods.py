@@ -13,7 +13,7 @@ from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import measured_methods
+from explorer.data import reference_scores
 from explorer.knobs import Knob, Values
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
         for kind in kinds:
             families.setdefault(kind.family, []).append(kind)
         sections = ([f"## {family}", *map(_section, of_family)] for family, of_family in families.items())
-        print("\n\n".join([PREFACE.format(measured_methods.source()), *chain.from_iterable(sections)]))
+        print("\n\n".join([PREFACE.format(reference_scores.measured_source()), *chain.from_iterable(sections)]))
     elif options.method:
         print("\n".join(_page(kinds[0])))
     else:
@@ -67,7 +67,7 @@ def _facts(kind: type[Method]) -> dict[str, Any]:
         "title": kind.title(),
         "about": kind.about(),
         "when_to_use": kind.when_to_use,
-        "measured": [asdict(row) for row in measured_methods.of(kind.name)],
+        "measured": [asdict(row) for row in reference_scores.measured_rows(kind.name)],
         "family": kind.family,
         "trains": kind.trains(),
         "rows": kind.rows.name,
@@ -129,7 +129,7 @@ def _section(kind: type[Method]) -> str:
 def _described(kind: type[Method]) -> list[str]:
     """Its title, what it does in lines of 120 characters at most, and when to use it, if that is known."""
     about = "\n\n".join(fill(paragraph, 120, break_on_hyphens=False) for paragraph in kind.about().split("\n\n"))
-    advice = measured_methods.advice(kind.name, kind.when_to_use)
+    advice = reference_scores.advice(kind.name, kind.when_to_use)
     return [kind.title(), about, *[advice] * bool(advice)]
 
 

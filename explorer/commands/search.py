@@ -88,17 +88,17 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Search, and print the sentences."""
     from explorer.data.search_corpus import of_source
-    from explorer.encoding.locate import bundled
+    from explorer.encoding.locate import lookup
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.neighbours.neighbour_overlap import overlap
     from explorer.measuring.neighbours.query_results import SearchRequest, as_json, as_text, asked, search
+    from explorer.measuring.neighbours.vector_index import overlap
     from explorer.progress import finish
 
     _check(options, *FLAGS)
     if options.vectors:
         print(_of_vectors(options))
         return
-    query, models = asked(options.query), options.model or [bundled.NAME]
+    query, models = asked(options.query), options.model or [lookup.BUNDLED]
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
     if options.whole and len(models) == 1:
@@ -156,9 +156,8 @@ def _of_vectors(options: argparse.Namespace) -> str:
     """The sentences nearest to the query, and what the search cost, as text or JSON."""
     from explorer.data.vectors.opening import opened
     from explorer.data.vectors.vector_corpus import prepared
-    from explorer.measuring.neighbours.query_results import asked
+    from explorer.measuring.neighbours.query_results import Answer, answer_as_json, answer_as_text, asked
     from explorer.measuring.neighbours.vector_search import searchable
-    from explorer.measuring.neighbours.vector_tables import Answer, as_json, as_text
     from explorer.progress import finish
 
     query = asked(options.query)
@@ -173,7 +172,7 @@ def _of_vectors(options: argparse.Namespace) -> str:
     assert wanted is not None, "it is a row, or an encoder is named"
     hits, seconds = _timed(search, wanted, options.k)
     text = Answer(query, options.k, search, hits, seconds, by, place)
-    return (as_json if options.json else as_text)(text)
+    return (answer_as_json if options.json else answer_as_text)(text)
 
 
 def _timed(search: VectorSearch, query: NDArray[np.float32] | int, k: int) -> tuple[Hits, float]:

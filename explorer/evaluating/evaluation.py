@@ -18,7 +18,7 @@ import numpy as np
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError, ModelError, NotWritable, StrataError
 from explorer.evaluating.measured import Measured, SoFar, TaskCost
-from explorer.evaluating.results import result_files, task_labels
+from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask, unscored
 from explorer.evaluating.tasks import Subject, Task, column_of, load
@@ -279,7 +279,7 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
     costs: dict[str, tuple[str, str, TaskCost | None]] = {}  # by the key of the result, which is measured once
     reused = 0
     failures, sets = _Failures(), loaded(tasks, options)
-    labels = task_labels.labels(_columns(models, sets, options)[0])
+    labels = scored_task.labels(_columns(models, sets, options)[0])
     cells = list(product(models, sets))
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))

@@ -20,7 +20,7 @@ from explorer.data import sources
 from explorer.data.graded.set_identity import SetKind
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.text_sets import digest_of
-from explorer.encoding.locate import digests
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError
 from explorer.evaluating.measured import Items, Measured, Setting, TaskCost
@@ -58,7 +58,7 @@ class WordSubject:
             name, digest = self.source, digest_of([self.source, *_RULES[self.source]])
         else:
             path = given_path(self.source)
-            name, digest = path.name, digest_of([SPLIT, digests.of_file(path)])
+            name, digest = path.name, digest_of([SPLIT, lookup.file_digest(path)])
         return ScoredModel(name, revision_of(digest, None), digest)
 
     def unload(self) -> None:

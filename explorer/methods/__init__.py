@@ -28,8 +28,7 @@ from explorer.methods._additions import (
 )
 from explorer.methods._description import DEMONSTRATION, UNEVEN, Paper, Suggestion, cited, papers
 from explorer.methods._method import Autocast, Method
-from explorer.methods._sampling import NoDuplicates, Sampler
-from explorer.methods._schedule import ADAPTERS, EARLY_STOPS, Schedule
+from explorer.methods._schedule import ADAPTERS, EARLY_STOPS, NoDuplicates, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",

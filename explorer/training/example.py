@@ -21,10 +21,10 @@ import numpy as np
 
 from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.export import adapter
-from explorer.encoding.export.adapter import Factors
+from explorer.encoding.export import exporting
+from explorer.encoding.export.exporting import Factors
 from explorer.encoding.load import loading
-from explorer.encoding.locate import bundled, model_names
+from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
@@ -66,8 +66,8 @@ class _LowRank(Training):
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         learner.restore_best()
         base, tuned = self.prepared.encoder.model, learner.method.exported.model
-        self.factors = adapter.factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
-        adapter.apply(tuned, base, self.factors)
+        self.factors = exporting.adapter_factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
+        exporting.apply_adapter(tuned, base, self.factors)
         learner.kept = {name: weight.detach().clone() for weight, name in learner.names.items()}
         found = yield from self._reported(learner.evaluate(self.prepared.dev), Phase.EVALUATING_DEV)
         learner.best_dev = found.score
@@ -124,7 +124,7 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     for name in (RECIPE, METRICS, "README.md"):
         shutil.copy(run.folder / name, place / name)
     _ship_probe(run, place / PROBE)
-    adapter.save(training.factors, bundled.ON_HUB, run.model, place / MODEL)
+    exporting.save_adapter(training.factors, lookup.BUNDLED_ON_HUB, run.model, place / MODEL)
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew
     text = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))

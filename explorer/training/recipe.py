@@ -12,7 +12,7 @@ from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.row_kinds import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
-from explorer.encoding.locate import bundled, model_names
+from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
 from explorer.methods import Method, Schedule, load, names
@@ -32,7 +32,7 @@ class Recipe(Knobs):
     """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
 
     method: str
-    model: str = knob(bundled.NAME, metavar="MODEL", help="The base: a name, a folder, or a hub id.")
+    model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The base: a name, a folder, or a hub id.")
     data: tuple[str, ...] = knob(
         ("sample",), metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
     )

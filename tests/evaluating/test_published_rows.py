@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from explorer.data import published_figures
+from explorer.data import reference_scores
 from explorer.evaluating.results.published_rows import rows_for, what_differs
 from explorer.evaluating.results.result_table import models
 from explorer.evaluating.tasks import published, sts, transfer
@@ -27,7 +27,7 @@ def test_a_row_has_the_scores_of_the_paper():
 def test_every_score_on_a_task_of_a_suite_is_in_a_row():
     tasks = published()
     rows = rows_for(tasks)
-    for paper in published_figures.FOLDER.glob("*.json"):
+    for paper in reference_scores.FOLDER.glob("*.json"):
         stated = json.loads(paper.read_text(encoding="utf-8"))
         for number, table in stated["tables"].items():
             if table.get("kind", "scores") != "scores" or table.get("task"):

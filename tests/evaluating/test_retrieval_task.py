@@ -14,7 +14,7 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from explorer.data.retrieval.retrieval_set import of_pairs, retrieval_set
 from explorer.data.sample import minimal_pairs, triplets
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
@@ -58,14 +58,14 @@ def of_sentence_transformers(task, model) -> dict[str, float]:
 
 
 def test_the_model_default_scores_what_sentence_transformers_says(task, found):
-    theirs = of_sentence_transformers(task, SentenceTransformer(str(find(NAME).folder), device="cpu"))
+    theirs = of_sentence_transformers(task, SentenceTransformer(str(find(BUNDLED).folder), device="cpu"))
     for measure in MEASURES:
         assert found.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
 
 
 def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, tmp_path):
     folder = tmp_path / "with-prompts"
-    shutil.copytree(find(NAME).folder, folder, copy_function=os.symlink)
+    shutil.copytree(find(BUNDLED).folder, folder, copy_function=os.symlink)
     (folder / "config_sentence_transformers.json").unlink()
     prompts = {"prompts": {"query": "question: ", "document": "An answer is this: "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
@@ -133,7 +133,7 @@ def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
     file.write_text("query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises in the warm.\n")
     task = tasks.load(str(file), Options())
     assert task.data.split == "all"
-    measured = finish(task.score(Subject(find(NAME)), Options()))
+    measured = finish(task.score(Subject(find(BUNDLED)), Options()))
     assert (measured.measures, len(measured.titles)) == (MEASURES, 31)
 
 

@@ -17,8 +17,10 @@ from explorer.evaluating.results.scored_task import (
     STS,
     TRANSFER,
     Options,
+    described,
+    labels,
+    varying,
 )
-from explorer.evaluating.results.task_labels import described, labels, varying
 from explorer.evaluating.tasks import kinds
 from explorer.measuring.scores.measure import Settings
 from tests.evaluating.results_by_hand import task

@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
+from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RETRIEVAL, RUN_TEST, SEARCH, STS, TRANSFER, ScoredTask
 from tests.fuzz import mutants
@@ -58,7 +58,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
 def _check_table(results: tuple[Result, ...]) -> None:
     """Every score that a table shows is one of the model and the task of its row and column."""
     tasks = list({one.task.digest: one.task for one in results}.values())
-    labels = task_labels.labels(tasks)
+    labels = scored_task.labels(tasks)
     assert len(set(labels.values())) == len(tasks), "two tasks have one label"
     rows = result_table.models(results)
     assert len({row.name for row in rows}) == len(rows), "two rows have one name"

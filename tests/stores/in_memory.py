@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from explorer.data.sources import identity
-from explorer.encoding.locate import digests
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read import self_attention
+from explorer.encoding.read import sentence_pairs
 from explorer.encoding.read.head import Head
 from explorer.evaluating.results import result_files
 from explorer.measuring.maps import step_maps
@@ -164,7 +164,7 @@ def layer_weights(desk: Desk, x: Any) -> Hashable:
 
 def attention(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(cached, "attending", lambda one: one.digest)
-    desk.patch.setattr(self_attention, "self_attention", lambda *given: given)
+    desk.patch.setattr(sentence_pairs, "self_attention", lambda *given: given)
     answer = heads_view.self_attention(found(x), *x.sentences, x.way)
     return own(answer, (x.model, *x.sentences, x.way))
 
@@ -291,7 +291,7 @@ PAIR = {"sentences": lambda random: tuple(random.choices(("", "a", "b", "ab", "s
 
 STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Digests of files": Store(
-        {"content": CONTENT}, SECONDS, lambda desk, x: digests.of_file(desk.put("weights", x.content, x.seconds))
+        {"content": CONTENT}, SECONDS, lambda desk, x: lookup.file_digest(desk.put("weights", x.content, x.seconds))
     ),
     "Encoders": Store(
         {"model": drawn.digest, "precision": one_of("bfloat16", "float32"), "device": one_of("auto", "cpu")},

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from explorer.commands import reproduce
-from explorer.data import published_figures
+from explorer.data import reference_scores
 from explorer.errors import BadChoice
 from explorer.methods import load
 from explorer.progress import finish
@@ -44,7 +44,7 @@ def poolers(place):
 
 def test_every_table_that_is_published_here_has_a_name():
     named = {(table.paper, table.number) for table in paper_table.tables() if not table.figure}
-    assert {(table.paper.name, table.number) for table in published_figures.tables()} <= named
+    assert {(table.paper.name, table.number) for table in reference_scores.tables()} <= named
     assert len({table.name for table in paper_table.tables()}) == len(paper_table.tables())
     assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_table.tables())
 
@@ -109,7 +109,7 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     header, rows = written(found)
     assert header == ["row", str(place.test), f"{place.test}, published", "difference", "setting"]
     by_row = {row[0]: row[1:] for row in rows}
-    last = published_figures.find_table("LayerAttPooler", "2").rows[-1]
+    last = reference_scores.find_table("LayerAttPooler", "2").rows[-1]
     label = f"{last.label}, {last.pooling}, {last.base}"
     scores = [run.status().verdict.test.exported for run in runs.every() if "pooler" not in run.recipe().settings]
     mean, deviation = (float(part) for part in by_row[label][0].split(" ± "))

@@ -14,7 +14,7 @@ from explorer.data import sample
 from explorer.data.graded import probes
 from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import loading
-from explorer.encoding.locate import bundled, model_names
+from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.layout import ADAPTER
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
@@ -106,14 +106,14 @@ def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run,
     folder = tmp_path / "adapter"
     shutil.copytree(run.model, folder)
     stated = json.loads((folder / ADAPTER).read_text())
-    assert stated["base_model_name_or_path"] == bundled.ON_HUB
+    assert stated["base_model_name_or_path"] == lookup.BUNDLED_ON_HUB
     # what the hub would send under that name, and the tokenizer, which is that of the base
-    shutil.copy(bundled.folder() / "tokenizer.json", folder)
-    shutil.copy(bundled.folder() / "tokenizer_config.json", folder)
+    shutil.copy(lookup.bundled_folder() / "tokenizer.json", folder)
+    shutil.copy(lookup.bundled_folder() / "tokenizer_config.json", folder)
     # and the code of Strata's own modules, which does not ship twice
     for name, source in of_head(tuned(run.name).default_head).items():
         (folder / name).write_text(source)
-    (folder / ADAPTER).write_text(json.dumps(stated | {"base_model_name_or_path": str(bundled.folder())}))
+    (folder / ADAPTER).write_text(json.dumps(stated | {"base_model_name_or_path": str(lookup.bundled_folder())}))
     peers = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(SENTENCES)
     assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 

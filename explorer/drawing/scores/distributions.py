@@ -13,7 +13,7 @@ from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, hover_text
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
-from explorer.measuring.neighbours.neighbour_overlap import Overlap
+from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.layer_scores import LayerScores
 
 BINS = 5

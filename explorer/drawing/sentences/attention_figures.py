@@ -13,7 +13,7 @@ from explorer.drawing.parts import style
 from explorer.drawing.parts.draft import Draft
 
 if TYPE_CHECKING:
-    from explorer.encoding.read.self_attention import SelfAttention
+    from explorer.encoding.read.sentence_pairs import SelfAttention
 
 Floats = NDArray[np.floating[Any]]
 ROW = 26

@@ -1,10 +1,13 @@
-"""Maps of sentences in two and three dimensions, coloured by category or by number."""
+"""Maps of sentences in two and three dimensions, coloured by attribute, and of very many points on a canvas."""
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,28 @@ NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1"
 OTHERS, MISSING = "others", "missing"
 ENDS = 0.02  # share of sentences at either end that is clipped, so that an outlier does not compress the scale
 MANY = 200  # sentences from which on the scale is clipped
+LONGEST_TEXT, LONGEST_NAME = 80, 40  # characters of a sentence that are shown on hover, and of a name
+CANVAS_HEIGHT = 560
+CANVAS_HTML = f"""
+<div class="density-map">
+  <div class="bar"><button class="in" title="Zoom in" aria-label="Zoom in">+</button>
+  <button class="out" title="Zoom out" aria-label="Zoom out">−</button>
+  <button class="all" title="Show all" aria-label="Show all">⤢</button><span class="told"></span></div>
+  <canvas height="{CANVAS_HEIGHT}" role="img" aria-label="Map of the sentences"></canvas><div class="tip" hidden></div>
+</div>
+"""
+CANVAS_CSS = """
+.density-map { position: relative; width: 100%; font-family: var(--st-font, sans-serif); }
+.density-map canvas { display: block; touch-action: none; cursor: grab; border: 1px solid var(--st-border-color, #8884);
+  border-radius: 6px; }
+.density-map canvas:active { cursor: grabbing; }
+.density-map .bar { display: flex; gap: 6px; align-items: center; margin-bottom: 6px; }
+.density-map .told { color: var(--st-text-color, #555); font-size: 0.85rem; }
+.density-map button { min-width: 30px; height: 30px; border: 1px solid var(--st-border-color, #8888);
+  border-radius: 6px; background: transparent; color: var(--st-text-color, #555); cursor: pointer; }
+.density-map .tip { position: absolute; max-width: 250px; padding: 4px 8px; border-radius: 6px; font-size: 0.8rem;
+  pointer-events: none; background: rgba(27,42,46,0.92); color: #fff; z-index: 2; margin-top: 36px; }
+"""
 
 
 def spans(*maps: Places) -> list[tuple[float, float]]:
@@ -268,3 +293,30 @@ def _value(cell: float | str) -> str:
     if isinstance(cell, str):
         return short_text(cell, 40) if cell else MISSING
     return f"{cell:.3g}" if np.isfinite(cell) else MISSING
+
+
+@cache
+def canvas_script() -> str:
+    """The code that draws it."""
+    return Path(__file__).with_name("density_map.js").read_text(encoding="utf-8")
+
+
+def canvas_content(
+    places: NDArray[np.float32], texts: Sequence[str], names: Sequence[tuple[str, tuple[float, float]]]
+) -> dict[str, object]:
+    """Positions (sentence, axis), the beginning of each sentence, and names with their positions, as the code reads."""
+    low, high = places.min(0), places.max(0)
+    least = max(float((high - low).max()), 1e-6) / 4  # of an axis on which all are equal
+    room = np.maximum(least - (high - low), 0) / 2
+    return {
+        "places": base64.b64encode(np.ascontiguousarray(places, dtype="<f4").tobytes()).decode(),
+        "texts": [_short(text, LONGEST_TEXT) for text in texts],
+        "names": [[_short(name, LONGEST_NAME), *where] for name, where in names],
+        "low": (low - room).tolist(),
+        "high": (high + room).tolist(),
+    }
+
+
+def _short(text: str, most: int) -> str:
+    """The beginning of a text; it is shown as text, not as markup."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
-from explorer.measuring.sentences.cosine_matrix import Matrix, apart
+from explorer.measuring.sentences.sentence_vectors import Matrix, apart
 
 Span = tuple[float, float]
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, wait
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from explorer.encoding.locate import bundled, layout, lookup
+from explorer.encoding.locate import layout, lookup
 from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotAModelFolder
 from explorer.progress import Phase, Progress, Work
 
@@ -21,7 +21,7 @@ _CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commi
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
 _OFFLINE_HELP = (
-    f"Without the hub, choose the bundled {bundled.NAME} or a folder with a model in it; on a machine with a "
+    f"Without the hub, choose the bundled {lookup.BUNDLED} or a folder with a model in it; on a machine with a "
     "connection, 'hf download <name>' fills a cache that can be copied here."
 )
 

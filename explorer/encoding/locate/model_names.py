@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer import run_folder
-from explorer.encoding.locate import bundled, digests, hub, layout, lookup
+from explorer.encoding.locate import hub, layout, lookup
 from explorer.errors import HubUnreachable, ModelError, NotAModelFolder, StrataError
 from explorer.places import given_path
 from explorer.progress import Work, finish
@@ -30,10 +30,10 @@ class Found:
 def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
     """A folder as a model. Its files are not checked here but when it is loaded."""
     try:
-        digest = digests.of_files(folder, layout.parts(folder))
+        digest = lookup.files_digest(folder, layout.parts(folder))
         base = layout.base(folder)
         if base is not None:  # vectors depend on the base of an adapter as well
-            digest = digests.joined(digest, digests.of_files(base, layout.parts(base)))
+            digest = lookup.joined_digests(digest, lookup.files_digest(base, layout.parts(base)))
         return Found(name, folder, digest, revision)
     except OSError as error:
         raise NotAModelFolder(
@@ -75,7 +75,7 @@ def find(source: str, online: bool = False) -> Found:
         raise HubUnreachable(
             f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run "
             f"'{lookup.download_command(model, revision)}'. Without a connection, choose the bundled "
-            f"{bundled.NAME}{_or_else()}."
+            f"{lookup.BUNDLED}{_or_else()}."
         )
     return of_folder(name, folder, folder.name)
 
@@ -99,7 +99,7 @@ def family(source: str, online: bool = False) -> str:
 
 def shown_name(source: str) -> str:
     """A source as shown: `run:NAME` for the model of a run, the last part of any other path."""
-    if source == bundled.NAME or source.startswith(run_folder.RUN):
+    if source == lookup.BUNDLED or source.startswith(run_folder.RUN):
         return source
     try:
         path = given_path(source).absolute()

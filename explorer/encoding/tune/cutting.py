@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.locate import digests, families
+from explorer.encoding.locate import families, lookup
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice, UnsupportedModel
@@ -69,7 +69,7 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
     prompts = encoder.default_head
     return Encoder(
         name=encoder.name,
-        digest=digests.joined(encoder.digest, f"cut after layer {layers}"),
+        digest=lookup.joined_digests(encoder.digest, f"cut after layer {layers}"),
         model=_cut(encoder.model, where.path, layers),
         tokenizer=encoder.tokenizer(),
         max_length=encoder.max_length,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from explorer.data import published_figures
+from explorer.data import reference_scores
 from explorer.data.graded import sts
-from explorer.data.published_figures import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
+from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import MeanScore, ModelRow
@@ -51,7 +51,7 @@ class PublishedRow:
 
 def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
     """The rows of all papers that have a score on any of the tasks with these names."""
-    tables = (table for table in published_figures.tables() if table.kind == "scores")
+    tables = (table for table in reference_scores.tables() if table.kind == "scores")
     every = (published_row(table, row, names) for table in tables for row in table.rows)
     return tuple(row for row in every if row.scores)
 

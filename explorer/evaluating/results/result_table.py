@@ -11,7 +11,7 @@ from explorer.data import sources
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
-from explorer.evaluating.results import task_labels
+from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import ScoredTask
@@ -145,7 +145,7 @@ def cells(
     """
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
     last = [*([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
-    header = ["model", *task_labels.labels(tasks).values(), *last]
+    header = ["model", *scored_task.labels(tasks).values(), *last]
     table = []
     sign = 1 if measure in COSTS else -1
     for row in sorted(

@@ -11,9 +11,8 @@ from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import BadChoice
 from explorer.in_words import Rows
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.cluster_names import clusters
-from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
-from explorer.measuring.maps.projection import MapSettings, principal
+from explorer.measuring.maps.map_tables import clusters
+from explorer.measuring.maps.projection import Faithfulness, MapSettings, faithfulness, principal
 from explorer.measuring.neighbours.vector_index import faiss_library, neighbourhoods
 from explorer.progress import Progress, Work
 

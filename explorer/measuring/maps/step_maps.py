@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
-from explorer.measuring.maps.projection import MapSettings, turned_onto
+from explorer.measuring.maps.projection import Faithfulness, MapSettings, faithfulness, turned_onto
 from explorer.measuring.maps.umap_layout import umap_layouts
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import Work

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder, States
     from explorer.encoding.read.head import Head
     from explorer.encoding.read.parts.layer_attention import LayerAttention
-    from explorer.encoding.read.self_attention import SelfAttention
+    from explorer.encoding.read.sentence_pairs import SelfAttention
 
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from explorer.encoding.read.pooling import POOLINGS, layers_of
 from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.in_words import Rows, rounded
-from explorer.measuring.sentences.cosine_matrix import similarities
-from explorer.measuring.sentences.sentence_vectors import every_layer, of_reading
+from explorer.measuring.sentences.sentence_vectors import every_layer, of_reading, similarities
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

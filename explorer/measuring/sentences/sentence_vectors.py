@@ -1,8 +1,10 @@
-"""Vectors of sentences under one layer & pooling, or under one pooling of every layer; those not finite are refused."""
+"""Vectors of sentences under a layer & pooling: computed, refused if not finite, compared by cosine, and exported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from explorer.encoding.read.readings import OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice, ModelError, NotWeights, UnsupportedModel
+from explorer.in_words import rounded
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 SHOWN = 80  # characters of a sentence in an error
+Matrix = NDArray[np.float64]
+# a fixed time in the zip file, so that equal vectors give equal files
+_WHEN = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -135,3 +141,121 @@ def _damaged(encoder: Encoder) -> bool:
     """Whether a weight is NaN; or infinite, which in another precision than float32 may be rounding."""
     weights = list(encoder.model.parameters())
     return any(bool((~one.isfinite() if encoder.precision == "float32" else one.isnan()).any()) for one in weights)
+
+
+def similarities(vectors: NDArray[Any]) -> Matrix:
+    """Cosines (sentence, sentence) of vectors (sentence, width); missing for zero vectors."""
+    # equal vectors once, since a matrix product rounds equal rows differently
+    distinct, places = np.unique(vectors, axis=0, return_inverse=True)
+    exact = distinct.astype(np.float64)
+    lengths = np.sqrt((exact**2).sum(1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = exact / lengths[:, None]
+    known = np.isfinite(unit).all(1)
+    unit[~known] = np.nan
+    cosines = np.clip(unit @ unit.T, -1, 1)
+    np.fill_diagonal(cosines, np.where(known, 1.0, np.nan))
+    return np.asarray(cosines[np.ix_(places, places)])
+
+
+def clustered(cosines: Matrix) -> NDArray[np.intp]:
+    """An order with similar sentences side by side: average linkage on 1 - cosine, with optimal leaf ordering."""
+    count = len(cosines)
+    if count < 3:
+        return np.arange(count)
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    # missing cosines count as distance 1
+    distances = 1 - np.nan_to_num(cosines, nan=0.0)
+    above = distances[np.triu_indices(count, k=1)]
+    tree = linkage(np.maximum(above, 0.0), "average", optimal_ordering=True)
+    order = np.asarray(leaves_list(tree), dtype=np.intp)
+    return order if order[0] < order[-1] else order[::-1]  # of the two directions, start with the earlier sentence
+
+
+def apart(cosines: Matrix) -> Matrix:
+    """The cosines of all pairs of different sentences."""
+    return np.asarray(cosines[np.triu_indices(len(cosines), k=1)])
+
+
+def foremost(one: Matrix, other: Matrix | None, most: int) -> list[tuple[int, int]]:
+    """The positions of the pairs whose cosine changed most; with one side, of the most similar pairs."""
+    values = apart(one if other is None else np.abs(other - one))
+    firsts, seconds = np.triu_indices(len(one), k=1)
+    # stable: ties in the order of the input
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:most]
+    return [(int(firsts[place]), int(seconds[place])) for place in order]
+
+
+def similarity_rows(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> list[dict[str, object]]:
+    """A row for every pair of sentences, with cosines."""
+    pairs = zip(*np.triu_indices(len(sentences), k=1), strict=True)
+    return [pair_row(sentences, one, other, (int(first), int(second))) for first, second in pairs]
+
+
+def pair_row(sentences: tuple[str, ...], one: Matrix, other: Matrix | None, pair: tuple[int, int]) -> dict[str, object]:
+    """Two sentences, by number and in full, with their cosines."""
+    first, second = pair
+    row: dict[str, object] = {
+        "number": first + 1,
+        "other number": second + 1,
+        "sentence": sentences[first],
+        "other sentence": sentences[second],
+        "cosine A": rounded(one[pair], 6),
+    }
+    if other is not None:
+        row["cosine B"] = rounded(other[pair], 6)
+        row["B - A"] = rounded(other[pair] - one[pair], 6)
+    return row
+
+
+def as_npy(vectors: NDArray[np.float32]) -> bytes:
+    """Vectors (sentence, width) for `numpy.load`."""
+    file = io.BytesIO()
+    np.save(file, vectors)
+    return file.getvalue()
+
+
+def as_parquet(
+    sentences: Sequence[str], vectors: NDArray[np.float32], labels: Mapping[str, Sequence[object]] | None = None
+) -> bytes:
+    """A row for each sentence: the text, its labels if there are any, and its vector as a list."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
+    columns = {
+        "sentence": pa.array(list(sentences), pa.string()),
+        **{name: pa.array(list(values)) for name, values in (labels or {}).items()},
+        "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
+    }
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def as_projector(
+    sentences: Sequence[str], vectors: NDArray[np.float32], labels: Mapping[str, Sequence[object]] | None = None
+) -> bytes:
+    """A zip of vectors.tsv and metadata.tsv, as projector.tensorflow.org loads them.
+
+    Its metadata has a header only with more than one column.
+    """
+    columns: dict[str, Sequence[object]] = {"sentence": sentences, **(labels or {})}
+    rows = list(zip(*columns.values(), strict=True))
+    lines = [*[tuple(columns)] * (len(columns) > 1), *rows]
+    # nine digits represent any float32 exactly
+    numbers = "".join("\t".join(f"{number:.9g}" for number in vector) + "\n" for vector in vectors.tolist())
+    metadata = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in (("vectors.tsv", numbers), ("metadata.tsv", metadata)):
+            archive.writestr(zipfile.ZipInfo(name, _WHEN), text.encode("utf-8"), zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
+def _cell(value: object) -> str:
+    """A text as one line and one cell; an empty one becomes "-", since empty lines are skipped."""
+    if value is None:
+        return "-"
+    return " ".join(str(value).split()) or "-"

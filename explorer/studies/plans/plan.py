@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding.locate import bundled, model_names
+from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
@@ -81,7 +81,7 @@ class Plan:
 
     name: str
     methods: tuple[str, ...] = ()
-    models: tuple[str, ...] = (bundled.NAME,)
+    models: tuple[str, ...] = (lookup.BUNDLED,)
     data: tuple[tuple[str, ...], ...] = (("sample",),)  # each a training text of one or more sources
     settings: Values = field(default_factory=dict)  # of every run
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values of a setting, all of which are tried

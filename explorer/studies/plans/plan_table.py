@@ -14,7 +14,7 @@ from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.evaluating.results import result_files, task_labels
+from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
@@ -188,7 +188,7 @@ def _of_run(status: Status | None, column: str, which: str = "exported") -> floa
 def _labelled(tasks: Sequence[ScoredTask]) -> dict[str, ScoredTask]:
     """The tasks by label; equal ones once."""
     by_digest = {task.digest: task for task in tasks}
-    return {label: by_digest[digest] for digest, label in task_labels.labels(tasks).items()}
+    return {label: by_digest[digest] for digest, label in scored_task.labels(tasks).items()}
 
 
 class _Scores:

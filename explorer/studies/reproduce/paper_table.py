@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from explorer.data import published_figures
-from explorer.data.published_figures import PrintedRow, PrintedScore, PrintedTable
+from explorer.data import reference_scores
+from explorer.data.reference_scores import PrintedRow, PrintedScore, PrintedTable
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks import tasks_of
 from explorer.knobs import Values
@@ -82,8 +82,8 @@ class PaperTable:
     def published(self) -> PrintedTable:
         """The paper's table; a figure has rows of a table, and the same ones less what they lose on other text."""
         if not self.losses:
-            return published_figures.find_table(self.paper, self.number)
-        whole = published_figures.find_table(self.paper, self.rows_of)
+            return reference_scores.find_table(self.paper, self.number)
+        whole = reference_scores.find_table(self.paper, self.rows_of)
         rows = [row for row in whole.rows if row.base == self.base and row.model in self.losses]
         moved = [
             replace(row, model=f"{row.model}{OTHER_TEXT}", scores=_less(row, self.losses[row.model])) for row in rows
@@ -125,7 +125,7 @@ class PaperTable:
 @cache
 def tables() -> tuple[PaperTable, ...]:
     """Every table and figure of the papers."""
-    papers = [published.paper.name for published in published_figures.tables()]
+    papers = [published.paper.name for published in reference_scores.tables()]
     return tuple(_table(stated, one) for paper in dict.fromkeys(papers) for stated in [_stated(paper)]
                  for one in stated["tables"])  # fmt: skip
 

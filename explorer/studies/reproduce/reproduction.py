@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from explorer.data.published_figures import PrintedRow
+from explorer.data.reference_scores import PrintedRow
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS

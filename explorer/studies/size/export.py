@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.encoding.export import usage_code
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.escaping import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
@@ -78,7 +78,7 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
     import yaml
 
     name = "sentence-transformers"
-    hub = f"{name}/{bundled.NAME}" if found.name == bundled.NAME else None
+    hub = f"{name}/{lookup.BUNDLED}" if found.name == lookup.BUNDLED else None
     head = {
         "library_name": name,
         "pipeline_tag": "sentence-similarity",

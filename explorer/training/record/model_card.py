@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.export import usage_code
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
@@ -85,8 +85,8 @@ class CardFacts:
     def on_hub(self) -> str | None:
         """The base's name on the hub, if it is there."""
         base = self.facts.model
-        if base == bundled.NAME:
-            return bundled.ON_HUB
+        if base == lookup.BUNDLED:
+            return lookup.BUNDLED_ON_HUB
         return base.partition("@")[0] if self.base_revision else None
 
 

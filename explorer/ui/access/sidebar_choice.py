@@ -11,7 +11,7 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.data.graded.set_identity import SetIdentity
 from explorer.encoding.load import declared
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice, StrataError
@@ -78,7 +78,7 @@ class Reader:
 
 def first() -> Choice:
     """What a visit shows before anything was chosen."""
-    return Choice(bundled.NAME, sets.SAMPLE, None, Settings())
+    return Choice(lookup.BUNDLED, sets.SAMPLE, None, Settings())
 
 
 def remember(choice: Choice, model_b: Choice | None) -> None:

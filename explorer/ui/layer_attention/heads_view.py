@@ -19,7 +19,7 @@ from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.widgets import downloads, picture_format, segments
 
 if TYPE_CHECKING:
-    from explorer.encoding.read.self_attention import SelfAttention
+    from explorer.encoding.read.sentence_pairs import SelfAttention
 
 TITLE = "Self-attention by layer and head"
 FILE = "This head (CSV)"
@@ -76,17 +76,17 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
 @by_stamp(lambda found: found.digest, 32)
 def _inputs(_found: Found) -> tuple[str, ...]:
     """How two sentences can be encoded for self-attention: as one input, or each alone."""
-    from explorer.encoding.read import self_attention
+    from explorer.encoding.read import sentence_pairs
 
-    return self_attention.inputs(cached.attending(_found))
+    return sentence_pairs.inputs(cached.attending(_found))
 
 
 @by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
 def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -> SelfAttention:
     """Attention weights between the tokens of two sentences, for every head of every layer."""
-    from explorer.encoding.read import self_attention
+    from explorer.encoding.read import sentence_pairs
 
-    return self_attention.self_attention(cached.attending(_found), _first, _second, _encoded_as)
+    return sentence_pairs.self_attention(cached.attending(_found), _first, _second, _encoded_as)
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:

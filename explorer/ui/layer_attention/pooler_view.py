@@ -20,7 +20,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict, sentence
 from explorer.measuring.sentences import attention_weights
 from explorer.measuring.sentences.attention_weights import Floats, LayerWeights
-from explorer.measuring.sentences.cosine_matrix import similarities
+from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, side_scores, sidebar_choice

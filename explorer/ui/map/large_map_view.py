@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from explorer.data.vectors.vector_corpus import VectorCorpus
-from explorer.drawing.sentences import density_map
+from explorer.drawing.sentences import sentence_maps
 from explorer.errors import StrataError
 from explorer.measuring.maps import large_map, projection
-from explorer.measuring.neighbours import neighbour_overlap, vector_index, vector_tables
+from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import job_results, vector_corpora
 from explorer.ui.access.sidebar_choice import Reader
@@ -63,7 +63,7 @@ def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> large_
 def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_map.LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
-        "density_map", html=density_map.HTML, css=density_map.CSS, js=density_map.script()
+        "density_map", html=sentence_maps.CANVAS_HTML, css=sentence_maps.CANVAS_CSS, js=sentence_maps.canvas_script()
     )
     event = mount(
         key=f"map of vectors {corpus.digest[:12]}",
@@ -83,7 +83,7 @@ def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_m
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _content(digest: str, settings: projection.MapSettings, _found: large_map.LargeMap, _corpus: VectorCorpus) -> Any:
-    return density_map.content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
+    return sentence_maps.canvas_content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
 
 
 def _neighbours(corpus: VectorCorpus, row: int) -> None:
@@ -97,7 +97,7 @@ def _neighbours(corpus: VectorCorpus, row: int) -> None:
     st.subheader("Nearest neighbours")
     text = corpus.text(row)
     st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.")
-    near = vector_tables.rows(search, search.neighbours(row, neighbour_overlap.COMPARED))
+    near = query_results.hit_rows(search, search.neighbours(row, vector_index.COMPARED))
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         near,

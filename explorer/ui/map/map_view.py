@@ -14,8 +14,8 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.text_sets import Attribute, Sentences, digest_of
 from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry
-from explorer.measuring.maps import cluster_names, map_tables, projection, umap_layout
-from explorer.measuring.neighbours import neighbour_overlap, vector_index
+from explorer.measuring.maps import map_tables, projection, umap_layout
+from explorer.measuring.neighbours import vector_index
 from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results, jobs, sidebar_choice
@@ -91,7 +91,7 @@ def _changes(
     moved = vector_geometry.moved(one, other)
     if moved is not None:
         yield Attribute(MOVED, tuple(moved.tolist()))
-    changed = 1 - neighbour_overlap.overlap_of(*(side.places[:, : neighbour_overlap.COMPARED] for side in near)).jaccard
+    changed = 1 - vector_index.overlap_of(*(side.places[:, : vector_index.COMPARED] for side in near)).jaccard
     if np.isfinite(changed).any():
         yield Attribute(CHANGED, tuple(changed.tolist()))
 
@@ -209,7 +209,7 @@ def _one_map(
     )
 
 
-def _clusters(mapped: Mapped) -> tuple[cluster_names.Cluster, ...]:
+def _clusters(mapped: Mapped) -> tuple[map_tables.Cluster, ...]:
     """Names for regions of A's map; none where every sentence is written."""
     if len(mapped.described) < drawing.FEW:
         return ()
@@ -217,8 +217,8 @@ def _clusters(mapped: Mapped) -> tuple[cluster_names.Cluster, ...]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[cluster_names.Cluster, ...]:
-    return cluster_names.clusters(_texts, places)
+def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[map_tables.Cluster, ...]:
+    return map_tables.clusters(_texts, places)
 
 
 def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:

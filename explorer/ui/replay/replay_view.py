@@ -14,7 +14,7 @@ from explorer import in_words, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.scores import metric_curves, step_pictures
 from explorer.errors import RunError, StrataError
-from explorer.measuring.maps import faithfulness, projection, step_maps
+from explorer.measuring.maps import projection, step_maps
 from explorer.places import Stamps, stamps
 from explorer.progress import Work, finish
 from explorer.run_folder import Evaluation
@@ -332,9 +332,9 @@ def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[step
 @by_stamp(lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128)
 def map_quality(
     _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: NDArray[np.float64]
-) -> faithfulness.Faithfulness:
+) -> projection.Faithfulness:
     """Trustworthiness and neighbours preserved of the map at one of the steps; `_kind` is the projection of all."""
     probes = recorder.probes(_run, _seed, (_steps[_at],))
     if probes is None:
-        return faithfulness.Faithfulness(float("nan"), float("nan"), 0, 0)
+        return projection.Faithfulness(float("nan"), float("nan"), 0, 0)
     return finish(step_maps.believed(probes[0], _places))

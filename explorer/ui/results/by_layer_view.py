@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.measured import Measured
-from explorer.evaluating.results import task_labels
+from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.ui.results.filters import FilteredResults
 from explorer.ui.widgets import picture_format, segments
@@ -20,7 +20,7 @@ SCORES = ("nDCG@10", "model default", "difference")
 
 def show(chosen: FilteredResults) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
-    labels = task_labels.labels(chosen.tasks)
+    labels = scored_task.labels(chosen.tasks)
     known = [name for name in POOLINGS if any(lines_of(chosen, task, name) for task in chosen.tasks)]
     if not known:
         return

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import in_words
 from explorer.data import sources, uploads
 from explorer.data.text_sets import digest_of
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Forecast, Models, evaluation, forecast
@@ -94,7 +94,7 @@ def _fields() -> None:
     st.multiselect(
         "Models",
         _with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
-        default=[bundled.NAME],
+        default=[lookup.BUNDLED],
         key=MODELS,
         persist_state="session",
         accept_new_options=True,

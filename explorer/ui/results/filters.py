@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
-from explorer.evaluating.results import result_table, task_labels
+from explorer.evaluating.results import result_table, scored_task
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.result_table import ModelRow
 from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
@@ -123,7 +123,7 @@ def suite_of(task: ScoredTask) -> str:
 
 def _under_some_settings(tasks: list[ScoredTask]) -> list[ScoredTask]:
     """The tasks under the settings to choose, where there are several; under different ones scores do not compare."""
-    settings = task_labels.varying(tasks)
+    settings = scored_task.varying(tasks)
     by_usual = sorted(tasks, key=lambda task: len(task.unusual))
     known = list(dict.fromkeys(filter(None, (settings[task.digest] for task in by_usual))))
     if len(known) < 2:

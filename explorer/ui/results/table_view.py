@@ -1,8 +1,8 @@
-"""Show the table of models × tasks, which models really differ, and downloads of the table."""
+"""Show the table of models × tasks: what really differs, downloads, and published scores beside measured ones."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,14 +10,16 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.text_sets import digest_of
 from explorer.evaluating.measured import COSTS
-from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
+from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
+from explorer.evaluating.results.published_rows import PublishedRow, rows_for, what_differs
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
 from explorer.evaluating.results.result_files import Result, SavedResults
 from explorer.evaluating.results.result_table import GROUP, ModelRow, ranked
-from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
+from explorer.ui.widgets import segments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,9 @@ LETTERS = (
 )
 MOST_NAMED = 3
 UNREADABLE = "Results that cannot be read are left out: {}. Check their permissions, or evaluate again."
+POOLING = 120  # pixels: the width follows from the shorter names
+HERE = "measured here"  # in place of the base
+SCORES, DIFFERENCES = "published", "measured - published"
 
 
 def show(chosen: FilteredResults) -> None:
@@ -42,7 +47,7 @@ def show(chosen: FilteredResults) -> None:
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     wide = _with_deviations(chosen)
-    labels = task_labels.labels(chosen.tasks)
+    labels = scored_task.labels(chosen.tasks)
     st.dataframe(
         _numbers(chosen, header, [row[0] for row in rows], letters),
         hide_index=True,
@@ -55,7 +60,7 @@ def show(chosen: FilteredResults) -> None:
             **{
                 labels[task.digest]: st.column_config.Column(
                     width=WIDE if labels[task.digest] in wide else None,
-                    help=messages.plain(task_labels.described(task)),
+                    help=messages.plain(scored_task.described(task)),
                 )
                 for task in chosen.tasks
             },
@@ -110,7 +115,7 @@ def ranking_text(ranking: Ranking, tasks: int) -> str:
 
 def _with_deviations(chosen: FilteredResults) -> set[str]:
     """The columns in which a number has a standard deviation."""
-    how, labels = (chosen.title, chosen.measure), task_labels.labels(chosen.tasks)
+    how, labels = (chosen.title, chosen.measure), scored_task.labels(chosen.tasks)
     several = [row for row in chosen.rows if len(row.runs) > 1]
     averages = {_average(chosen)} if any(row.average(chosen.tasks, *how) for row in several) else set()
     return {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
@@ -136,7 +141,7 @@ def _numbers(
     """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
     import pandas as pd
 
-    by_name, labels = {row.name: row for row in chosen.rows}, task_labels.labels(chosen.tasks)
+    by_name, labels = {row.name: row for row in chosen.rows}, scored_task.labels(chosen.tasks)
     content: list[dict[str, object]] = []
     deviations: dict[tuple[int, str], str] = {}
     for place, name in enumerate(order):
@@ -196,3 +201,60 @@ def _stored(stamp: Hashable) -> SavedResults:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _ranking(key: Hashable, _rows: Sequence[ModelRow], _tasks: Sequence[ScoredTask]) -> Ranking | None:
     return ranked(_rows, _tasks)
+
+
+def show_published(chosen: FilteredResults) -> None:
+    """The rows of a paper's table; nothing if no paper has a score on the tasks shown."""
+    published = rows_for([task.name for task in chosen.tasks if task.kind != FINE_TUNING])
+    if not published or not chosen.rows:
+        return
+    st.subheader("Published scores")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sources = list(dict.fromkeys(row.source for row in published))
+        source = st.selectbox("Table", sources, key="published", bind="query-params", width=320) or sources[0]
+        names = [row.name for row in chosen.rows]
+        name = st.selectbox("Measured model", names, key="published_beside", bind="query-params", width=320) or names[0]
+        kind = segments.chosen("Show", (SCORES, DIFFERENCES), default=SCORES, key="published_as")
+    measured = next(row for row in chosen.rows if row.name == name)
+    rows = [row for row in published if row.source == source]
+    named = scored_task.labels(chosen.tasks)
+    tasks = {
+        named[task.digest]: task
+        for task in chosen.tasks
+        if task.kind != FINE_TUNING and any(task.name in row.scores for row in rows)
+    }
+    first = [_measured_row(measured, rows[0], tasks, chosen.title)] if kind == SCORES else []
+    st.dataframe(
+        [*first, *(_row(row, measured, tasks, kind, chosen.title) for row in rows)],
+        hide_index=True,
+        placeholder="",
+        column_config={
+            "model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "pooling": st.column_config.TextColumn(width=POOLING),
+            **{
+                task: st.column_config.NumberColumn(format="%+.2f" if kind == DIFFERENCES else "%.2f") for task in tasks
+            },
+        },
+    )
+    differs = what_differs(rows, measured, list(tasks.values()), chosen.title)
+    used = ", ".join(dict.fromkeys(rows[0].measure(task.name) for task in tasks.values()))
+    st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
+
+
+def _measured_row(
+    measured: ModelRow, like: PublishedRow, tasks: Mapping[str, ScoredTask], title: str
+) -> dict[str, object]:
+    cells = {label: measured.cell(task, title, like.measure(task.name)) for label, task in tasks.items()}
+    scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
+    return {"model": measured.name, "base": HERE, "pooling": title, **scores}
+
+
+def _row(
+    row: PublishedRow, measured: ModelRow, tasks: Mapping[str, ScoredTask], kind: str, title: str
+) -> dict[str, object]:
+    if kind == DIFFERENCES:
+        numbers = {label: row.difference(measured, task, title) for label, task in tasks.items()}
+    else:
+        cells = {label: row.cell(task.name) for label, task in tasks.items()}
+        numbers = {label: None if cell is None else cell.mean for label, cell in cells.items()}
+    return {"model": row.model, "base": row.base, "pooling": row.pooling, **numbers}

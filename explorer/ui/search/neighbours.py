@@ -8,7 +8,7 @@ from explorer import in_words
 from explorer.data.text_sets import Sentences
 from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.errors import StrataError
-from explorer.measuring.neighbours import neighbour_overlap, query_results, vector_index
+from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import availability, job_results
 from explorer.ui.access.sidebar_choice import Reader
@@ -62,10 +62,10 @@ def changes(
 ) -> None:
     """Numbers, a histogram, and the sentences whose neighbours changed most and least from A to B."""
     st.subheader("Neighbours over the whole corpus")
-    found: neighbour_overlap.Overlap | None = job_results.result(
+    found: vector_index.Overlap | None = job_results.result(
         f"neighbours {' '.join(_key(reader, corpus) for reader in readers)} {k}",
         f"Neighbours of {len(corpus):,} sentences",
-        lambda: neighbour_overlap.overlap(one.index, other.index, k),
+        lambda: vector_index.overlap(one.index, other.index, k),
     )
     if found is None:
         return

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.errors import StrataError
-from explorer.measuring.neighbours import query_results, vector_index, vector_search, vector_tables
+from explorer.measuring.neighbours import query_results, vector_index, vector_search
 from explorer.ui import messages
 from explorer.ui.access import availability, sidebar_choice, vector_corpora
 from explorer.ui.search import query_view
@@ -75,9 +75,9 @@ def _show(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: in
     if answered is None:
         return
     hits, seconds = answered
-    st.caption(vector_tables.index_text(search.facts))
-    st.caption(vector_tables.cost_text(search.facts, corpus.vectors.nbytes, seconds))
-    found_rows = vector_tables.rows(search, hits)
+    st.caption(query_results.index_text(search.facts))
+    st.caption(query_results.cost_text(search.facts, corpus.vectors.nbytes, seconds))
+    found_rows = query_results.hit_rows(search, hits)
     for row in found_rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))
         query_view.item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")

@@ -16,7 +16,7 @@ from explorer.data.tables.table import Table
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
-from explorer.measuring.sentences import cosine_matrix
+from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads, microscope, picture_format, segments, upload_boxes
@@ -54,7 +54,7 @@ def show(sides: tuple[Reader, ...]) -> None:
     vectors = [one for one in encoded if one is not None]
     if len(vectors) < len(sides):
         return  # progress is shown
-    one, *others = map(cosine_matrix.similarities, vectors)
+    one, *others = map(sentence_vectors.similarities, vectors)
     other = others[0] if others else None
     pair = _matrices(sides, sentences, one, other)
     st.subheader(microscope.TITLE)
@@ -62,7 +62,7 @@ def show(sides: tuple[Reader, ...]) -> None:
         microscope.of_sides(sides, sentences[pair[0]], sentences[pair[1]])
     st.subheader("Export")
     names = " ".join(side.found.name for side in sides)
-    similarities = cosine_matrix.similarity_rows(sentences, one, other)
+    similarities = sentence_vectors.similarity_rows(sentences, one, other)
     downloads.rows(similarities, f"similarities {names}", "Similarities (CSV)")
     for side, of_side in zip(sides, vectors, strict=True):
         downloads.of_vectors(side.name, side.found.name, sentences, of_side)
@@ -155,7 +155,10 @@ def _fill(text: str) -> None:
 
 
 def _matrices(
-    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
+    sides: tuple[Reader, ...],
+    sentences: tuple[str, ...],
+    one: sentence_vectors.Matrix,
+    other: sentence_vectors.Matrix | None,
 ) -> tuple[int, int] | None:
     """Draw the matrices and return the chosen pair; None if both sentences are the same."""
     order = _order(sides, sentences, one, other)
@@ -181,11 +184,11 @@ def _matrices(
     return None if chosen[0] == chosen[1] else chosen
 
 
-def _mean_change(one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None) -> str:
+def _mean_change(one: sentence_vectors.Matrix, other: sentence_vectors.Matrix | None) -> str:
     """The mean change over all pairs, so that a general shift is not mistaken for the change of one pair."""
-    if other is None or np.isnan(cosine_matrix.apart(other - one)).all():
+    if other is None or np.isnan(sentence_vectors.apart(other - one)).all():
         return ""
-    together = float(np.nanmean(cosine_matrix.apart(other - one)))
+    together = float(np.nanmean(sentence_vectors.apart(other - one)))
     return (
         f" Mean of B - A over all pairs: {together:+.3f}. That is a general shift; only what a pair differs from it is "
         "specific to the pair."
@@ -193,7 +196,10 @@ def _mean_change(one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None) 
 
 
 def _order(
-    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
+    sides: tuple[Reader, ...],
+    sentences: tuple[str, ...],
+    one: sentence_vectors.Matrix,
+    other: sentence_vectors.Matrix | None,
 ) -> NDArray[np.intp]:
     orders = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in orders:
@@ -207,7 +213,7 @@ def _order(
     )
     if order == TYPED:
         return np.arange(len(sentences))
-    return cosine_matrix.clustered(one if other is None or order == orders[1] else other)
+    return sentence_vectors.clustered(one if other is None or order == orders[1] else other)
 
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
@@ -229,9 +235,9 @@ def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _chosen_pair(
-    sentences: tuple[str, ...], one: cosine_matrix.Matrix, other: cosine_matrix.Matrix | None
+    sentences: tuple[str, ...], one: sentence_vectors.Matrix, other: sentence_vectors.Matrix | None
 ) -> tuple[int, int]:
-    pairs = cosine_matrix.foremost(one, other, FOREMOST)
+    pairs = sentence_vectors.foremost(one, other, FOREMOST)
     st.markdown("**Pair for the microscope**")
     first, second = (
         st.selectbox(
@@ -251,7 +257,7 @@ def _chosen_pair(
     st.caption("Pairs that changed most" if other is not None else "Most similar pairs")
     number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
     st.dataframe(
-        [cosine_matrix.pair_row(sentences, one, other, pair) for pair in pairs],
+        [sentence_vectors.pair_row(sentences, one, other, pair) for pair in pairs],
         hide_index=True,
         column_order=["number", "other number", "cosine A", "cosine B", "B - A"],
         column_config={

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import measured_methods
+from explorer.data import reference_scores
 from explorer.data.row_kinds import KINDS
 from explorer.data.text_sets import digest_of
 from explorer.data.wordnet import Need
@@ -54,7 +54,7 @@ def method() -> MethodCard:
     card = cards[name]
     st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
     if card.kind.when_to_use:
-        st.caption(_advice(card), help=messages.plain(measured_methods.source()))
+        st.caption(_advice(card), help=messages.plain(reference_scores.measured_source()))
     return card
 
 
@@ -91,7 +91,7 @@ def every(sources: tuple[str, ...]) -> None:
     if not folded.open:
         return
     with folded:
-        st.caption(messages.plain(measured_methods.source()))
+        st.caption(messages.plain(reference_scores.measured_source()))
         for kind, of_kind in groupby(cards, key=lambda card: card.kind.rows):
             st.markdown(f"**Trained on {kind.title}**")
             for family, of_family in groupby(of_kind, key=lambda card: card.kind.family):
@@ -112,7 +112,7 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
 
 
 def _advice(card: MethodCard) -> str:
-    return messages.plain(measured_methods.advice(card.name, card.kind.when_to_use))
+    return messages.plain(reference_scores.advice(card.name, card.kind.when_to_use))
 
 
 def _choose(card: MethodCard) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.drawing.scores.distributions import cosines_by_gold, neighbours_kept
 from explorer.measuring.comparing.cosines_by_grade import gold_bins
-from explorer.measuring.neighbours.neighbour_overlap import Overlap
+from explorer.measuring.neighbours.vector_index import Overlap
 from tests.drawing import made_up
 
 

@@ -12,7 +12,7 @@ from explorer.drawing.sentences.attention_figures import (
     weight_history,
     weights_and_scores,
 )
-from explorer.encoding.read.self_attention import SelfAttention
+from explorer.encoding.read.sentence_pairs import SelfAttention
 
 
 def attention(tokens):

@@ -1,6 +1,7 @@
-"""Test that three libraries compute the training's vectors from an exported encoder."""
+"""Test that three libraries compute the training's vectors from an exported encoder, in full or as an adapter."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,22 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoTokenizer
 
+from explorer.encoding.export import exporting
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled, families
+from explorer.encoding.locate import families, lookup
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read.head import Head
+from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.parts.dense import ACTIVATIONS
+from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.layer_norm import LayerNorm
+from explorer.encoding.tune.lora import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.exports import (
+    TEXTS,
     as_trained,
     assert_close,
     by_sentence_transformers,
@@ -32,7 +37,7 @@ from tests.exports import (
     tunable,
 )
 from tests.spoiling import encoder_of
-from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
+from tests.tiny_models import FAMILIES, SENTENCES, WIDTH, save_tiny
 
 TUNED = [kind for kind in FAMILIES if kind != "bart"]
 
@@ -183,10 +188,37 @@ def test_the_bundled_encoder_is_read_alike_by_all_libraries(bundled_encoder, tmp
     with torch.no_grad():
         for weight in tuned.parameters():
             weight *= 1 + 0.02 * torch.randn_like(weight)
-    export(tuned, head, tmp_path / "run", "# card", bundled.folder())
+    export(tuned, head, tmp_path / "run", "# card", lookup.bundled_folder())
     expected = as_trained(tuned, head, SENTENCES)
     assert_close(by_transformers(tmp_path / "run", "mean", SENTENCES), expected)
     assert_close(by_sentence_transformers(tmp_path / "run", SENTENCES), expected)
     assert_close(by_strata(tmp_path / "run", SENTENCES), expected)
     opened = load(of_folder("run", tmp_path / "run"), device="cpu")
     assert (opened.max_length, opened.head, opened.lower_case) == (256, head, False)
+
+
+@pytest.mark.parametrize("lora", [Lora(1, 16.0, ALL_LINEAR), Lora(2, 4.0, "attention"), None], ids=str)
+def test_a_model_with_a_pooler_encodes_the_same_from_its_adapter(tmp_path, lora):
+    base = save_tiny("bert", tmp_path / "base")
+    encoder = encoder_of(base)
+    tuned = Tunable(encoder, 64, lora)
+    torch.manual_seed(3)
+    maps = (torch.randn(6, WIDTH) * 0.3 for _ in range(3))
+    head = Head(
+        ("cls",), (Dense(torch.randn(WIDTH, WIDTH + 6), torch.zeros(WIDTH), "Tanh"),), layers=LayerAttention(*maps)
+    )
+    untouched = as_trained(tuned, head)
+    with torch.no_grad():
+        for weight in tuned.parameters():
+            if weight.requires_grad:
+                weight += 0.1 * torch.randn_like(weight)
+    trained = as_trained(tuned, head)
+    factors = exporting.adapter_factors(encoder.model, tuned.model, lora.rank if lora else 4)
+    exporting.apply_adapter(tuned.model, encoder.model, factors)
+    expected = as_trained(tuned, head)
+    assert not torch.allclose(expected, untouched, atol=1e-2)
+    assert torch.allclose(expected, trained, atol=1e-2) == (lora is not None), "half precision, or a cut to rank 4"
+    export(tuned, head, tmp_path / "whole", "# card", None)
+    exporting.save_adapter(factors, str(base), tmp_path / "whole", tmp_path / "adapter")
+    shutil.rmtree(tmp_path / "whole")
+    assert_close(by_strata(tmp_path / "adapter", TEXTS), expected)

@@ -10,7 +10,7 @@ from torch.nn.functional import cosine_similarity
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load.declared import declared, default, default_cell, described, mean_of_last, named
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
@@ -63,10 +63,10 @@ def test_the_cell_is_the_one_whose_cosines_the_loaded_head_has(tuned, tmp_path, 
 
 
 def test_the_bundled_encoder_declares_the_mean_at_length_one():
-    assert declared(bundled.folder()).words == "mean of the last layer → normalised"
-    assert default_cell(bundled.folder()) == Reading(Row((6,)), "mean")
-    assert described(OWN, bundled.folder()) == "model default (mean of the last layer → normalised)"
-    assert described(parse("cls of layer 1", 6), bundled.folder()) == "cls of layer 1"
+    assert declared(lookup.bundled_folder()).words == "mean of the last layer → normalised"
+    assert default_cell(lookup.bundled_folder()) == Reading(Row((6,)), "mean")
+    assert described(OWN, lookup.bundled_folder()) == "model default (mean of the last layer → normalised)"
+    assert described(parse("cls of layer 1", 6), lookup.bundled_folder()) == "cls of layer 1"
 
 
 def test_a_plain_folder_has_the_mean_of_its_last_layer_for_its_default(bert):
@@ -89,7 +89,7 @@ def test_a_save_of_simcse_declares_its_head_if_it_holds_one(bert, suffix):
 
 @pytest.mark.parametrize("title", [None, "model default"])
 def test_the_default_has_two_names_and_any_other_title_is_a_cell(tmp_path, title, bert):
-    assert named(title, bundled.folder()) == OWN
+    assert named(title, lookup.bundled_folder()) == OWN
     assert named("max of layer 1", bert) == parse("max of layer 1", 2)
     assert named(title, bert) == mean_of_last(bert)
 

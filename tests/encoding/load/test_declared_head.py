@@ -12,7 +12,7 @@ from torch import nn
 
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
@@ -184,7 +184,7 @@ def test_a_prompt_that_is_no_default_is_left_out(bert, tmp_path):
 
 
 def test_the_bundled_encoder_reads_as_published():
-    head = assert_reads_alike(bundled.folder())
+    head = assert_reads_alike(lookup.bundled_folder())
     assert head == Head(("mean",), normalize=True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled, digests, hub
+from explorer.encoding.locate import hub, lookup
 from explorer.encoding.locate.hub import on_disk
 from explorer.encoding.locate.model_names import find, of_folder, shown_name
 from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder
@@ -40,7 +40,7 @@ def test_no_name_is_a_choice_to_be_made(nothing):
 
 def test_the_bare_name_is_the_bundled_one_and_the_full_name_the_hubs(cache):
     found = find(" all-MiniLM-L6-v2 ")
-    assert (found.name, found.folder, found.revision) == ("all-MiniLM-L6-v2", bundled.folder(), None)
+    assert (found.name, found.folder, found.revision) == ("all-MiniLM-L6-v2", lookup.bundled_folder(), None)
     with pytest.raises(HubUnreachable, match="sentence-transformers/all-MiniLM-L6-v2"):
         find("sentence-transformers/all-MiniLM-L6-v2")
 
@@ -301,15 +301,15 @@ def test_a_file_whose_name_is_not_utf8_counts_by_the_bytes_of_its_name(tmp_path)
     file = tmp_path / os.fsdecode(b"bad\xff")
     file.write_bytes(b"content")
     line = hashlib.sha256(b"content").hexdigest().encode() + b"  bad\xff\n"
-    assert digests.of_files(tmp_path, [file]) == hashlib.sha256(line).hexdigest()
+    assert lookup.files_digest(tmp_path, [file]) == hashlib.sha256(line).hexdigest()
 
 
 def test_a_file_is_read_once_for_its_digest_until_it_changes(tmp_path, monkeypatch):
     file = tmp_path / "some.json"
     file.write_bytes(b"0")
-    first = digests.of_file(file)
+    first = lookup.file_digest(file)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", lambda path, *_: pytest.fail(f"{path} was read again"))
-        assert digests.of_file(file) == first
+        assert lookup.file_digest(file) == first
     file.write_bytes(b"11")
-    assert digests.of_file(file) != first
+    assert lookup.file_digest(file) != first

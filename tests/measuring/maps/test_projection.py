@@ -3,7 +3,7 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.projection import KINDS, MapSettings, maps, principal, turned_onto
+from explorer.measuring.maps.projection import KINDS, MapSettings, faithfulness, maps, principal, turned_onto
 from explorer.measuring.maps.umap_layout import joined, loaded, memberships, one_epoch, umap_layout, umap_layouts
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
@@ -157,3 +157,38 @@ def test_a_picture_that_was_turned_mirrored_shrunk_and_moved_is_turned_back():
     sizes = [np.linalg.norm(places - places.mean(0)) for places in (still, turned, larger)]
     assert sizes[2] == pytest.approx(sizes[1])
     assert (larger - larger.mean(0)) / sizes[2] == pytest.approx((still - still.mean(0)) / sizes[0], abs=1e-4)
+
+
+def drawn(count, width, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
+
+
+def judged(vectors, places):
+    return finish(faithfulness(vectors, finish(neighbourhoods(vectors)), places, ""))
+
+
+def test_of_many_sentences_some_are_looked_at_and_the_number_says_how_many(monkeypatch):
+    vectors, places = drawn(400, 5), drawn(400, 2, seed=1)
+    whole = judged(vectors, places)
+    monkeypatch.setattr(projection, "MOST_CHECKED", 200)
+    some = judged(vectors, places)
+    assert (whole.sentences, some.sentences) == (400, 200)
+    assert some.trustworthiness == pytest.approx(whole.trustworthiness, abs=0.05)
+
+
+def test_a_map_that_leaves_out_nothing_is_wholly_faithful():
+    angles = np.linspace(0, 3, 50)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    found = judged(circle, circle)
+    assert (found.trustworthiness, found.kept) == (1, 1)
+
+
+def test_duplicates_are_nobodys_fault():
+    found = judged(np.ones((200, 4), dtype=np.float32), drawn(200, 2))
+    assert (found.trustworthiness, found.kept) == (1, 1)
+
+
+def test_two_sentences_are_too_few_to_judge():
+    found = judged(drawn(2, 4), drawn(2, 2))
+    assert np.isnan(found.trustworthiness)
+    assert np.isnan(found.kept)

@@ -12,7 +12,7 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.readings import MASK, OWN, parse
 from explorer.errors import UnsupportedModel
 from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
-from explorer.measuring.sentences.cosine_matrix import similarities
+from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.measuring.sentences.word_pairs import Explained, WordPair, changes, word_pair
 from explorer.progress import finish
 from tests.tiny_models import save_tiny

@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from explorer.data.sample import dev, sentences
 from explorer.data.sources import identity
 from explorer.data.text_sets import Sentences
-from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.cutting import cut
@@ -73,7 +73,7 @@ def test_there_is_a_point_for_every_size_and_the_first_is_the_whole_model(found)
 
 
 def test_the_whole_model_scores_what_sentence_transformers_says(found):
-    pairs, model = dev(), SentenceTransformer(str(find(NAME).folder), device="cpu")
+    pairs, model = dev(), SentenceTransformer(str(find(BUNDLED).folder), device="cpu")
     theirs = spearmanr(pairs.gold, cosines(model.encode(list(pairs.first)), model.encode(list(pairs.second))))
     assert found.whole.score == pytest.approx(100 * theirs.statistic, abs=1e-6)
 
@@ -116,7 +116,7 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     one = point(found, "mean of layer 3, 64 dimensions, int8")
     folder, pairs = tmp_path / "small", dev()
     fit_on = besides(text, judge_of(pairs, bundled_encoder))
-    finish(export(bundled_encoder, find(NAME), found, one, fit_on, folder))
+    finish(export(bundled_encoder, find(BUNDLED), found, one, fit_on, folder))
     model = SentenceTransformer(str(folder), device="cpu")
     assert model[0].auto_model.config.num_hidden_layers == 3
     assert model.get_embedding_dimension() == 64
@@ -194,7 +194,7 @@ def test_too_little_text_is_refused(bundled_encoder):
 def test_tables_say_what_was_measured(found):
     rows = tables.cells(found)
     assert len(rows) == len(found.points)
-    assert rows[0][:5] == (NAME, "model default", "384", "float32", f"{found.whole.score:.2f}")
+    assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
     told = tables.as_text(found)
     assert "PCA on 120 sentences of notes" in told
     content = json.loads(tables.as_text(found, "json"))

@@ -9,7 +9,7 @@ import psutil
 import pytest
 import torch
 
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.errors import RunError
 from explorer.training.loop import loop, memory
 from explorer.training.loop.learner import Learner
@@ -45,7 +45,7 @@ def cycles(place, told: Path) -> None:
 
     def once(fails: bool) -> None:
         Watched.made.clear()
-        run = new(place, model=bundled.NAME, test=None, settings={"steps": 3, "batch_size": 2})
+        run = new(place, model=lookup.BUNDLED, test=None, settings={"steps": 3, "batch_size": 2})
         trouble = None
         Watched.update = _failing if fails else Learner.update
         try:

@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read import self_attention
+from explorer.encoding.read import sentence_pairs
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import cached
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
@@ -27,7 +27,7 @@ def measured(monkeypatch):
         monkeypatch.setattr(cached, name, lambda *_: None)
     monkeypatch.setattr(pooler_view.attention_weights, "layer_weights", lambda _, sentences, most: tuple(sentences))
     monkeypatch.setattr(pair_view.measured, "pair_layers", lambda _, first, second, most: (first, second))
-    monkeypatch.setattr(self_attention, "self_attention", lambda _, first, second, way: (first, second))
+    monkeypatch.setattr(sentence_pairs, "self_attention", lambda _, first, second, way: (first, second))
 
 
 @pytest.mark.parametrize(

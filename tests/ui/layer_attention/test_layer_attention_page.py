@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN
 from explorer.errors import StrataError
@@ -180,12 +180,12 @@ def test_another_pooler_stands_beside_it_on_one_scale(listener):
 
 def test_a_model_b_without_a_pooler_is_compared_in_words(app):
     app.query_params["model"] = f"run:{POOLER}"
-    app.query_params["beside"] = bundled.NAME
+    app.query_params["beside"] = lookup.BUNDLED
     app.query_params["precision"] = "float32"
     settled(app)
     assert pooler_view.COMPARED in headings(app)
     told = words(app.markdown)
-    sides = [find(name) for name in (f"run:{POOLER}", bundled.NAME)]
+    sides = [find(name) for name in (f"run:{POOLER}", lookup.BUNDLED)]
     cosines = []
     for side in sides:
         one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
@@ -201,13 +201,13 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
 
 
 def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
-    app.query_params["model"] = bundled.NAME
+    app.query_params["model"] = lookup.BUNDLED
     app.query_params["beside"] = f"run:{POOLER}"
     settled(app)
     assert lead(pair_view.EXCHANGE) in words(app.info)
     app.button(key="exchange for the pooler").click()
     settled(app)
-    assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", bundled.NAME)
+    assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", lookup.BUNDLED)
     assert pooler_view.WEIGHTS in headings(app)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.data.vectors.opening import opened
 from explorer.data.vectors.vector_corpus import prepared
-from explorer.drawing.sentences import density_map
+from explorer.drawing.sentences import sentence_maps
 from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings
@@ -60,4 +60,4 @@ def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
     for seed in (1, 2):
         drawn = finish(large_map(found, MapSettings("PCA", seed=seed)))
         shown = large_map_view._content(found.digest, MapSettings("PCA", seed=seed), drawn, found)
-        assert shown == density_map.content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)
+        assert shown == sentence_maps.canvas_content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)

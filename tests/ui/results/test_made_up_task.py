@@ -87,7 +87,7 @@ def test_a_file_of_its_own_is_taken_before_the_kind_that_takes_any(model, tmp_pa
 
 def test_results_evaluates_it_and_has_its_column(app, model, monkeypatch):
     monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [model])
-    monkeypatch.setattr("explorer.ui.results.evaluate_form.bundled.NAME", model)
+    monkeypatch.setattr("explorer.ui.results.evaluate_form.lookup.BUNDLED", model)
     app.switch_page("pages/results.py")
     measured(app)
     assert TASK in app.multiselect(key=evaluate_form.TASKS).options

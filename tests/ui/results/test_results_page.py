@@ -14,7 +14,7 @@ from explorer.measuring.scores import measure
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import by_layer_view, evaluate_form, filters, published_view
+from explorer.ui.results import by_layer_view, evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.widgets import setting_fields
 from tests import trainings
@@ -160,7 +160,7 @@ def form(app, place, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
     write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
     monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [str(place.model)])
-    monkeypatch.setattr("explorer.ui.results.evaluate_form.bundled.NAME", str(place.model))
+    monkeypatch.setattr("explorer.ui.results.evaluate_form.lookup.BUNDLED", str(place.model))
     opened(app)
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
     return app
@@ -353,7 +353,7 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
     app.query_params["published_beside"] = "fine"
     opened(app)
     published = app.dataframe[1].value
-    assert list(published.loc[0, ["model", "base"]]) == ["fine", published_view.HERE]
+    assert list(published.loc[0, ["model", "base"]]) == ["fine", table_view.HERE]
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert (row["STS12"], row["STS13"]) == (66.84, 80.13)
@@ -362,7 +362,7 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
 def test_differences_from_a_paper_are_shown_on_request(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
     result_files.write(result("m", "STS12", 70, measure="spearman"))
-    app.query_params["published_as"] = published_view.DIFFERENCES
+    app.query_params["published_as"] = table_view.DIFFERENCES
     opened(app)
     published = app.dataframe[1].value
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")

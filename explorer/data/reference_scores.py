@@ -1,8 +1,13 @@
-"""The scores that papers publish, by paper, table and row, to compare with measured ones.
+"""Scores to compare with: those that papers publish, and what each method scored here with one budget.
 
-Each file in `published/` is one paper: its tables with their captions in other words, metrics, and rows. STS12 to STS16
+`published/` has a file for each paper: its tables with their captions in other words, metrics, and rows. STS12 to STS16
 consist of sub-corpora, over which papers aggregate in three ways: "all" is one correlation of all pairs, "mean" and
 "wmean" are averages over sub-corpora, plain or weighted by size. The files also say how a paper's choice is known.
+
+`measured/one_budget.yaml` is a plan: the same base, and the same number of updates and of rows per update, for every
+method. `measured/one_budget.json` is the table that `python -m explorer plan --json` prints of it, without the names of
+the runs. In place of its label a row has its method, and the setting that differs between the rows of a method, such as
+the pooling.
 """
 
 from __future__ import annotations
@@ -19,6 +24,12 @@ from explorer.errors import BadChoice
 FOLDER = Path(__file__).parent / "published"
 # tasks whose pairs are in sub-corpora, and averages that contain them
 AGGREGATED = {*(f"STS{year}" for year in range(12, 17)), "STS average", "SemEval-2014 Spanish"}
+MEASURED = Path(__file__).parent / "measured" / "one_budget.json"
+MEASURED_SOURCE = (
+    "“Measured” is Spearman × 100 on STS-B test, before → after training: all-MiniLM-L6-v2, 200 updates of 16 rows, "
+    "best checkpoint on STS-B dev, {seeds}. This encoder was tuned for sentences before, and as people use it, under "
+    "its model default, it scores {base:.2f}. Source: docs/results.md, “Every method, 200 updates of 16 rows”."
+)
 
 
 @dataclass(frozen=True)
@@ -114,3 +125,49 @@ def _table(paper: PublishedPaper, number: str, stated: dict[str, Any]) -> Printe
 def _row(stated: dict[str, Any]) -> PrintedRow:
     scores = {column: PrintedScore(**score) for column, score in stated.pop("scores").items()}
     return PrintedRow(scores=scores, **stated)
+
+
+@dataclass(frozen=True)
+class MeasuredMethod:
+    """A row of the table; scores are × 100."""
+
+    setting: str  # the pooling or what else differs between rows of the method, such as "[CLS]"; may be empty
+    before: float | None  # of the base under the layer & pooling that is trained; None if it has no such layer
+    after: float  # of the tuned model as it is exported, the mean over seeds
+    std: float | None  # over seeds; None for a method without random numbers
+    difference: tuple[float, float, float]  # to the base under its model default, with its 95 % interval
+
+    def __str__(self) -> str:
+        before = "" if self.before is None else f"{self.before:.2f} → "
+        spread = "" if self.std is None else f" ± {self.std:.2f}"
+        return f"{self.setting} {before}{self.after:.2f}{spread}".strip()
+
+
+def measured_rows(method: str) -> tuple[MeasuredMethod, ...]:
+    """The rows of a method; none if it was not measured."""
+    return tuple(_measured(row) for row in _rows() if row["method"] == method)
+
+
+def advice(method: str, when: str) -> str:
+    """When to use a method, and its scores if it was measured; empty without the first."""
+    rows = "; ".join(map(str, measured_rows(method)))
+    scores = f" Measured: {rows}." if rows else ""
+    return f"When to use: {when}{scores}" if when else ""
+
+
+def measured_source() -> str:
+    """Which scores these are, and where the whole table is."""
+    first, runs = _measured(_rows()[0]), len(_rows()[0]["runs"])
+    seeds = f"mean ± standard deviation of {runs} seeds" if runs > 1 else "one seed"
+    return MEASURED_SOURCE.format(base=first.after - first.difference[0], seeds=seeds)
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))["rows"]
+    return found
+
+
+def _measured(row: dict[str, Any]) -> MeasuredMethod:
+    before, (mean, std), (gap, low, high) = row["before"], row["test"], row["difference"]
+    return MeasuredMethod(row["setting"], before and before[0], mean, std, (gap, low, high))
