@@ -23,7 +23,7 @@ from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import runs_folder
 from explorer.progress import finish
-from explorer.training import demonstration
+from explorer.training.recipe import demonstration
 from explorer.training.record.runs import Run, new
 from explorer.training.record.status import FINISHED
 from explorer.training.running import train
@@ -39,7 +39,7 @@ SCORES = "scores.json"
 
 
 def main() -> None:
-    recipe = demonstration.recipe()
+    recipe = demonstration()
     print(f"\nThe demonstration, seeds {', '.join(map(str, SEEDS))}:\n{recipe.command()}", flush=True)
     graded = [sample.test(), sample.dev(), *_published()]
     base = _scores(load(find(recipe.model), "float32"), graded)
@@ -66,7 +66,7 @@ def _trained(seed: int) -> Run:
         return run
     if run.folder.is_dir():
         run.delete()  # broken off
-    run = new(replace(demonstration.recipe(), seeds=(seed,)), name)
+    run = new(replace(demonstration(), seeds=(seed,)), name)
     finish(train(run))
     return run
 

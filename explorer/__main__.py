@@ -10,8 +10,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands.parts import standard_output, stop_signals
-from explorer.commands.parts.line import say
+from explorer.commands.parts import output, stop_signals
+from explorer.commands.parts.output import say
 from explorer.errors import BadChoice, StrataError
 from explorer.places import is_utf8, refused
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        with standard_output.checked(), stop_signals.raised():
+        with output.checked(), stop_signals.raised():
             _check_text(words)
             options = _options(words or ["app"])
             if options is not None:

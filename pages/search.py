@@ -7,7 +7,7 @@ from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.search import corpus_form, judged_queries, neighbours, query_view, vector_results
-from explorer.ui.widgets import opened_words, word_view
+from explorer.ui.widgets import word_view
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -42,7 +42,7 @@ if len(sides) > 1:
         two = neighbours.search_side(sides[1], searched, query)
 if one is None:
     st.stop()
-word_view.over(opened_words.SEARCH, sides)
+word_view.over(word_view.SEARCH, sides)
 found = search(one, two, k)
 with columns[0]:
     if relevant:

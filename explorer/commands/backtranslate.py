@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings

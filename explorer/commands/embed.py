@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.commands.parts.stop_signals import code
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
@@ -48,8 +48,7 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Embed, and print what was written."""
     from explorer.progress import finish
-    from explorer.studies.embedding.embedding import embed
-    from explorer.studies.embedding.estimating import estimate
+    from explorer.studies.embedding.embedding import embed, estimate
     from explorer.training.loop.processes import PATIENCE, World
 
     request = _request(options)

@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine, say, say_unreadable
+from explorer.commands.parts.output import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import BadChoice
 from explorer.evaluating.results.scored_task import EVALUATED, Options

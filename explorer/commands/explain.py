@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.commands.parts.stop_signals import code
 from explorer.encoding.read.readings import PAD, REFERENCES
 from explorer.errors import BadChoice

@@ -10,7 +10,7 @@ import argparse
 from dataclasses import replace
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path

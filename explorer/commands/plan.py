@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.line import say, say_unreadable
+from explorer.commands.parts.output import say, say_unreadable
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.places import given_path
@@ -81,11 +81,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     """The plan in a file, or one that was begun, by its name."""
-    from explorer.studies.plans import plan_file, plan_folder
+    from explorer.studies.plans import plan as plans
+    from explorer.studies.plans import plan_folder
 
     path = given_path(given)
     if path.is_file():
-        return plan_file.read(path), None
+        return plans.read(path), None
     if path.suffix in (".yaml", ".yml") or "/" in given:
         raise BadChoice(f"There is no file {given}. Give the file of a plan, or the name of one that was begun.")
     begun = plan_folder.find(given)

@@ -11,7 +11,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.line import ProgressLine, say, say_unreadable
+from explorer.commands.parts.output import ProgressLine, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import StrataError
 from explorer.knobs import Knob

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.output import ProgressLine
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.output import ProgressLine
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores.measure import Settings
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
     from explorer.evaluating.tasks.judges import evaluated_on, judge_of
     from explorer.measuring.scores.measure import load_encoder
     from explorer.progress import finish
-    from explorer.studies.size import tables
+    from explorer.studies.size import points as size_points
     from explorer.studies.size.export import export
     from explorer.studies.size.picture import besides, limited, picture
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             fit_on = besides(text, judge_of(given, encoder))
             finish(export(encoder, models[0], found, point, fit_on, options.export), line.tell)
     form = next((form for form in FORMS if getattr(options, form)), "text")
-    print(tables.as_text(found, form), end="")
+    print(size_points.as_text(found, form), end="")
 
 
 def _check_export(sizes: SizeOptions, folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, stop_signals
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.places import given_path

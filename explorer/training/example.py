@@ -38,10 +38,10 @@ from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
 from explorer.training import running
-from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Step, Training
 from explorer.training.loop.measured_facts import LORA, Adapters
+from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run
 
@@ -78,11 +78,14 @@ def make(folder: Path) -> Path:
     """Train both and write the files that ship, replacing the folder."""
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
-        for name, shown, shipped in (("demonstration", recipe(), NAME), ("layer-weights", of_a_pooler(), POOLER)):
+        for name, shown, shipped in (
+            ("demonstration", demonstration(), NAME),
+            ("layer-weights", uneven_pooler(), POOLER),
+        ):
             # on a processor in float32, which every machine can repeat
             run = runs.new(replace(shown, precision="float32", device="cpu"), name, Path(place))
             _ship_run(*_trained(run), folder / shipped)
-    _ship_scores(model_names.find(recipe().model), (sample.pairs(), sample.test()), folder)
+    _ship_scores(model_names.find(demonstration().model), (sample.pairs(), sample.test()), folder)
     for name, dev in ((NAME, sample.dev()), (POOLER, sample.pairs())):
         _ship_scores(model_names.of_folder(name, folder / name / MODEL), (dev, sample.test()), folder)
     ship_words(folder)
@@ -99,7 +102,7 @@ def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
 def ship_words(folder: Path) -> None:
     """Write the words behind the cosines of these pairs, of the base and of the run that is in the folder."""
     shutil.rmtree(folder / WORDS, ignore_errors=True)
-    for found in (model_names.find(recipe().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
+    for found in (model_names.find(demonstration().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
         encoder = loading.load(found, "float32", "cpu", EAGER)
         for pair in word_pairs(folder):
             words = finish(word_pair(encoder, *pair, OWN), _tell)

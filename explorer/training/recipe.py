@@ -11,11 +11,12 @@ from typing import Any
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.row_kinds import Kind
+from explorer.data.sample import MINIMAL_PAIRS
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
-from explorer.methods import Method, Schedule, load, names
+from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, load, names
 from explorer.training import safe_yaml
 
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
@@ -272,3 +273,18 @@ def _check_texts(content: Mapping[str, Any], where: str) -> None:
 def read(path: Path) -> Recipe:
     """The recipe in a file."""
     return from_yaml(safe_yaml.text_of(path, "Give the recipe.yaml of a run."), str(path))
+
+
+def demonstration() -> Recipe:
+    """The recipe of the demonstration; docs/results.md ("The demonstration") reports how it was chosen."""
+    return _of_preset(DEMONSTRATION)
+
+
+def uneven_pooler() -> Recipe:
+    """The recipe of the pooler whose layer weights are not uniform; docs/results.md ("Layer weights") has others."""
+    return _of_preset(UNEVEN)
+
+
+def _of_preset(preset: str) -> Recipe:
+    method = next(name for name in names() if preset in load(name).presets)
+    return Recipe(method, data=(MINIMAL_PAIRS,), settings=start_values(load(method), "", preset)).checked()

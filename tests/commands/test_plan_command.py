@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.studies.plans import plan_file
+from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
@@ -30,7 +30,7 @@ def file(plan, tmp_path):
 
     def write(**changes):
         path = tmp_path / "plan.yaml"
-        path.write_text(plan_file.as_yaml(replace(plan, **changes)), encoding="utf-8")
+        path.write_text(plans.as_yaml(replace(plan, **changes)), encoding="utf-8")
         return path
 
     return write

@@ -16,8 +16,8 @@ from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.losses import nt_xent
 from explorer.methods import Schedule
 from explorer.methods.declutr import DRAWN, anchors_of, contrast
+from explorer.training.loop.learner import Feed
 from explorer.training.loop.loop import Training
-from explorer.training.loop.row_order import Feed
 from tests import trainings
 from tests.methods.rows import COLUMNS, FIRST, vectors_of
 from tests.spoiling import encoder_of

@@ -31,8 +31,8 @@ from explorer.places import examples_folder
 from explorer.progress import finish
 from explorer.run_folder import Evaluation
 from explorer.training import saved_model
-from explorer.training.demonstration import of_a_pooler, recipe
 from explorer.training.example import NAME, POOLER, word_pairs
+from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.model_comparison import tuning
@@ -61,7 +61,7 @@ def tuned(name: str) -> Encoder:
 def test_it_is_a_finished_run_of_its_recipe_and_no_run_of_the_visitor(run):
     assert run.is_example
     assert run.status().state == statuses.FINISHED
-    shown = {NAME: recipe, POOLER: of_a_pooler}[run.name]()
+    shown = {NAME: demonstration, POOLER: uneven_pooler}[run.name]()
     assert replace(run.recipe(), made_with={}) == replace(shown, precision="float32", device="cpu")
     assert runs.every() == []
     assert run.has_model
@@ -171,7 +171,7 @@ def test_nothing_of_the_machine_that_made_it_ships(run):
 
 
 def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_computing():
-    sides = model_names.find(recipe().model), model_names.find(f"run:{NAME}")
+    sides = model_names.find(demonstration().model), model_names.find(f"run:{NAME}")
     pairs = word_pairs(examples_folder())
     assert {(one.first, one.second) for one in tuning(sides, sample.test().digest).probes.pairs} < set(pairs)
     found = {(side.name, pair): kept(words_key(side, pair)) for side in sides for pair in pairs}

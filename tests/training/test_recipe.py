@@ -10,9 +10,20 @@ from explorer import methods
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample
+from explorer.data.corpora import SHIPPED, corpus
 from explorer.errors import BadChoice
 from explorer.methods import Schedule
-from explorer.training.recipe import QUICK, Recipe, from_yaml, knobs_of, paper_values, presets, read, released_values
+from explorer.training.recipe import (
+    QUICK,
+    Recipe,
+    demonstration,
+    from_yaml,
+    knobs_of,
+    paper_values,
+    presets,
+    read,
+    released_values,
+)
 
 QUICK_BSL = {"predictors": 2, "predictor_width": 2, "steps": 100, "batch_size": 16}
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}
@@ -318,3 +329,17 @@ def test_a_recipe_of_megabytes_is_refused_unread(tmp_path):
     path.write_text("method: sg\n" + "# a comment\n" * 100_000, encoding="utf-8")
     with pytest.raises(BadChoice, match=r"larger than 100 KB"):
         read(path)
+
+
+def test_the_demonstration_is_a_whole_recipe_on_shipped_text():
+    recipe = demonstration()
+    assert recipe == recipe.checked()
+    assert set(recipe.data) <= set(SHIPPED)
+    assert (recipe.dev, recipe.test) == (sample.DEV, sample.TEST)
+    assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
+
+
+def test_the_demonstration_goes_through_its_text_at_least_half_and_at_most_three_times():
+    recipe = demonstration()
+    rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()
+    assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

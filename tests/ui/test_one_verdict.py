@@ -6,7 +6,7 @@ import pytest
 
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.studies.plans import plan_report
-from explorer.studies.size import tables
+from explorer.studies.size import points as size_points
 from explorer.training.record.status import FINISHED, Status
 from explorer.ui.widgets import verdict_banner
 from tests.drawing import made_up
@@ -22,7 +22,7 @@ def test_what_the_one_judge_says_is_said_of_all_four(kind, tmp_path, monkeypatch
     sentences = [
         made_up.findings().verdict.sentence(),
         plan_report.verdict(found(tmp_path, (done(5, 1), done(6, 1)))),
-        tables.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
+        size_points.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
     ]
     assert [one.kind for one in sentences] == [kind] * 3
     with mock.patch.dict(verdict_banner._LOOKS, {kind: (mock.Mock(), "icon")}):

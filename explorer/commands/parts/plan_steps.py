@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, say
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
 def tell_estimate(plan: Plan) -> None:
     """Print what a plan takes; an error if no row of it can be trained."""
     from explorer.progress import finish
-    from explorer.studies.plans.plan_estimate import estimate
+    from explorer.studies.plans.execution import estimate
 
     with ProgressLine() as line:
         found = finish(estimate(plan), line.tell)

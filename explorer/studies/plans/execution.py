@@ -1,4 +1,7 @@
-"""Work off a plan, one training after the other: what is measured is skipped, what fails is left behind and named."""
+"""Work off a plan, one training after the other, and estimate the cost of what is left of it.
+
+What is measured is skipped; what fails is left behind and named.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import TYPE_CHECKING
 
+from explorer import in_words
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
@@ -30,6 +35,9 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_results import scored
 from explorer.training.record.runs import Run
+
+if TYPE_CHECKING:
+    from explorer.training.loop.measured_facts import Estimate
 
 Train = Callable[[Run], Work[Run | None]]
 POLL_EVERY = 0.2  # seconds between two readings of the status of a run that torchrun trains
@@ -257,3 +265,84 @@ def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
         return run
 
     return train
+
+
+@dataclass(frozen=True)
+class PlanEstimate:
+    """The cost of what is left of a plan; the evaluation on its tasks comes on top."""
+
+    cells: int  # trainings in all
+    measured: int  # of them finished
+    seconds: float  # of the others, if all could be estimated
+    memory: int  # bytes, of the largest
+    disk: int  # bytes: all models, and the state of the run under way
+    steps: int
+    failures: Mapping[str, str]  # rows that cannot be trained, and why
+    tasks: int
+    minutes: float | None  # the budget
+
+    @property
+    def text(self) -> str:
+        """The estimate in words."""
+        left = self.cells - self.measured
+        text = f"{left} training{'s' * (left != 1)}" + (
+            f" ({self.measured} more are measured)" if self.measured else ""
+        )
+        text += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
+        text += f"; {in_words.size(self.memory)} of memory, {in_words.size(self.disk)} on disk at most"
+        text += f"; evaluation on {self.tasks} task{'s' * (self.tasks != 1)} comes on top" if self.tasks else ""
+        if self.minutes is not None and self.seconds > self.minutes * 60:
+            text += f"; the budget of {self.minutes:g} min does not suffice for all of them"
+        return text
+
+
+def estimate(plan: Plan) -> Work[PlanEstimate]:
+    """Estimate what is left of a plan from one step of each row that has something left to train."""
+    from explorer.training.loop.estimate import try_out
+
+    every = cells(plan)
+    found = RecipeRuns().of([cell.recipe for cell in every])
+    done = [run is not None and run.status().state == statuses.FINISHED for run in found]
+    rows: dict[str, list[PlanCell]] = {}
+    for cell, finished in zip(every, done, strict=True):
+        if not finished:
+            rows.setdefault(cell.row, []).append(cell)
+    seconds, memory, kept, working, steps = 0.0, 0, 0, 0, 0
+    failures: dict[str, str] = {}
+    for place, (row, left) in enumerate(rows.items()):
+        yield Progress(f"one step of {row}", place, len(rows))
+        try:
+            if left[0].recipe.kind.trains():
+                one, loading = yield from _timed(try_out(left[0].recipe))
+                seconds, memory = seconds + (loading + one.seconds) * len(left), max(memory, one.memory)
+                kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)
+                working = max(working, one.disk)
+        except StrataError as error:
+            failures[row] = str(error)
+    return PlanEstimate(
+        len(every),
+        sum(done),
+        seconds,
+        memory,
+        working + kept,
+        steps,
+        failures,
+        len(tasks_of(plan)),
+        plan.budget.minutes,
+    )
+
+
+def _timed(work: Work[Estimate]) -> Work[tuple[Estimate, float]]:
+    """The estimate of a training, and the seconds of loading its text and model, which each training does again."""
+    started = time.monotonic()
+    loading = 0.0
+    try:
+        while True:
+            progress = next(work)
+            loading = time.monotonic() - started  # the last report comes before the first step
+            yield progress
+    except StopIteration as end:
+        found: Estimate = end.value
+        return found, loading
+    finally:
+        work.close()

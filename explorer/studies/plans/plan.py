@@ -1,11 +1,11 @@
-"""A plan of many runs: models × methods × texts × settings × seeds, with evaluations and a budget."""
+"""A plan of many runs and its YAML file: models × methods × texts × settings × seeds, with evaluations and a budget."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
 from explorer.methods import load
 from explorer.training import recipe as recipes
+from explorer.training import safe_yaml
 from explorer.training.recipe import Recipe, knobs_of
 
 MOST_CELLS = 1000  # each is a training
@@ -30,6 +31,7 @@ VALUES = Knob(
     titles={name: name.capitalize() for name in (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)},
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
 
 
 @dataclass(frozen=True)
@@ -236,3 +238,111 @@ def _check_different(rows: tuple[tuple[str, Recipe], ...]) -> None:
         if same is not None:
             raise BadChoice(f"The rows '{same}' and '{label}' are the same training. Leave one of them out.")
         by_label[label] = recipe
+
+
+def as_yaml(plan: Plan) -> str:
+    """The text of plan.yaml: what differs from a plan without settings."""
+    usual = Plan(plan.name)
+    content = {name: value for name, value in asdict(plan).items() if name == "name" or value != asdict(usual)[name]}
+    return safe_yaml.written(_plain(content))
+
+
+def _plain(value: Any) -> Any:
+    """Lists in place of tuples, without what is not set."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items() if one is not None and one != {}}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def read(path: Path) -> Plan:
+    """The plan in a file."""
+    return from_yaml(safe_yaml.text_of(path, "Give the file of a plan."), str(path), path.stem)
+
+
+def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
+    """The plan that a text states; a list of one value may be the value itself.
+
+    `name` is its name if it states none. Every value is checked by `cells`.
+    """
+    content = safe_yaml.parsed(text, where, "Give the file of a plan.", SINGULAR)
+    known = {one.name for one in fields(Plan)}
+    if not isinstance(content, dict):
+        raise BadChoice(f"{where} is not a plan: a plan has any of {', '.join(sorted(known))}.")
+    content = {SINGULAR.get(key, key): value for key, value in content.items()}
+    unknown = sorted(map(str, set(content) - known))
+    if unknown:
+        raise BadChoice(f"{where}: a plan has no '{unknown[0]}'. It has {', '.join(sorted(known))}.")
+    given: dict[str, Any] = {"name": name, **content}
+    for key in ("methods", "models", "tasks"):
+        if key in given:
+            given[key] = tuple(_text(one, key, where) for one in _listed(given[key]))
+    if "data" in given:
+        given["data"] = tuple(
+            tuple(_text(one, "data", where) for one in _listed(text)) for text in _listed(given["data"])
+        )
+    if "seeds" in given:
+        given["seeds"] = tuple(_whole(seed, where) for seed in _listed(given["seeds"]))
+    for key in ("name", "dev", "test", "values", "precision", "device"):
+        if key in given:
+            given[key] = _text(given[key], key, where)
+    for key in ("settings", "grid", "budget"):
+        if not isinstance(given.get(key, {}), dict):
+            raise BadChoice(f"{where}: {key} cannot be {given[key]!r}; it must have a value for each name.")
+    given["settings"] = _settings(given.get("settings", {}), "settings", where)
+    given["grid"] = {str(key): tuple(_listed(values)) for key, values in given.get("grid", {}).items()}
+    for key, values in given["grid"].items():
+        for value in values:
+            _settings({key: value}, "grid", where)
+    given["variants"] = tuple(_variant(one, where) for one in _listed(given.get("variants", ())))
+    given["budget"] = _budget(given.get("budget", {}), where)
+    return Plan(**given)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _text(value: Any, key: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise BadChoice(f"{where}: {key} cannot be {value!r}; it must be text, in quotes if necessary.")
+    return value
+
+
+def _whole(value: Any, where: str) -> int:
+    if type(value) is not int:
+        raise BadChoice(f"{where}: a seed cannot be {value!r}; it must be a whole number.")
+    return value
+
+
+def _settings(values: Mapping[Any, Any], key: str, where: str) -> Values:
+    for name, value in values.items():
+        if not isinstance(value, bool | int | float | str):
+            raise BadChoice(f"{where}: {key}.{name} cannot be {value!r}; it must be a number, a text, on or off.")
+    return {str(name): value for name, value in values.items()}
+
+
+def _variant(stated: Any, where: str) -> Variant:
+    known = {"label", "settings", "method", "data"}
+    if not isinstance(stated, dict) or not set(stated) <= known or "label" not in stated:
+        raise BadChoice(
+            f"{where}: a variant has a label and any of settings, method, data; this one is {stated!r:.200}."
+        )
+    if not isinstance(stated.get("settings", {}), dict):
+        raise BadChoice(
+            f"{where}: settings of a variant cannot be {stated['settings']!r}; it must have names and values."
+        )
+    return Variant(
+        _text(stated["label"], "label", where),
+        _settings(stated.get("settings", {}), "settings", where),
+        _text(stated["method"], "method", where) if "method" in stated else None,
+        tuple(_text(one, "data", where) for one in _listed(stated["data"])) if "data" in stated else None,
+    )
+
+
+def _budget(stated: Mapping[str, Any], where: str) -> PlanBudget:
+    if not set(stated) <= {"minutes", "steps"}:
+        raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
+    try:
+        return PlanBudget(**stated).checked()
+    except BadChoice as error:
+        raise BadChoice(f"{where}: {error}") from error

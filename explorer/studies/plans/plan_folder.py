@@ -18,7 +18,7 @@ from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import readable, write_whole
 from explorer.run_folder import STOP_REQUEST, folders_with
-from explorer.studies.plans import plan_file
+from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import NAME, Plan
 from explorer.training.record import folder_lock
 
@@ -62,7 +62,7 @@ class PlanFolder:
 
     def plan(self) -> Plan:
         """The definition of the plan."""
-        return plan_file.read(self.folder / PLAN)
+        return plans.read(self.folder / PLAN)
 
     def status(self) -> PlanStatus:
         """The state; interrupted if its process has ended."""
@@ -89,7 +89,7 @@ class PlanFolder:
 
     def redefine(self, plan: Plan) -> None:
         """Replace the definition, such as its budget."""
-        write_whole(self.folder / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
+        write_whole(self.folder / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
 
     def request_stop(self) -> None:
         """Ask the process that works on the plan to stop within a step."""
@@ -127,7 +127,7 @@ def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
     try:
         part.mkdir(parents=True)
         PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=next_start()))
-        write_whole(part / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
+        write_whole(part / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
         (home / plan.name).mkdir(exist_ok=True)
         part.rename(home / plan.name)  # onto an empty folder only
     except OSError as error:

@@ -16,8 +16,7 @@ from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 from explorer.studies.size.compression import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 from explorer.studies.size.picture import cells_of, projection_for
-from explorer.studies.size.points import Picture, Point, Size, SizeOptions
-from explorer.studies.size.tables import text_of
+from explorer.studies.size.points import Picture, Point, Size, SizeOptions, text_of
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

@@ -1,4 +1,7 @@
-"""Estimate a run's time, memory and disk from a few real steps, and refuse a run that would not fit."""
+"""Estimate a run before it starts: time, memory and disk from a few real steps, and how much its base leaves to gain.
+
+A run that would not fit is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,30 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from explorer import in_words
-from explorer.encoding.load import hardware
+from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.text_sets import GradedPairs, Triplets
+from explorer.encoding.load import hardware, loading
+from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
+from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work, finish
+from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.memory import give_back
-from explorer.training.loop.preparing import prepare
+from explorer.training.loop.preparing import prepare, read_texts
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
@@ -32,6 +42,13 @@ TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
+FEWEST = 6  # missed queries or triplets from which on an improvement of all of them is significant
+SHARE = 0.05  # of them that are missed
+HIGH = 90.0  # Spearman × 100
+FOUND = "The base{already} finds {:.1f} % of your {:,} test pairs: for each first sentence, its partner ranks first."
+ORDERED = "The base{already} has {:.1f} % of your {:,} test triplets in the right order."
+CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs."
+LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
@@ -284,3 +301,53 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
 def _existing(folder: Path) -> Path:
     """The folder, or its nearest parent that exists."""
     return next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
+
+
+@dataclass(frozen=True)
+class RoomToGain:
+    """What the base scores on a test set."""
+
+    score: float  # × 100: Spearman, or the share of items that are right
+    items: int  # pairs, triplets or queries
+    missed: int | None  # items that are not right; None of scored pairs
+    sentence: str  # FOUND, ORDERED or CORRELATED
+
+    @property
+    def is_little(self) -> bool:
+        """Whether training can hardly show an improvement.
+
+        It can if the base misses a twentieth of the queries or triplets, and at least six: were five improved and none
+        worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90.
+        """
+        if self.missed is None:
+            return self.score >= HIGH
+        return self.missed < max(FEWEST, SHARE * self.items)
+
+    @property
+    def text(self) -> str:
+        """The score in a sentence, and whether there is little to gain."""
+        text = self.sentence.format(self.score, self.items, already=" already" * self.is_little)
+        return f"{text} {LITTLE}" if self.is_little else text
+
+
+def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
+    """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
+    test = read_texts(recipe).test
+    if not isinstance(test, (GradedPairs, RetrievalSet, Triplets)):
+        return None
+    encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
+    prompts = encoder.role_prompts
+    judge: Judge
+    if isinstance(test, GradedPairs):
+        judge = PairJudge(test)
+    elif isinstance(test, Triplets):
+        judge = TripletJudge(test)
+    else:
+        judge = RankingJudge(test, MRR, prompts.query, prompts.document)
+    (vectors,) = yield from under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
+    items = judge.items(vectors)
+    if isinstance(judge, PairJudge):
+        return RoomToGain(judge.score(items), len(judge), None, CORRELATED)
+    right = int(np.count_nonzero(items == 1))  # of a query: a relevant text is the first
+    sentence = ORDERED if isinstance(judge, TripletJudge) else FOUND
+    return RoomToGain(100 * right / len(judge), len(judge), len(judge) - right, sentence)

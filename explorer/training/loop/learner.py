@@ -1,4 +1,4 @@
-"""Train one seed: weights, optimiser, position in the data, the best checkpoint so far, and when to stop early."""
+"""Train one seed: weights, optimiser, order of the rows, the best checkpoint so far, and when to stop early."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from explorer.data.text_sets import Corpus
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
-from explorer.errors import Diverged
+from explorer.errors import BadChoice, Diverged, TooFewRows
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.sentences.attention_weights import ProbeWeights
-from explorer.methods import Fitting, Method, PredictedClasses, Schedule
+from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
-from explorer.training.loop.row_order import Batch, Feed
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
+Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
 
 
 @dataclass(frozen=True)
@@ -286,3 +287,64 @@ def since_best(scores: Sequence[float]) -> int:
     """The number of scores after the best one; all of them if every score is NaN."""
     known = [score for score in scores if not math.isnan(score)]
     return len(scores) - 1 - scores.index(max(known)) if known else len(scores)
+
+
+class Feed:
+    """The batches of a run: every epoch is shuffled anew, and the method's sampler divides it.
+
+    Seed and number of the batch alone decide its rows, so that nothing has to be stored to resume.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        schedule: Schedule,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+        sampler: Sampler | None = None,
+    ) -> None:
+        self.corpus, self.seed, self.rank = corpus, seed, rank
+        self.sampler = sampler or Sampler()
+        self.rows = self.sampler.usable(corpus)
+        self.size, self.share = schedule.batch_size, schedule.batch_size // world
+        rows = len(self.rows)
+        if rows < self.size:
+            left_out = f" to train on ({self.sampler.remark})" if self.sampler.remark else ""
+            remedies = [f"set batch_size to {rows} or less"] * (rows > 1) + ["use more rows"]
+            remedies += ["choose settings that leave out fewer"] * bool(left_out)
+            lower = ", or ".join(remedies).capitalize()
+            raise TooFewRows(f"{corpus.name} has {rows:,} rows{left_out}, but a batch takes {self.size}. {lower}.")
+        if self.size % world:
+            raise BadChoice(
+                f"batch_size cannot be {self.size} with {world} processes: each takes an equal share. "
+                f"Set it to a multiple of {world}."
+            )
+        self.a_batch = rows // self.size
+        self.steps = schedule.updates(rows)
+        self._epoch = -1
+        self._batches: list[Sequence[int]] = []
+
+    def batch(self, number: int) -> Batch:
+        """The rows of a batch for this process."""
+        epoch, place = divmod(number, self.a_batch)
+        if epoch != self._epoch:
+            order = _order(len(self.rows), self.seed, epoch).tolist()
+            self._batches = self.sampler.batches(self.corpus, [self.rows[row] for row in order], self.size)
+            self._epoch = epoch
+        start = self.rank * self.share
+        return self._rows(self._batches[place][start : start + self.share])
+
+    def longest(self, rows: int) -> Batch:
+        """The rows with the most text, which need the most memory."""
+        texts = self.corpus.texts
+        longest_first = sorted(self.rows, key=lambda row: -sum(len(column[row]) for column in texts))
+        return self._rows(longest_first[:rows])
+
+    def _rows(self, places: Sequence[int]) -> Batch:
+        return tuple([column[place] for place in places] for column in self.corpus.columns)  # type: ignore[misc]
+
+
+def _order(rows: int, seed: int, epoch: int) -> torch.Tensor:
+    mixed = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    return torch.randperm(rows, generator=mixed)

@@ -9,7 +9,7 @@ from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, grid_clicks, picture_format, segments
+from explorer.ui.widgets import clicks, downloads, picture_format, segments
 
 DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
@@ -87,7 +87,7 @@ def _differences(compared: Compared, height: int) -> None:
 
 def _choose_clicked(key: str, side: str, scores: LayerScores) -> None:
     """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
-    reading = grid_clicks.clicked(key, scores)
+    reading = clicks.clicked_cell(key, scores)
     if reading is not None and side != "B":
         sidebar.choose_reading(reading)
     if reading is not None and side != "A":

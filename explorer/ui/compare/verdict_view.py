@@ -27,7 +27,7 @@ from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import grids_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import opened_words, picture_format, score_options, verdict_banner, word_view
+from explorer.ui.widgets import picture_format, score_options, verdict_banner, word_view
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -97,10 +97,10 @@ def pairs(compared: Compared, changes: ProbeChanges) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
-        verdict_banner.learned_pairs(changes.pairs, sides, opened_words.COMPARE)
+        verdict_banner.learned_pairs(changes.pairs, sides, word_view.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
-    word_view.over(opened_words.COMPARE, readers(compared))
+    word_view.over(word_view.COMPARE, readers(compared))
 
 
 def cards(compared: Compared) -> None:

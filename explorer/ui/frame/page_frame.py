@@ -15,7 +15,7 @@ from explorer.ui import messages
 from explorer.ui.frame import presentation, sidebar
 from explorer.ui.frame.page_list import PAGES, go_on, named
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import late_clicks, picture_format
+from explorer.ui.widgets import clicks, picture_format
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -88,7 +88,7 @@ def run() -> None:
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
         st.session_state[_FRAMED] = True
-        with late_clicks.page_run():
+        with clicks.page_run():
             page.run()
     except StrataError as error:  # such as a folder of Strata that cannot be read
         messages.trouble(error)

@@ -12,7 +12,7 @@ from explorer.data.row_kinds import SCORED_PAIRS, Kind
 from explorer.training.record import run_sets, runs
 from explorer.ui.access import cached_text, method_cards
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import run_in_address, train_form_keys
+from explorer.ui.runs import train_page
 
 
 def compare_with_base(run: runs.Run) -> None:
@@ -48,7 +48,7 @@ def train_on_own_pairs(given: SetIdentity) -> dict[str, str]:
     part = sources.written(sets.parts(given)[0])
     method = _fill(part, SCORED_PAIRS, len(SCORED_PAIRS.texts))
     sidebar.choose_set(given)
-    return {train_form_keys.SOURCES: part} | method
+    return {train_page.SOURCES: part} | method
 
 
 def train_on_file(path: str, kind: Kind) -> dict[str, str]:
@@ -58,20 +58,20 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
     """
     found, texts = cached_text.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts))
-    return {train_form_keys.SOURCES: sources.label(path)} | method
+    return {train_page.SOURCES: sources.label(path)} | method
 
 
 def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:
     """Set the text and the method that fits its rows; returns what the address says of the method."""
     from explorer.training.recipe import suggested
 
-    run_in_address.leave()
-    train_form_keys.choose([source])
-    train_form_keys.follow_text()
+    train_page.leave()
+    train_page.choose_text([source])
+    train_page.follow_text()
     method_cards.methods()  # with a message, since the first call loads torch
     method = suggested(kind, texts)
     if not method:
         return {}
-    st.session_state[train_form_keys.METHOD] = method
-    st.session_state[train_form_keys.METHOD_BY_HAND] = False
-    return {train_form_keys.METHOD: method}
+    st.session_state[train_page.METHOD] = method
+    st.session_state[train_page.METHOD_BY_HAND] = False
+    return {train_page.METHOD: method}

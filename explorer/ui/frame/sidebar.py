@@ -25,7 +25,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, sidebar_choice
-from explorer.ui.widgets import grid_clicks, picture_format, setting_fields
+from explorer.ui.widgets import clicks, picture_format, setting_fields
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -303,7 +303,7 @@ def choose_reading(reading: Reading) -> None:
 
 def choose_clicked(figure: str, scores: LayerScores) -> None:
     """Set the clicked cell of a grid as the layer & pooling of A on every page."""
-    reading = grid_clicks.clicked(figure, scores)
+    reading = clicks.clicked_cell(figure, scores)
     if reading is not None:
         choose_reading(reading)
 

@@ -20,7 +20,7 @@ from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import refused_clicks, segments, upload_boxes
+from explorer.ui.widgets import clicks, segments, upload_boxes
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
@@ -146,7 +146,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
 
 def _of_file() -> Sentences | Path | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
-    refused_clicks.refused()
+    clicks.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         file = st.text_input(
             "File path",

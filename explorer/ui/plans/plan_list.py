@@ -10,7 +10,7 @@ from explorer.data import sources
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
-from explorer.ui.runs import plan_queue, run_in_address
+from explorer.ui.runs import plan_queue, train_page
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan_folder import PlanFolder
@@ -67,7 +67,7 @@ def asked_for() -> PlanFolder | None:
         return None
     from explorer.studies.plans import plan_folder
 
-    return run_in_address.shown_under(PLAN, SEEN, plan_folder.find, GONE)
+    return train_page.shown_under(PLAN, SEEN, plan_folder.find, GONE)
 
 
 def choose(name: str) -> None:

@@ -16,8 +16,8 @@ from explorer.places import runs_folder
 from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs
 from explorer.ui.plans import plan_form, plan_list
-from explorer.ui.runs import estimate_button, plan_queue
-from explorer.ui.widgets import late_clicks, refused_clicks
+from explorer.ui.runs import plan_queue, run_status
+from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanCell
@@ -32,7 +32,7 @@ TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch si
 
 def form() -> None:
     """The form of a new plan, or an uploaded plan.yaml in its place, and the buttons."""
-    refused_clicks.refused()
+    clicks.refused()
     given = _uploaded()
     plan = plan_form.plan(FORM) if given is None else given
     found = _checked(replace(plan, name=FORM)) if plan is not None else None
@@ -50,7 +50,7 @@ def form() -> None:
     )
     named = replace(plan, name=typed.strip() or usual) if plan is not None else None
     start = partial(_start, named) if named is not None and found else None
-    late_clicks.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
+    clicks.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
     if named is None or not found:
         st.caption(FIX)
         return
@@ -70,10 +70,10 @@ def _uploaded() -> Plan | None:
         )
     if upload is None:
         return None
-    from explorer.studies.plans import plan_file
+    from explorer.studies.plans import plan as plans
 
     try:
-        found = plan_file.from_yaml(
+        found = plans.from_yaml(
             upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
         )
     except StrataError as error:
@@ -82,7 +82,7 @@ def _uploaded() -> Plan | None:
     if any(plan_form.unreadable(text) for text in found.data):
         return None
     st.info(f"The plan of {messages.plain(upload.name)} replaces the form. Remove the file to use the form.")
-    st.code(plan_file.as_yaml(found), language="yaml")
+    st.code(plans.as_yaml(found), language="yaml")
     return found
 
 
@@ -141,7 +141,7 @@ def _start(plan: Plan) -> None:
 def _estimate(plan: Plan, line: DeltaGenerator) -> None:
     """Estimate what a plan takes from one step of each row, if no run is under way."""
     job = jobs.find(plan_queue.estimate_key(plan))
-    found = estimate_button.show(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(plan))
+    found = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(plan))
     if found is not None:
         st.info(messages.plain(f"Estimate: {found.text}."), icon=":material/speed:")
         for row, error in found.failures.items():
@@ -150,11 +150,11 @@ def _estimate(plan: Plan, line: DeltaGenerator) -> None:
 
 def _take_away(plan: Plan) -> None:
     """The same plan for the command line."""
-    from explorer.studies.plans import plan_file
+    from explorer.studies.plans import plan as plans
 
     st.caption("The same plan from the command line:")
     st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
     st.download_button(
-        "plan.yaml", plan_file.as_yaml(plan), "plan.yaml", "application/yaml", icon=":material/download:",
+        "plan.yaml", plans.as_yaml(plan), "plan.yaml", "application/yaml", icon=":material/download:",
         on_click="ignore", key="plan yaml",
     )  # fmt: skip

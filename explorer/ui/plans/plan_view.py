@@ -22,7 +22,7 @@ from explorer.ui.access import job_results, jobs
 from explorer.ui.frame import shortcuts
 from explorer.ui.plans import plan_form, plan_list
 from explorer.ui.runs import plan_queue, run_status
-from explorer.ui.widgets import downloads, picture_format, refused_clicks, verdict_banner
+from explorer.ui.widgets import clicks, downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.verdict import Verdict
@@ -62,7 +62,7 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def show(folder: PlanFolder) -> None:
     """The plan; while it is under way its progress is updated every second, its table after each training."""
-    refused_clicks.refused()
+    clicks.refused()
     try:
         plan = folder.plan()
         stamp = table_stamp(plan)  # before the table, so that what changes meanwhile draws it again
@@ -148,7 +148,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
 
 
 def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
-    from explorer.studies.plans.plan_estimate import seconds_left
+    from explorer.studies.plans.plan_table import seconds_left
 
     job = plan_queue.job_of(folder)
     parts = [f"{found.done} of {found.total} trainings done"]
@@ -195,11 +195,11 @@ def _what_failed(status: PlanStatus, unmeasured: tuple[str, ...]) -> None:
 
 
 def _stop(folder: PlanFolder) -> None:
-    refused_clicks.attempt(lambda: plan_queue.stop(folder))
+    clicks.attempt(lambda: plan_queue.stop(folder))
 
 
 def _resume(folder: PlanFolder) -> None:
-    refused_clicks.attempt(lambda: plan_queue.resume(folder))
+    clicks.attempt(lambda: plan_queue.resume(folder))
 
 
 def _duplicate(plan: Plan) -> None:
@@ -212,7 +212,7 @@ def _deleted(folder: PlanFolder) -> None:
         plan_queue.delete(folder)
         plan_list.leave()
 
-    refused_clicks.attempt(delete)
+    clicks.attempt(delete)
 
 
 def table_at(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:

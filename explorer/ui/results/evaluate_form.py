@@ -30,7 +30,7 @@ from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
-from explorer.ui.widgets import refused_clicks, setting_fields, upload_boxes
+from explorer.ui.widgets import clicks, setting_fields, upload_boxes
 
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
@@ -71,7 +71,7 @@ def show(*, unfolded: bool) -> None:
         _tell(st.session_state[LAST])
     with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
         with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
-            refused_clicks.refused()
+            clicks.refused()
         _fields()
         _buttons(_chosen())
 
@@ -153,7 +153,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         key=START,
         icon=":material/play_arrow:",
         type="primary",
-        on_click=refused_clicks.attempt,
+        on_click=clicks.attempt,
         args=(_start,),
     )
     if estimate is None:
@@ -161,7 +161,7 @@ def _buttons(choice: EvaluationChoice) -> None:
             "Estimate time",
             key=ESTIMATE,
             icon=":material/speed:",
-            on_click=refused_clicks.attempt,
+            on_click=clicks.attempt,
             args=(_estimate,),
             help="Encodes a few texts of each task, trains the classifier once, and says what is not saved yet. "
             "Nothing is saved.",

@@ -19,8 +19,8 @@ from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 
 if TYPE_CHECKING:
+    from explorer.studies.plans.execution import PlanEstimate
     from explorer.studies.plans.plan import Plan
-    from explorer.studies.plans.plan_estimate import PlanEstimate
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 
 PAUSE = 0.5  # seconds between two looks at the run under way
@@ -101,9 +101,9 @@ def estimate(plan: Plan) -> Job:
 
 def estimate_key(plan: Plan) -> str:
     """The job key of a plan's estimate, which does not depend on the plan's name."""
-    from explorer.studies.plans import plan_file
+    from explorer.studies.plans import plan as plans
 
-    return f"estimate {as_it_is(plan)} {plan_file.as_yaml(replace(plan, name='plan'))}"
+    return f"estimate {as_it_is(plan)} {plans.as_yaml(replace(plan, name='plan'))}"
 
 
 def as_it_is(plan: Plan) -> str:
@@ -159,6 +159,6 @@ def _executed(folder: PlanFolder) -> Work[PlanStatus]:
 
 
 def _estimated(plan: Plan) -> Work[PlanEstimate]:
-    from explorer.studies.plans.plan_estimate import estimate
+    from explorer.studies.plans.execution import estimate
 
     return (yield from estimate(plan))

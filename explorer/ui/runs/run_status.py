@@ -1,8 +1,9 @@
-"""Show the status of a run or a plan: its heading with a badge, and in words its progress and speed."""
+"""Show the status of a run or a plan: its estimate before it starts, a heading with a badge, progress and speed."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,6 +13,10 @@ from explorer.progress import Phase
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 from explorer.ui import messages
+from explorer.ui.access import job_results, jobs
+from explorer.ui.access.jobs import Job
+from explorer.ui.runs import training_queue
+from explorer.ui.widgets import clicks
 
 Colour = Literal["gray", "blue", "green", "orange", "red"]
 BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
@@ -23,6 +28,9 @@ BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon f
     statuses.FAILED: ("red", ":material/error:"),
 }
 UNKNOWN: tuple[Colour, str] = ("gray", ":material/help:")  # a folder may say anything
+BUSY = (
+    "An estimate of time and memory is possible when the run under way has ended: until then its times would be wrong."
+)
 
 
 def share(status: Status) -> float:
@@ -61,3 +69,27 @@ def heading(name: str, state: str) -> DeltaGenerator:
     colour, icon = BADGES.get(state, UNKNOWN)
     line.badge(messages.plain(state), icon=icon, color=colour)
     return line
+
+
+def estimate(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
+    """The estimate of time and memory once its job is done; before it the button, or the progress. `what` is tried.
+
+    While a run trains, the button is disabled.
+    """
+    if job is not None and job.state == jobs.DONE:
+        return job.result
+    if job is not None:
+        job_results.progress_of(job)
+        return None
+    busy = bool(training_queue.under_way())
+    if busy:
+        st.caption(BUSY)
+    clicks.button(
+        line,
+        "Estimate time and memory",
+        None if busy else start,
+        key=key,
+        icon=":material/speed:",
+        help=BUSY if busy else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",
+    )
+    return None

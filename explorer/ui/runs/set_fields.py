@@ -15,7 +15,7 @@ from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity,
 from explorer.errors import BadChoice, StrataError
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import BY_HAND
+from explorer.ui.runs.train_page import BY_HAND
 
 NO_TEST = "none"
 TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
@@ -107,9 +107,9 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     Of several methods, the sets are those that the text has for one of them and that all of them can use. The
     demonstration is always evaluated on the sample.
     """
-    from explorer.training import demonstration
+    from explorer.training.recipe import demonstration
 
-    shown = demonstration.recipe()
+    shown = demonstration()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return shown.dev, shown.test
     every = [matching_sets(sources, card.kind.rows) for card in cards]

@@ -22,7 +22,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_view
-from explorer.ui.widgets import refused_clicks, upload_boxes
+from explorer.ui.widgets import clicks, upload_boxes
 
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
@@ -73,7 +73,7 @@ def source(line: DeltaGenerator) -> str:
             "One sentence a line, or a table: all its columns of sentences are used. "
             "For more than 20 MB, type the file's path instead.",
         )
-    refused_clicks.refused()
+    clicks.refused()
     return chosen.strip()
 
 

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer import in_words
 from explorer.measuring.neighbours import query_results
 from explorer.ui import messages
-from explorer.ui.widgets import downloads, opened_words, segments
+from explorer.ui.widgets import downloads, segments, word_view
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
@@ -168,4 +168,4 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
             st.text(messages.shortened(sentence, SHOWN))
             st.markdown(note)
         if query:
-            opened_words.button(opened_words.SEARCH, f"of {key}", query, sentence, "Why?")
+            word_view.words_button(word_view.SEARCH, f"of {key}", query, sentence, "Why?")

@@ -19,7 +19,7 @@ from explorer.ui.access import cached, job_results, jobs
 from explorer.ui.frame import sidebar
 from explorer.ui.size import picture_view
 from explorer.ui.size.size_form import SizeRequest
-from explorer.ui.widgets import downloads, late_clicks
+from explorer.ui.widgets import clicks, downloads
 
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 CODES = "The model card in it has the lines that store vectors as {}."
@@ -63,7 +63,7 @@ def show(subject: SizeRequest, picture: Picture) -> None:
 
 
 def _button(act: Callable[[], object] | None) -> None:
-    late_clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
+    clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
 
 
 def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:

@@ -8,7 +8,7 @@ from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
 from explorer.in_words import rounded
 from explorer.measuring.scores.verdict import WORSE
-from explorer.studies.size import tables
+from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
@@ -20,7 +20,7 @@ HELP = "Higher is better. A hollow mark: the difference to the whole model could
 
 def headline(picture: Picture) -> None:
     """The verdict in a coloured box."""
-    verdict_banner.show(*tables.verdict(picture), icon=":material/compress:")
+    verdict_banner.show(*size_points.verdict(picture), icon=":material/compress:")
 
 
 def show(picture: Picture) -> None:
@@ -44,8 +44,8 @@ def show(picture: Picture) -> None:
         alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
     )
     st.caption(
-        f"{messages.plain(tables.text_of(picture))} Click a mark to choose its layer & pooling for every page, and its "
-        "size for the export below."
+        f"{messages.plain(size_points.text_of(picture))} Click a mark to choose its layer & pooling for every page, "
+        "and its size for the export below."
     )
     _table(picture)
 
@@ -54,7 +54,7 @@ def chosen(picture: Picture) -> Point:
     """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
     title = st.session_state.get(CHOSEN)
     named = (point for point in picture.points if picture.named(point) == title)
-    good = tables.equals(picture)
+    good = size_points.equals(picture)
     best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
     return next(named, best)
 
@@ -78,13 +78,13 @@ def _table(picture: Picture) -> None:
         "Only the front",
         True,
         key=ONLY_FRONT,
-        help=tables.FRONT,
+        help=size_points.FRONT,
     )
     shown = [point for point in picture.points if point in best] if only else list(picture.points)
     downloads.table([_row(picture, point) for point in shown], lines=12)
     st.download_button(
         "Table (CSV)",
-        lambda: tables.as_text(picture, "csv"),
+        lambda: size_points.as_text(picture, "csv"),
         "sizes.csv",
         "text/csv",
         icon=":material/table:",

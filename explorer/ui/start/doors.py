@@ -19,8 +19,8 @@ from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, side_scores, sidebar_choice
 from explorer.ui.frame import page_list, shortcuts, sidebar
-from explorer.ui.runs import run_in_address, train_form_keys
-from explorer.ui.widgets import opened_words, refused_clicks
+from explorer.ui.runs import train_page
+from explorer.ui.widgets import clicks
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
@@ -52,7 +52,7 @@ def _see_what_changed() -> None:
         ("Verdict: on the Compare page", False),
     )
     if tuned is None:
-        _button("Fine-tune with the defaults", TRAIN, "door train defaults", run_in_address.leave, primary=True)
+        _button("Fine-tune with the defaults", TRAIN, "door train defaults", train_page.leave, primary=True)
     else:
         with st.container(horizontal=True):
             _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
@@ -126,14 +126,16 @@ def _compare(tuned: str, *pair: str) -> None:
     def choose() -> None:
         shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
         if pair:
-            opened_words.show(opened_words.COMPARE, *pair)
+            from explorer.ui.widgets import word_view  # what draws words is needed after such a click alone
 
-    refused_clicks.attempt(choose)
+            word_view.open_words(word_view.COMPARE, *pair)
+
+    clicks.attempt(choose)
 
 
 def _ask_for_file() -> None:
-    run_in_address.leave()
-    train_form_keys.ask_for_file()
+    train_page.leave()
+    train_page.ask_for_file()
 
 
 def _is_scored(choice: sidebar_choice.Choice, uploaded: SetIdentity) -> bool:

@@ -19,7 +19,7 @@ from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.start import recognised_file
-from explorer.ui.widgets import refused_clicks, upload_boxes
+from explorer.ui.widgets import clicks, upload_boxes
 
 NONE = "(none)"
 SCORES = "Scores"
@@ -32,7 +32,7 @@ SAME_TWICE = (
 
 def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
-    refused_clicks.refused()
+    clicks.refused()
     upload = upload_boxes.to_read(
         "A file of texts",
         "Scored pairs, pairs such as queries and passages, triplets, texts with labels, or sentences. It is kept on "
@@ -146,7 +146,7 @@ def _forget(given: SetIdentity) -> None:
         if sidebar_choice.chosen().evaluation_set.whole == given:
             sidebar.choose_set(sets.SAMPLE)
 
-    refused_clicks.attempt(forget)
+    clicks.attempt(forget)
 
 
 @by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")

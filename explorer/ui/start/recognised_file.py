@@ -18,7 +18,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import page_list, shortcuts, sidebar
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.widgets import clicks
 
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
 SPLIT_PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
@@ -133,7 +133,7 @@ def _open(name: str, data: bytes, use: Use) -> None:
         path = uploads.keep(name, data)
         page_list.open_page(use.page, use.choose(path))
 
-    refused_clicks.attempt(keep)
+    clicks.attempt(keep)
 
 
 def offer_pairs(pairs: GradedPairs) -> None:
@@ -198,4 +198,4 @@ def _keep_and_open(pairs: GradedPairs, page: str) -> None:
         if page:
             page_list.open_page(page, shortcuts.train_on_own_pairs(given) if page == TRAIN else {})
 
-    refused_clicks.attempt(keep)
+    clicks.attempt(keep)

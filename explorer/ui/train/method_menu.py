@@ -21,9 +21,9 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, job_results, jobs, method_cards
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import METHOD, METHOD_BY_HAND
+from explorer.ui.runs.train_page import METHOD, METHOD_BY_HAND
 from explorer.ui.train import knob_form, text_form
-from explorer.ui.widgets import late_clicks
+from explorer.ui.widgets import clicks
 
 FETCH = "Fetch {} ({})"
 MISSING = "{} needs {}, which is not on this machine. {}"
@@ -182,7 +182,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     else:
         label = f"Make one from {messages.plain(base)} and this text"
         make = partial(_begin, key, partial(_make, base, sources, columns))
-        late_clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
+        clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
 
 
 def _begin(key: str, make: jobs.Make) -> None:

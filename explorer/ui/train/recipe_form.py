@@ -22,7 +22,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import set_fields, train_form_keys
+from explorer.ui.runs import set_fields, train_page
 from explorer.ui.train import knob_form, method_menu, suggested_method, text_form
 from explorer.ui.widgets import setting_fields
 
@@ -185,9 +185,9 @@ def _checked(
 
 def is_demonstration(model: str | None, sources: tuple[str, ...], card: MethodCard) -> bool:
     """Whether the form shows the demonstration: its model, text and method, with the values of its preset."""
-    from explorer.training import demonstration
+    from explorer.training.recipe import demonstration
 
-    recipe = demonstration.recipe()
+    recipe = demonstration()
     same = (model, sources, card.name) == (recipe.model, recipe.data, recipe.method)
     return same and {**recipe.every_setting()} == {name: knob_form.value(card, name) for name in recipe.every_setting()}
 
@@ -197,16 +197,16 @@ def _first_visit() -> None:
     state, linked = st.session_state, {*st.query_params}
     if state.get(VISITED):
         return
-    from explorer.training import demonstration
+    from explorer.training.recipe import demonstration
 
     state[VISITED] = True
-    if train_form_keys.METHOD in linked:
-        state.setdefault(train_form_keys.METHOD_BY_HAND, True)
-    elif train_form_keys.SOURCES in linked:
-        train_form_keys.choose(st.query_params.get_all(train_form_keys.SOURCES))
+    if train_page.METHOD in linked:
+        state.setdefault(train_page.METHOD_BY_HAND, True)
+    elif train_page.SOURCES in linked:
+        train_page.choose_text(st.query_params.get_all(train_page.SOURCES))
         suggested_method.follow_text()
-    elif train_form_keys.SOURCES not in state:
-        found = demonstration.recipe()
+    elif train_page.SOURCES not in state:
+        found = demonstration()
         knob_form.fill(method_cards.methods()[found.method], found.every_setting())
 
 
@@ -216,8 +216,8 @@ def fill(recipe: Recipe) -> None:
     choose(recipe.model)
     state = st.session_state
     state[VISITED] = True
-    state[train_form_keys.METHOD], state[train_form_keys.METHOD_BY_HAND] = recipe.method, True
-    train_form_keys.choose(recipe.data)
+    state[train_page.METHOD], state[train_page.METHOD_BY_HAND] = recipe.method, True
+    train_page.choose_text(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())

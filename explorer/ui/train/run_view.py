@@ -22,9 +22,9 @@ from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import job_results, jobs
 from explorer.ui.frame import shortcuts
-from explorer.ui.runs import run_in_address, run_metrics, run_status, training_queue
+from explorer.ui.runs import run_metrics, run_status, train_page, training_queue
 from explorer.ui.train import recipe_form
-from explorer.ui.widgets import refused_clicks, verdict_banner
+from explorer.ui.widgets import clicks, verdict_banner
 
 REDRAWN = 3.0  # seconds
 INTERRUPTED = (
@@ -65,7 +65,7 @@ def _place(run: Run, was_live: bool) -> None:
     status = training_queue.standing(run)
     if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
-    refused_clicks.refused()
+    clicks.refused()
     _headline(run, status)
     if status.live:
         _under_way(run, status)
@@ -129,7 +129,7 @@ def _under_way(run: Run, status: Status) -> None:
 
 
 def _stop(run: Run, how: str) -> None:
-    refused_clicks.attempt(lambda: training_queue.stop(run, how))
+    clicks.attempt(lambda: training_queue.stop(run, how))
 
 
 def _how_it_ended(run: Run, status: Status) -> None:
@@ -167,7 +167,7 @@ def actions(run: Run) -> None:
     """The buttons; a run under way can only be duplicated."""
     status = training_queue.standing(run)
     with st.container(horizontal=True):
-        st.button("New run", key="run new", icon=":material/add:", on_click=run_in_address.leave, help="Open the form.")
+        st.button("New run", key="run new", icon=":material/add:", on_click=train_page.leave, help="Open the form.")
         st.button(
             "Duplicate and edit",
             key="run duplicate",
@@ -200,19 +200,19 @@ def actions(run: Run) -> None:
 
 
 def _train_again(run: Run) -> None:
-    refused_clicks.attempt(lambda: run_in_address.choose(training_queue.start(replace(run.recipe(), made_with={}))))
+    clicks.attempt(lambda: train_page.choose(training_queue.start(replace(run.recipe(), made_with={}))))
 
 
 def _resume(run: Run) -> None:
-    refused_clicks.attempt(lambda: training_queue.resume(run))
+    clicks.attempt(lambda: training_queue.resume(run))
 
 
 def _duplicate(run: Run) -> None:
     def fill() -> None:
         recipe_form.fill(run.recipe())
-        run_in_address.leave()
+        train_page.leave()
 
-    refused_clicks.attempt(fill)
+    clicks.attempt(fill)
 
 
 def _rename(run: Run, key: str) -> None:
@@ -222,17 +222,17 @@ def _rename(run: Run, key: str) -> None:
         if not name:
             raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
         if name != run.name:
-            run_in_address.choose(training_queue.rename(run, name))
+            train_page.choose(training_queue.rename(run, name))
 
-    refused_clicks.attempt(rename)
+    clicks.attempt(rename)
 
 
 def _delete(run: Run) -> None:
     def delete() -> None:
         training_queue.delete(run)
-        run_in_address.leave()
+        train_page.leave()
 
-    refused_clicks.attempt(delete)
+    clicks.attempt(delete)
 
 
 def card(run: Run, status: Status) -> None:

@@ -15,11 +15,11 @@ from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
-from explorer.ui.runs import estimate_button, run_in_address, train_form_keys, training_queue
-from explorer.ui.widgets import late_clicks
+from explorer.ui.runs import run_status, train_page, training_queue
+from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
-    from explorer.training.loop.room_to_gain import RoomToGain
+    from explorer.training.loop.estimate import RoomToGain
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
@@ -44,9 +44,9 @@ def buttons(recipe: Recipe | None) -> None:
         help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
     )
     start = None if recipe is None else partial(_start, recipe, name.strip())
-    late_clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
+    clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
-        asked = st.session_state.get(train_form_keys.ASKED_FOR_FILE)
+        asked = st.session_state.get(train_page.ASKED_FOR_FILE)
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
     if recipe.kind.trains():
@@ -64,14 +64,14 @@ def buttons(recipe: Recipe | None) -> None:
 
 
 def _start(recipe: Recipe, name: str) -> None:
-    run_in_address.choose(training_queue.start(recipe, name))
+    train_page.choose(training_queue.start(recipe, name))
     st.session_state[_STARTED] = True
 
 
 def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     """Estimate what a run takes from one trial step, if no other run is under way."""
     job = jobs.find(training_queue.trial_key(recipe))
-    found = estimate_button.show(
+    found = run_status.estimate(
         job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
     )
     if found is not None:
@@ -115,6 +115,6 @@ def _test_key(recipe: Recipe) -> str:
 
 
 def _tested(recipe: Recipe) -> Work[RoomToGain | None]:
-    from explorer.training.loop.room_to_gain import room_to_gain
+    from explorer.training.loop.estimate import room_to_gain
 
     return (yield from room_to_gain(recipe))

@@ -9,7 +9,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_text, method_cards
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import METHOD, METHOD_BY_HAND, SOURCES
+from explorer.ui.runs.train_page import METHOD, METHOD_BY_HAND, SOURCES
 from explorer.ui.train import knob_form
 
 ONE_FILE, OTHERS = "Your file", "The training text"
@@ -27,13 +27,13 @@ def follow_text() -> None:
 
     The demonstration's text has the demonstration's method and settings. What the visitor has chosen or set stays.
     """
-    from explorer.training import demonstration
+    from explorer.training.recipe import demonstration
 
     state = st.session_state
     before, chosen = state.get(_NOTED, ()), tuple(state.get(SOURCES, ()))
     if state.get(METHOD_BY_HAND) or not chosen:
         return
-    shown = demonstration.recipe()
+    shown = demonstration()
     is_shown = chosen == shown.data
     name = shown.method if is_shown else of_text(chosen)
     if name and (name != state.get(METHOD) or before in ((), shown.data) or is_shown):

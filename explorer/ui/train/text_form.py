@@ -17,7 +17,7 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import ASKED_FOR_FILE, FILLED, SOURCES, choose
+from explorer.ui.runs.train_page import ASKED_FOR_FILE, FILLED, SOURCES, choose_text
 from explorer.ui.train import suggested_method
 from explorer.ui.widgets import upload_boxes
 
@@ -184,5 +184,5 @@ def _files(chosen: Sequence[str]) -> list[str]:
 def _take(path: str) -> None:
     """Add a file to the choice; the default samples are removed."""
     before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
-    choose([*before, path])
+    choose_text([*before, path])
     suggested_method.follow_text()

@@ -12,7 +12,7 @@ from explorer.data import sources, uploads
 from explorer.data.tables.files import ENDINGS
 from explorer.data.tables.table import Table
 from explorer.ui.access import cached_text
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -57,4 +57,4 @@ def offered(options: list[str]) -> list[str]:
 def _keep(key: str, take: Callable[[str], object]) -> None:
     upload = st.session_state[key]
     if upload is not None:
-        refused_clicks.attempt(lambda: take(uploads.keep(upload.name, upload.getvalue())))
+        clicks.attempt(lambda: take(uploads.keep(upload.name, upload.getvalue())))

@@ -12,7 +12,7 @@ from explorer.measuring.comparing.learned_text import HOW_CHOSEN
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
 from explorer.ui import messages
-from explorer.ui.widgets import opened_words
+from explorer.ui.widgets import word_view
 
 _LOOKS = {
     BETTER: (st.success, ":material/trending_up:"),
@@ -53,7 +53,7 @@ def learned_pairs(found: Sequence[PairChange], sides: str = "base → tuned", pa
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
                 if page:
-                    opened_words.button(page, f"of pair {number}", pair.first, pair.second)
+                    word_view.words_button(page, f"of pair {number}", pair.first, pair.second)
 
 
 def _markdown(pieces: Marked) -> str:

@@ -17,7 +17,7 @@ from explorer.measuring.sentences.word_pairs import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, job_results
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, opened_words, picture_format, segments
+from explorer.ui.widgets import downloads, picture_format, segments
 
 WIDTH = 960  # pixels of the words over a page
 LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
@@ -36,6 +36,10 @@ _WORD = (
     ".st-key-{key} :nth-child({place} of .stMarkdownColoredBackground) "
     "{{ background-color: {background} !important; color: {ink} !important; }}"
 )
+ICON = ":material/format_color_text:"
+COMPARE, SEARCH = "compare", "search"  # pages that show them
+BUTTON_HELP = "What each word of both sentences adds to their cosine"
+_OPEN = "_pair whose words are shown"
 
 
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
@@ -82,9 +86,9 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
 
 def over(page: str, sides: tuple[Reader, ...]) -> None:
     """The words of the pair that is open on a page, over the page, until it is closed; a page has this once."""
-    pair = opened_words.opened(page)
+    pair = opened_words(page)
     if pair is not None:
-        dialog = st.dialog(word_tables.TITLE, width=WIDTH, icon=opened_words.ICON, on_dismiss=opened_words.close)
+        dialog = st.dialog(word_tables.TITLE, width=WIDTH, icon=ICON, on_dismiss=close_words)
         dialog(answer)(sides, *pair, where=page)
 
 
@@ -178,3 +182,35 @@ def _markdown(words: Sequence[ColouredWord], rest: str) -> str:
 def _text(text: str) -> str:
     """Text on one line, escaped; a space at either end is kept."""
     return messages.plain(re.sub(r"\s+", " ", text)) if text.strip() else " " * bool(text)
+
+
+def words_button(page: str, key: str, first: str, second: str, label: str = "Which words?") -> None:
+    """A button that opens the words of two sentences on its page."""
+    st.button(
+        label,
+        key=f"words {key}",
+        icon=ICON,
+        type="tertiary",
+        help=BUTTON_HELP,
+        on_click=open_words,
+        args=(page, first, second),
+    )
+
+
+def open_words(page: str, first: str, second: str) -> None:
+    """Open the words of two sentences when the page is drawn next."""
+    st.session_state[_OPEN] = page, first, second
+
+
+def opened_words(page: str) -> tuple[str, str] | None:
+    """The sentences whose words are open on a page; a pair of another page, which was left, is closed."""
+    found: tuple[str, str, str] | None = st.session_state.get(_OPEN)
+    if found is None or found[0] == page:
+        return found and found[1:]
+    close_words()
+    return None
+
+
+def close_words() -> None:
+    """Close the words."""
+    st.session_state.pop(_OPEN, None)

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.methods import load
-from explorer.studies.plans import plan_file
+from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.recipe import PAPER, QUICK, knobs_of, paper_values
 
@@ -100,16 +100,16 @@ def test_a_mistake_is_refused_with_its_name(changes, named):
 
 def test_a_file_says_the_same_as_the_plan_that_it_was_written_from(plan):
     whole = replace(plan, budget=PlanBudget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
-    assert plan_file.from_yaml(plan_file.as_yaml(whole), "there") == whole
+    assert plans.from_yaml(plans.as_yaml(whole), "there") == whole
     some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
-    assert plan_file.from_yaml(plan_file.as_yaml(some), "there") == some
+    assert plans.from_yaml(plans.as_yaml(some), "there") == some
 
 
 def test_single_values_need_no_list():
     text = (
         "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\nbudget: {minutes: 2}\n"
     )
-    found = plan_file.from_yaml(text, "there", "mine")
+    found = plans.from_yaml(text, "there", "mine")
     assert found == Plan(
         "mine", ("simcse",), ("here",), (("sample",),), {}, {"temperature": (0.1,)}, seeds=(3,), tasks=("MR",),
         budget=PlanBudget(2),
@@ -140,7 +140,7 @@ def test_single_values_need_no_list():
 )
 def test_a_file_of_another_form_is_refused_with_the_value(text, named):
     with pytest.raises(BadChoice) as caught:
-        plan_file.from_yaml(text, "there")
+        plans.from_yaml(text, "there")
     assert named in str(caught.value)
     assert len(str(caught.value)) < 2000
 
@@ -155,7 +155,7 @@ def test_a_file_of_another_form_is_refused_with_the_value(text, named):
 )
 def test_a_budget_that_is_no_limit_is_refused_with_its_value(name, most):
     with pytest.raises(BadChoice, match=rf"there: budget\.{name} cannot be .*above 0.*or leave it out"):
-        plan_file.from_yaml(f"methods: simcse\nbudget: {{{name}: {most}}}\n", "there")
+        plans.from_yaml(f"methods: simcse\nbudget: {{{name}: {most}}}\n", "there")
 
 
 def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_a_power():
@@ -167,5 +167,5 @@ def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_
     ):
         with pytest.raises(BadChoice, match="budget"):
             cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
-    found = plan_file.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
+    found = plans.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
     assert (found, type(found.steps)) == (PlanBudget(0.5, 1000), int)

@@ -7,9 +7,8 @@ import pytest
 from explorer.errors import RunTooLarge
 from explorer.progress import Progress, finish
 from explorer.studies.plans import execution, plan_folder
-from explorer.studies.plans import plan_estimate as estimates
+from explorer.studies.plans.execution import estimate
 from explorer.studies.plans.plan import PlanBudget
-from explorer.studies.plans.plan_estimate import estimate
 from explorer.training.loop.measured_facts import Estimate
 
 
@@ -29,7 +28,7 @@ def clock(monkeypatch):
         return Estimate(0.1, 200 * temperature, int(1e9 * temperature), 0, 50, 2, 20)
 
     monkeypatch.setattr("explorer.training.loop.estimate.try_out", try_out)
-    monkeypatch.setattr(estimates.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(execution.time, "monotonic", lambda: now[0])
     return now
 
 

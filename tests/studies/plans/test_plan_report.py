@@ -6,9 +6,8 @@ import pytest
 
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.studies.plans.plan import Plan, cells
-from explorer.studies.plans.plan_estimate import seconds_left
 from explorer.studies.plans.plan_report import scored, verdict
-from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable
+from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable, seconds_left
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 

@@ -22,7 +22,7 @@ from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
-from explorer.studies.size import tables
+from explorer.studies.size import points as size_points
 from explorer.studies.size.compression import ranges_of, step_of
 from explorer.studies.size.export import export
 from explorer.studies.size.picture import besides, picture
@@ -192,12 +192,12 @@ def test_too_little_text_is_refused(bundled_encoder):
 
 
 def test_tables_say_what_was_measured(found):
-    rows = tables.cells(found)
+    rows = size_points.cells(found)
     assert len(rows) == len(found.points)
     assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
-    told = tables.as_text(found)
+    told = size_points.as_text(found)
     assert "PCA on 120 sentences of notes" in told
-    content = json.loads(tables.as_text(found, "json"))
+    content = json.loads(size_points.as_text(found, "json"))
     assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
     assert content["points"][0]["layer & pooling"] == "model default"
 

@@ -14,7 +14,7 @@ from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import MinedNegatives, Mining, load
 from explorer.progress import finish
 from explorer.run_folder import LOG
-from explorer.training.loop import mining
+from explorer.training.loop import preparing
 from tests.trainings import losses, new, train
 
 ROWS = (
@@ -63,7 +63,7 @@ def by_loops(rows, wanted: Mining, cosine):
 
 @pytest.mark.parametrize("wanted", [Mining(1, 1, 50, 0.05), Mining(2, 2, 4, 0.05), Mining(1, 1, 3, 0.9)])
 def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, cosine, wanted):
-    found = finish(mining.mined(corpus_of(ROWS), encoder, wanted))
+    found = finish(preparing.mined(corpus_of(ROWS), encoder, wanted))
     expected = list(by_loops(ROWS, wanted, cosine))
     assert len(found.columns) == wanted.negatives
     taken = 0
@@ -80,15 +80,15 @@ def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, c
 
 def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypatch):
     prompted = tuple((f"the ferry {one}", f"a shop {other}") for one, other in ROWS)
-    expected = finish(mining.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
+    expected = finish(preparing.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
     roles = RolePrompts("the ferry ", "a shop ")
     monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=roles))
-    found = finish(mining.mined(corpus_of(ROWS), encoder, Mining(1, 1, 50, 0.05)))
+    found = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 50, 0.05)))
     assert [f"a shop {text}" for text in found.columns[0]] == list(expected.columns[0])
 
 
 def test_the_counts_and_the_mean_cosines_are_told(encoder):
-    found = finish(mining.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
+    found = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
     assert found.drawn
     assert f"{found.found} mined" in found.summary
     assert f"{found.drawn} drawn at random" in found.summary
@@ -97,10 +97,10 @@ def test_the_counts_and_the_mean_cosines_are_told(encoder):
 
 def test_rows_without_enough_other_texts_are_refused(encoder):
     with pytest.raises(TooFewRows, match="has 2 different second texts, too few for 2 hard negatives"):
-        finish(mining.mined(corpus_of(ROWS[:3]), encoder, Mining(2, 1, 50, 0.05)))
+        finish(preparing.mined(corpus_of(ROWS[:3]), encoder, Mining(2, 1, 50, 0.05)))
     linked = [("one question", f"answer {number}") for number in range(4)]
     with pytest.raises(TooFewRows, match="'one question' shares texts with so many rows"):
-        finish(mining.mined(corpus_of(linked), encoder, Mining(1, 1, 50, 0.05)))
+        finish(preparing.mined(corpus_of(linked), encoder, Mining(1, 1, 50, 0.05)))
 
 
 def test_a_window_without_a_rank_is_refused():

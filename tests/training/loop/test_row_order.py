@@ -10,7 +10,7 @@ from explorer.data.text_sets import Corpus
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import NoDuplicates, Sampler, Schedule, load
-from explorer.training.loop.row_order import Feed
+from explorer.training.loop.learner import Feed
 
 ROWS = 23
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from explorer.__main__ import main
-from explorer.commands.parts.line import ProgressLine
+from explorer.commands.parts.output import ProgressLine
 from explorer.progress import WORDS, Phase
 from explorer.run_folder import STATUS
 from explorer.training.loop import resume_state as states

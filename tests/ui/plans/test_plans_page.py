@@ -10,14 +10,15 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.data import sample
-from explorer.studies.plans import plan_file, plan_folder, plan_table
+from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_folder, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.plans import plan_form, plan_start, plan_view
-from explorer.ui.runs import estimate_button, plan_queue
-from explorer.ui.runs.train_form_keys import BY_HAND
+from explorer.ui.runs import plan_queue, run_status
+from explorer.ui.runs.train_page import BY_HAND
 from tests import namesakes
 from tests.evaluating.test_sts_task import write_set
 from tests.visits import buttons, wait_until, words
@@ -249,11 +250,11 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
 
 def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(estimate_button, "training_queue", SimpleNamespace(under_way=lambda: ["a run"]))
+        patch.setattr(run_status, "training_queue", SimpleNamespace(under_way=lambda: ["a run"]))
         app.switch_page(PAGE)
-        assert estimate_button.BUSY in words(well(app.run()).caption)
+        assert run_status.BUSY in words(well(app.run()).caption)
         assert app.button(key=plan_start.ESTIMATE).disabled
-    assert estimate_button.BUSY not in words(well(app.run()).caption)
+    assert run_status.BUSY not in words(well(app.run()).caption)
     assert not app.button(key=plan_start.ESTIMATE).disabled
 
 
@@ -319,7 +320,7 @@ def upload(app, name, text):
 
 def test_an_uploaded_file_replaces_the_form_and_names_the_plan(form, plan):
     whole = replace(plan, grid={}, variants=(Variant("plain"), Variant("hot", {"temperature": 0.5})))
-    text = plan_file.as_yaml(whole).partition("\n")[2]  # without its name
+    text = plans.as_yaml(whole).partition("\n")[2]  # without its name
     upload(form, "mine.yaml", text)
     assert not form.multiselect
     assert any(one.value.startswith("**2 trainings**") for one in form.markdown)

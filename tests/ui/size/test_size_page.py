@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.studies.size import picture as measuring
-from explorer.studies.size import tables
+from explorer.studies.size import points as size_points
 from explorer.studies.size.compression import FIRST
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.ui.size import export_form, picture_view, size_form
@@ -131,7 +131,7 @@ def picture(*points) -> Picture:
 
 
 def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
-    told = tables.verdict(
+    told = size_points.verdict(
         picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
     )
     assert told[0].text.startswith(
@@ -142,8 +142,8 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
-    (told,) = tables.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
+    (told,) = size_points.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.kind == WORSE
     assert told.text.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
     assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told.text
-    assert [one.text for one in tables.verdict(picture())] == ["Only the whole model was measured."]
+    assert [one.text for one in size_points.verdict(picture())] == ["Only the whole model was measured."]

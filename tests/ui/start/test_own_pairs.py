@@ -10,7 +10,7 @@ from explorer.data.sources import identity, written
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
-from explorer.ui.runs import train_form_keys
+from explorer.ui.runs import train_page
 from explorer.ui.start import own_pairs_form, recognised_file
 from tests.visits import buttons, cards, measured, words
 
@@ -217,7 +217,7 @@ def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(start, 
     uploaded(start, "\n".join([f"{header},label", *rows]).encode())
     start.button(key="file to pages/train.py").click()
     measured(start)
-    assert start.session_state[train_form_keys.METHOD] == method
+    assert start.session_state[train_page.METHOD] == method
 
 
 def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):

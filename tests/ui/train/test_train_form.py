@@ -12,7 +12,8 @@ from explorer import methods
 from explorer.data import corpora, sample, wordnet
 from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.errors import StrataError
-from explorer.training import demonstration, generator
+from explorer.training import generator
+from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import availability, jobs, method_cards
 from explorer.ui.runs import set_fields
@@ -45,7 +46,7 @@ def test_a_first_visit_can_start_the_demonstration(visit):
     well(visit.run())
     assert words(visit.error) == []
     assert not visit.button(key=START).disabled
-    made = demonstration.recipe()
+    made = demonstration()
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
     assert visit.subheader[0].value == recipe_form.DEMONSTRATION
     assert visit.segmented_control(key="preset contrast-hard").value == "Demonstration"

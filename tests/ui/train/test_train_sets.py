@@ -10,7 +10,7 @@ from explorer.data.sample import SEARCH
 from explorer.data.sources import HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
 from explorer.ui.runs import set_fields
-from explorer.ui.runs.train_form_keys import BY_HAND
+from explorer.ui.runs.train_page import BY_HAND
 from explorer.ui.train import recipe_form
 from tests.train_visits import PAGE, well
 from tests.visits import lead, words

@@ -1,4 +1,7 @@
-"""Write results on standard output: whatever its encoding, and with an error in one line if it takes no more."""
+"""Write results on standard output, and messages on standard error: lines, and progress on one that disappears.
+
+Results are written whatever the encoding, and with an error in one line if standard output takes no more.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import io
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from explorer.errors import NotWritable
+from explorer.progress import Progress
 
 ESCAPED = "strata.escaped"  # the name of the way to write what an encoding lacks
 
@@ -87,3 +92,50 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(ESCAPED, _escaped)
+
+
+def say(text: object, end: str = "\n") -> None:
+    """Write on standard error, if anybody can read it: a closed terminal or pipe ends no work."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, end=end, file=sys.stderr, flush=True)
+
+
+def say_unreadable() -> None:
+    """Name the runs that cannot be read: a command that looks for what is trained already takes them for missing."""
+    from explorer.training.record import runs
+
+    for line in runs.unreadable():
+        say(line)
+
+
+class ProgressLine:
+    """Progress on one line; in a log, which is no terminal, a line every `logged` seconds, or none."""
+
+    def __init__(self, logged: float | None = None) -> None:
+        self.shown = 0.0
+        self._logged = logged
+        self._last = time.monotonic()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def tell(self, progress: Progress) -> None:
+        """Show the progress, at most ten times a second."""
+        now = time.monotonic()
+        if self._terminal and now - self.shown > 0.1:
+            say(f"\r\033[K{progress.text} {progress.amount}", end="")
+            self.shown = now
+        elif self._logged is not None and not self._terminal and now - self._last >= self._logged:
+            say(f"{progress.text} {progress.amount}")
+            self._last = now
+
+    def say(self, text: str) -> None:
+        """Write a line of text, which stays above the progress."""
+        self.__exit__()
+        say(text)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            say("\r\033[K", end="")

@@ -1,4 +1,4 @@
-"""Test buttons that act on what the fields say in the run of the click."""
+"""Test clicks: of buttons that act on what the fields say by then, and of acts that are refused."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,10 +10,10 @@ def _page():
     import streamlit as st
 
     from explorer.errors import BadChoice
-    from explorer.ui.widgets import late_clicks, refused_clicks
+    from explorer.ui.widgets import clicks
 
-    with late_clicks.page_run():  # as in the frame
-        refused_clicks.refused()
+    with clicks.page_run():  # as in the frame
+        clicks.refused()
         typed = st.text_input("Name", "first", key="name")
 
         def act():
@@ -21,7 +21,7 @@ def _page():
                 raise BadChoice("Type another name.")
             st.session_state["done"] = [*st.session_state.get("done", ()), typed]
 
-        late_clicks.button(st.container(), "Do it", act if typed else None, key="do")
+        clicks.button(st.container(), "Do it", act if typed else None, key="do")
 
 
 @pytest.fixture
@@ -51,16 +51,16 @@ def test_a_click_whose_button_is_gone_by_then_is_forgotten_however_the_run_ends(
     def page():
         import streamlit as st
 
-        from explorer.ui.widgets import late_clicks
+        from explorer.ui.widgets import clicks
 
-        with late_clicks.page_run():
+        with clicks.page_run():
             end = st.radio("End", ["drawn", "gone", "stopped", "failed"], key="end")
             if end == "stopped":
                 st.stop()
             if end == "failed":
                 raise RuntimeError("the page is broken")
             if end == "drawn":
-                late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+                clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
 
     app = AppTest.from_function(page).run()
     for end in ("gone", "stopped", "failed"):
@@ -74,13 +74,13 @@ def test_a_click_waits_for_a_run_that_starts_over_before_its_button():
     def page():
         import streamlit as st
 
-        from explorer.ui.widgets import late_clicks
+        from explorer.ui.widgets import clicks
 
-        with late_clicks.page_run():
+        with clicks.page_run():
             if st.toggle("Over", key="over") and not st.session_state.get("once"):
                 st.session_state["once"] = True
                 st.rerun()
-            late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+            clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
 
     app = AppTest.from_function(page).run()
     app.toggle(key="over").set_value(True)

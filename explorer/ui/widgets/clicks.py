@@ -1,4 +1,4 @@
-"""Buttons that act on what the fields say in the run of the click.
+"""Handle clicks: of buttons that act on what the fields say by then, of acts that may be refused, and in grids.
 
 Who types into a field and then clicks a button changes the field and clicks at once. A callback has the values that its
 button was drawn with, those from before the change. Only for the page itself: a fragment runs without `page_run`.
@@ -14,9 +14,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunException
 
-from explorer.ui.widgets import refused_clicks
+from explorer.encoding.read.readings import OWN, Reading
+from explorer.errors import StrataError
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.ui import messages
 
 _NOTED, _CLICKED = "_click that was noted", "_click of this run"
+REFUSED = "_refused"
 
 
 @contextmanager
@@ -40,10 +44,30 @@ def button(place: DeltaGenerator, label: str, act: Callable[[], object] | None, 
     if st.session_state.get(_CLICKED) == key:
         st.session_state[_CLICKED] = None
         if act is not None:
-            refused_clicks.attempt(act)
+            attempt(act)
             st.rerun()
 
 
 def _note(key: str) -> None:
     # the run of the click may start over before it comes to the button, which then no longer counts as clicked
     st.session_state[_NOTED] = key
+
+
+def attempt(act: Callable[[], object]) -> None:
+    """Call `act`; keep its error for `refused`, since it is called where nothing can be shown yet."""
+    try:
+        act()
+    except StrataError as error:
+        st.session_state[REFUSED] = str(error)
+
+
+def refused() -> None:
+    """Show the error of the last click, once."""
+    if REFUSED in st.session_state:
+        messages.trouble(st.session_state.pop(REFUSED))
+
+
+def clicked_cell(key: str, scores: LayerScores) -> Reading | None:
+    """The layer & pooling of the clicked cell, for the callback of the figure `key`; None if the click cleared it."""
+    points = st.session_state[key]["selection"]["points"]
+    return (*scores.grid, OWN)[int(points[0]["customdata"])] if points else None

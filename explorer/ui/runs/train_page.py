@@ -1,8 +1,11 @@
-"""Keep the shown run in the address, so that a reload and a second tab show the same; a plan is found alike."""
+"""What the Train page shows, for pages that choose it: a run, kept in the address, or the form with text and method.
+
+A reload and a second tab show the same run. A plan is found alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import streamlit as st
@@ -16,6 +19,11 @@ RUN = "run"
 SEEN = "_run that was shown"
 GONE = "{} is no longer there: it was renamed or deleted."
 Shown = TypeVar("Shown")
+SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
+FILLED = "_text was set"
+METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
+ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 
 
 def asked_for() -> Run | None:
@@ -52,3 +60,20 @@ def shown_under(key: str, seen: str, find: Callable[[str], Shown], gone: str) ->
         return None
     st.session_state[seen] = name
     return found
+
+
+def choose_text(sources: Sequence[str]) -> None:
+    """Set the training text; only in a callback."""
+    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
+
+
+def ask_for_file() -> None:
+    """Empty the text, open the upload box, and let the method follow the file; only in a callback."""
+    choose_text(())
+    st.session_state[ASKED_FOR_FILE], st.session_state[METHOD_BY_HAND] = True, False
+    follow_text()
+
+
+def follow_text() -> None:
+    """Reset dev and test set to follow the text again; only in a callback."""
+    st.session_state[BY_HAND] = set()
