@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from explorer.data.row_kinds import Kind
 from explorer.errors import BadChoice
@@ -62,7 +62,7 @@ class Knob:
     flag: str = ""  # on the command line: its name with hyphens if empty
     metavar: str = ""  # of the flag: `FILE|NAME`
     repeated: bool = False  # a list that is typed with a flag for each value, not with commas
-    excludes: tuple[str, ...] = ()  # settings that are not allowed beside it
+    excludes: tuple[str, ...] = ()  # settings that have no effect with it
     needs: str = ""  # the setting without which it has no effect
 
     @property
@@ -201,11 +201,6 @@ class Knobs:
     def values(self) -> dict[str, Any]:
         """Every setting by name."""
         return {name: getattr(self, name) for name in self.knobs}
-
-    def checked(self) -> Self:
-        """Of a dataclass: the same with every value in its type; an error names a value that is not allowed."""
-        values = {name: one.checked(getattr(self, name)) for name, one in self.knobs.items()}
-        return cast(Self, replace(cast(Any, self), **values))
 
 
 def find(knobs: Mapping[str, Knob], name: str) -> Knob:

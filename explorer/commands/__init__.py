@@ -1,1 +1,1 @@
-"""The commands of the command line, one file each: `add` states the flags, and its `verb` does the work."""
+"""The commands, one file each: its first lines are the help, `state` adds the flags, and `run` does the work."""

@@ -8,18 +8,8 @@ import torch
 from tests.independent import formulas
 from tests.independent.bert import gelu, layers, linear, pool, wide
 from tests.independent.models import FIRST, SECOND, assert_same
+from tests.methods.test_self_guided import ALL as METHODS
 
-METHODS = [
-    ("sg", {}),
-    ("sg-opt", {"objective": "opt1"}),
-    ("sg-opt", {"objective": "opt2"}),
-    ("sg-opt", {"objective": "opt3"}),
-    ("bt", {}),
-    ("bt", {"guided": True}),
-    ("bt-sg-opt", {}),
-    ("bt-sg-opt", {"both_views": True}),
-    ("bt-sg-opt", {"original_views": True}),
-]
 SETTINGS = [
     {},
     {"temperature": 0.05, "view_pooling": "mean"},

@@ -55,3 +55,14 @@ def test_it_is_a_field_whose_value_reaches_the_evaluation(casing, app, tmp_path,
 def test_it_is_a_setting_that_results_are_filed_under(casing):
     assert scored_task.stated(WithCasing(casing="lower"), EVALUATED)["casing"] == "lower"
     assert scored_task.stated(WithCasing(), EVALUATED) != scored_task.stated(WithCasing(casing="lower"), EVALUATED)
+
+
+def test_the_form_has_every_setting_as_it_is_declared(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    opened(app)
+    kinds = (app.radio, app.text_input, app.selectbox, app.number_input, app.toggle)
+    fields = {drawn.key: drawn for kind in kinds for drawn in kind}
+    for name, one in evaluate_form.fields().items():
+        field = fields[setting_fields.key_of(evaluate_form.FORM, name)]
+        assert field.label == one.label
+        assert one.help in field.help

@@ -11,7 +11,6 @@ from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, sts
 from explorer.measuring.scores import measure
-from explorer.measuring.scores.measure import Settings
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
 from explorer.ui.results import by_layer_view, evaluate_form, filters, table_view
@@ -226,15 +225,6 @@ def test_every_setting_changes_what_is_evaluated():
     for name, value in typed.items():
         assert checked({name: value}).options != usual.options, name
     assert checked({"max_length": 8}).max_length == 8
-
-
-def test_the_form_has_every_setting_as_it_is_declared(form):
-    fields = {one.key: one for kind in (form.radio, form.text_input, form.selectbox, form.number_input, form.toggle)
-              for one in kind}  # fmt: skip
-    for name, knob in {**Options.knobs, "max_length": Settings.knobs["max_length"]}.items():
-        field = fields[key_of(name)]
-        assert field.label == knob.label
-        assert knob.help in field.help
 
 
 def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
