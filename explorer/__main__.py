@@ -1,7 +1,5 @@
 """The command line. Results go to standard output, progress to standard error."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import importlib.metadata

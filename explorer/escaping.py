@@ -5,8 +5,6 @@ or characters that are not shown: a sentence such as `=cmd|...` could start a pr
 text. Reading the file in Strata takes it away again.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

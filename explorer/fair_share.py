@@ -6,8 +6,6 @@ is less to wait for. The last bits of a sum depend on the number of threads: whe
 OMP_NUM_THREADS, and nothing here is changed.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -3,8 +3,6 @@
 `all_gather` alone carries no gradient: each process would train on its own rows only.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

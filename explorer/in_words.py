@@ -1,7 +1,5 @@
 """Numbers as text and as cells of tables, written alike everywhere: scores, times, sizes, versions, missing ones."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import math
 import platform

@@ -5,8 +5,6 @@ formula takes cosines over a temperature, sums in float32 whatever the autocast,
 At a temperature of 0.001 the exponents reach ±1000: only log-sum-exp keeps them finite.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

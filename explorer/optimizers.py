@@ -1,7 +1,5 @@
 """AdamW, with and without bias correction, and a learning rate that warms up linearly and then decays to zero."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The places of Strata: its folders, paths that users write, and files and folders written whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

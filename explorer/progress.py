@@ -1,7 +1,5 @@
 """Progress of long work: a stage, and how much of it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum, auto

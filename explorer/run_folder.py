@@ -1,7 +1,5 @@
 """The layout of a run's folder: names of its files and models (`run:NAME@step-60`), and lines of its metrics."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ prepare the type, where 2 ms are enough here. It also refuses a whole status for
 errors are no sentences for people.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -3,8 +3,6 @@
 Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.
 """
 
-from __future__ import annotations
-
 import argparse
 import runpy
 import signal

@@ -4,8 +4,6 @@ Translate sentences into another language and back. An interrupted job continues
 are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from explorer.commands.parts import flags

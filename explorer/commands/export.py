@@ -3,8 +3,6 @@
 Copy the model of a run. transformers and sentence-transformers can load the folder.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from explorer.places import given_path

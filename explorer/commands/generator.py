@@ -4,8 +4,6 @@ Train a copy of an encoder to predict masked words of plain sentences. Pass the 
 'generator' if the paper's model is not available.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Rows of scored pairs that share a sentence with the evaluation sets of a run are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain

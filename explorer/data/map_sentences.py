@@ -1,7 +1,5 @@
 """Sentences to map, with their attributes: from scored pairs, from a table, or typed."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping as Lookup

@@ -10,8 +10,6 @@ the runs. In place of its label a row has its method, and the setting that diffe
 the pooling.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The text that ships with Strata: scored pairs with tags, sentences, triplets, minimal pairs and a retrieval set."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

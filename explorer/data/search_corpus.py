@@ -1,7 +1,5 @@
 """The distinct sentences of a set, the sample or a file, as a corpus to search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from explorer.data import corpora

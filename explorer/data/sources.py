@@ -3,8 +3,6 @@
 Addresses, recipes, plans and flags name a set by a text. Here alone the text becomes an identity, and is made of one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ Pairs that share a sentence, directly or through other pairs, form a family, and
 The result depends on the pairs alone, not on their order or on random numbers.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -4,8 +4,6 @@ A file is stored as `1a2b3c4d-mine.txt`, by its content and its name. Pages show
 path has one content: another one whose digest begins alike gets more digits, and an edited file is not read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

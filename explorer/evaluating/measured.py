@@ -1,7 +1,5 @@
 """What one task measured of one model: a score for every layer & pooling, what each item contributed, and the cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

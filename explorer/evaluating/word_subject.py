@@ -5,8 +5,6 @@ more, lower-cased, without the English stop words of bm25s, as stems of the Engl
 form, with k1 = 1.5 and b = 0.75. A document that shares no word with a query is not found.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress

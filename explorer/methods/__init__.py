@@ -1,7 +1,5 @@
 """The training methods: the folder is their list, and this file names, loads and offers what they are made of."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """What a method may add to the four things that each one has: small classes that it inherits from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace

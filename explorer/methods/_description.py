@@ -1,7 +1,5 @@
 """What a method states for people: its name, its paper, when to use it, and the values of the paper."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping

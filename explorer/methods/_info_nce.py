@@ -3,8 +3,6 @@
 Gao, Yao and Chen 2021, equations 4 and 5, which layer-wise attention pooling reuses (its equations 6 to 8).
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from explorer.data.row_kinds import PAIRS, SENTENCES, TRIPLETS

@@ -1,7 +1,5 @@
 """The base class of training methods: the rows that one trains on, its loss, what is exported, and its schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar

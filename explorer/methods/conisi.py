@@ -4,8 +4,6 @@ Section 3: one encoder encodes the sentence alone (x), with itself (Y) and with 
 differ only in the other sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar

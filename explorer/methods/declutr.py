@@ -1,7 +1,5 @@
 """DeCLUTR (Giorgi, Nitski, Wang and Bader 2021): spans of one document are positive pairs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

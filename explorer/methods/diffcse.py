@@ -1,7 +1,5 @@
 """DiffCSE (Chuang and others 2022): the detection of replaced words in addition to SimCSE without labels."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

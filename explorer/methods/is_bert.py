@@ -1,7 +1,5 @@
 """IS-BERT (Zhang, He, Liu, Lim and Bing 2020): mutual information of a sentence's vector and those of its tokens."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

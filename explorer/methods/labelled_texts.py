@@ -3,8 +3,6 @@
 Both minimise the cross-entropy of a linear layer; only the first one predicts classes afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property

@@ -3,8 +3,6 @@
 Section 3. Every pooler of the paper's Table 2 can be chosen, so that its comparison can be repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 Learning rate and warmup are those of Sentence-BERT; the batch size is Strata's choice.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import torch

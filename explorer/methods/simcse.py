@@ -1,7 +1,5 @@
 """SimCSE (Gao, Yao and Chen 2021) on sentences, on pairs and on triplets: InfoNCE through a dense layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar

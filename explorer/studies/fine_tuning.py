@@ -4,8 +4,6 @@ The suite `glue` is Table 10 of SG-BERT (Kim, Yoo and Lee 2021): whole encoders 
 dev split validates and the rest is the test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product

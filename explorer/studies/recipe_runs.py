@@ -1,7 +1,5 @@
 """Find the runs of recipes that were trained already: recipe, model and text are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

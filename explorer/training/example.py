@@ -6,8 +6,6 @@ of the tuned models ship too, and the words behind the cosines of a few pairs, u
 click need not wait for them.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

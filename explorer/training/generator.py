@@ -4,8 +4,6 @@ Its head is initialised at random and tied to the embeddings, as in BERT. The co
 encoder no longer predicts words. The accuracy is measured on held-out sentences.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A name is stated once, and a number is decimal: 010 is 8 in YAML 1.1 and 10 in Y
 in the other. 1e-5 is a number here, as in YAML 1.2, and a date is text; on, off, yes and no are true and false.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Save the tuned model of a run and of its steps, and copy it out of the run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

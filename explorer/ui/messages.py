@@ -1,7 +1,5 @@
 """Show a number, an error, and text of a user or a file, safely."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

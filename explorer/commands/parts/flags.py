@@ -1,7 +1,5 @@
 """Flags of the command line: made from settings that are stated as knobs, and those that several commands share."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

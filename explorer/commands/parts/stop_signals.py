@@ -1,7 +1,5 @@
 """Stop a command by SIGTERM or SIGHUP as by Ctrl-C: what can be saved is saved, and the exit code names the signal."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

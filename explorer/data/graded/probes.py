@@ -1,7 +1,5 @@
 """Probe packs: pairs with the same meaning, and pairs with one small difference, such as a negation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 

@@ -5,8 +5,6 @@ questions are the documents, the first ones the queries, and the answers to a qu
 pairs with label 1. A question with the same id, or without ids the same text, is one query or one document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

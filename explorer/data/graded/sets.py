@@ -5,8 +5,6 @@ name and the columns, so that a menu reads first lines only. It is stored under 
 pairs whose digest begins alike get more digits. Dev and test halves, and the parts of the dev half, are computed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ Its SICK-R has all 9927 pairs in one split instead of the 4927 test pairs of pap
 only.
 """
 
-from __future__ import annotations
-
 import difflib
 import gzip
 import os

@@ -1,7 +1,5 @@
 """A labelled set with its splits, and the check that a classifier can be trained and scored on it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

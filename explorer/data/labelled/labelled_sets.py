@@ -1,7 +1,5 @@
 """Load labelled sets: those of SentEval and GLUE, whose sizes are checked, and the user's own files and folders."""
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A dev split is divided as in Table 10 of SG-BERT (Kim, Yoo and Lee 2021): its first tenth validates, the rest tests.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

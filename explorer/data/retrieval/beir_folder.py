@@ -8,8 +8,6 @@ Each file may be in any format of tables, and a single file of judgements may be
 text of its document, as in BEIR.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

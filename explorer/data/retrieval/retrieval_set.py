@@ -1,7 +1,5 @@
 """A retrieval set: queries, documents, and judgements of how relevant a document is to a query."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

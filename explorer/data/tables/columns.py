@@ -1,7 +1,5 @@
 """Detect the kind of rows that a table holds and the role of each column, from names, content and order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise

@@ -3,8 +3,6 @@
 `1,000` is 1000 where a point is the decimal mark, and 1.0 where a comma is: the other cells of its column decide.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Text is UTF-8; a file that is read at once may be UTF-16 with a byte order mark.
 than memory.
 """
 
-from __future__ import annotations
-
 import codecs
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Read sentences, pairs, triplets and scored pairs from a table, with a report on dropped rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

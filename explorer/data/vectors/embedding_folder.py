@@ -4,8 +4,6 @@ The manifest states what the vectors are vectors of, and under which settings. A
 written, not from what the disk made of it; `sha256sum --check` reads it. Each process writes those of its own shards.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Open vectors with their sentences: a folder of `embed`, a parquet file, or a .npy file with its text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path

@@ -5,8 +5,6 @@ not used again, so they may change while the corpus is searched. The folder's na
 changed file is another corpus.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap

@@ -3,8 +3,6 @@
 The files are read, never mapped into memory: one that is saved again meanwhile would end the process.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 from abc import ABC, abstractmethod

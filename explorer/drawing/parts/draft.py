@@ -4,8 +4,6 @@ plotly checks the layout again at each update_layout, update_xaxes and add_hline
 dictionary, it checks everything once, in a fifth of the time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Write reports as HTML: a comparison as the Compare page shows it, verdict first, or the words behind cosines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

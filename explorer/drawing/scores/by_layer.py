@@ -1,7 +1,5 @@
 """Curves by layer: scores, measures of embedding geometry, and the drift between two models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of A and B: the grid of score differences, and the scores by layer with the interval of the difference."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 

@@ -1,7 +1,5 @@
 """Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

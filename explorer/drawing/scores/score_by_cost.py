@@ -1,7 +1,5 @@
 """Figures of a score against its cost: methods by the time of training, sizes of an encoder by memory or time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

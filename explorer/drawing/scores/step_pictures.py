@@ -1,7 +1,5 @@
 """Figures of one step of a run among all: map, alignment and uniformity, score."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

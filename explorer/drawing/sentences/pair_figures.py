@@ -1,7 +1,5 @@
 """Figures of two sentences: cosines by layer and token by token, and what layers, tokens and words add to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

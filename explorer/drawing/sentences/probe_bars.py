@@ -1,7 +1,5 @@
 """Bars for each probe pack: mean cosines with a point for every pair, and shares of pairs that are distinguished."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

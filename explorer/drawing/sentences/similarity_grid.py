@@ -1,7 +1,5 @@
 """Cosine matrix of sentences for each side, and the matrix of differences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Join the source of a class and of everything it uses into one file that runs without Strata."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

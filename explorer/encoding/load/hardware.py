@@ -1,7 +1,5 @@
 """Choose device and precision, and measure the free memory of this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from explorer.errors import BadChoice

@@ -4,8 +4,6 @@ A dataclass has the fields that Strata uses, under the names of the file. transf
 tokenizer_config.json too; other fields of these are checked there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The file layout of a model folder: config, weights, tokenizer and modules, and the base of an adapter of peft."""
 
-from __future__ import annotations
-
 import reprlib
 from contextlib import suppress
 from dataclasses import dataclass

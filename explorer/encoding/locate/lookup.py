@@ -3,8 +3,6 @@
 Digests of files are SHA-256, cached until a file changes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

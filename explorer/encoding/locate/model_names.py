@@ -1,7 +1,5 @@
 """Find the folder of a model by its name: bundled, folder, run, or hub."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Sentences of one length form a batch without padding or mask; lengths are mixed 
 are left to use the machine fully.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch

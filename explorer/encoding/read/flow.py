@@ -4,8 +4,6 @@ The flow of BERT-flow (Li and others 2020): levels of steps, each a scaling, a r
 additive coupling; after every level but the last, half of the dimensions is final.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import cast

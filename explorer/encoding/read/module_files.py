@@ -1,7 +1,5 @@
 """Write the files of a module: its settings and its weights."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

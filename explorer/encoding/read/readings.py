@@ -7,8 +7,6 @@ The grid has every layer and the pairs of the papers under three poolings. Other
 are named: any pooling, of one layer, of two, or of a range of layers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from explorer.encoding.read.pooling import LAST, POOLINGS, layer_numbers, layers_of, layers_title, title_of

@@ -8,8 +8,6 @@ The parts themselves take one derivative for each word (forward mode); what they
 takes one gradient for all words (reverse mode).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Published scores next to measured ones: rows of papers, differences, and what differs in the setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

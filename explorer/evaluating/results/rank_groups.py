@@ -5,8 +5,6 @@ resamples of each task) and, for models trained with several seeds, the spread o
 of the difference in its standard errors; Holm (1979) keeps the chance of any false difference at 5 %.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ what mteb knows, the model default alone, as shares of 1. `strata` holds the res
 × 100, the task, and what each item contributed, for paired tests.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

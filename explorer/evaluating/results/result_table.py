@@ -1,7 +1,5 @@
 """Results as a table of models × tasks: mean and standard deviation over seeds, averages, rank groups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A table of results as text, CSV, Markdown, LaTeX (booktabs) and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

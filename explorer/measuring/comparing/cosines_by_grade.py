@@ -1,7 +1,5 @@
 """Histograms of cosines in every fifth of the scale of gold scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

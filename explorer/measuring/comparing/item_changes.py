@@ -3,8 +3,6 @@
 Items may have ranks and cosines; judged queries are also compared by their length and the words they share.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Judge what a model learned: its best news and its worst news, from the probe packs and the score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

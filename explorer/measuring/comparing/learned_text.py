@@ -1,7 +1,5 @@
 """Word what a model learned: one line of at most two clauses, how sure it is, and where it shows."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

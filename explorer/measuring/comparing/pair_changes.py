@@ -4,8 +4,6 @@ A pair's rank error is the distance between its rank by cosine and its rank by g
 the same rank, 1 the opposite end. Lower is better.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Scores of a run's checkpoints, and their change since the first one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Embedding geometry of vectors: anisotropy, uniformity, alignment, hubness, and the drift between two models."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Map up to 200,000 vectors of a corpus on disk: PCA of all, or UMAP of a sample with the others placed next to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

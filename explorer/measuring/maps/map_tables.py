@@ -1,7 +1,5 @@
 """What is listed beside a map: sentences, neighbours, and clusters named by the terms that are typical of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

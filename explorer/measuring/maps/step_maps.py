@@ -1,7 +1,5 @@
 """Maps of sentences at every evaluation of a run, on one plane or by UMAP."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any

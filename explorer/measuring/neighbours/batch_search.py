@@ -1,7 +1,5 @@
 """Search the nearest documents of many queries at once with FAISS, in a flat or an inverted-file index, and time it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ An index is built once, saved next to the vectors and mapped into memory. Its re
 vectors, and decides how much of the index a query searches.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

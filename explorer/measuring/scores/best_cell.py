@@ -4,8 +4,6 @@ Of one model it is compared on the test set with the runner-up, the second best 
 default; differences come with paired bootstrap intervals.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): n of n p
 scores are computed on them, and the 2.5th and 97.5th percentiles of the differences are the interval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Normalisation, cosine rounding, and Pearson's and Spearman's correlation, of pairs and of draws of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -5,8 +5,6 @@ with two values, equal cosines are one threshold, as in scikit-learn's precision
 average_precision_score.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Store scores on disk, keyed by digests of model, pairs and settings."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

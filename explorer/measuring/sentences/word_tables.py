@@ -1,7 +1,5 @@
 """The words behind a cosine as tables, JSON and text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from explorer import in_words

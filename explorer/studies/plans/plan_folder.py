@@ -1,7 +1,5 @@
 """The folder of a plan: its definition, its state, and the lock of the process that works on it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

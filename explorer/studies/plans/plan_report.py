@@ -1,7 +1,5 @@
 """Write a plan as one HTML file: which row is best and by how much, scores against cost, and the table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from explorer.data import sources

@@ -3,8 +3,6 @@
 First the rows of the bases, then one for each method and setting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

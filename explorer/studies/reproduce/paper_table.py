@@ -4,8 +4,6 @@ The files in `tables/` say it, one for each paper: by the name of a row's model,
 and the settings in which the row differs from the paper's values.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Mapping

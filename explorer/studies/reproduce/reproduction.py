@@ -1,7 +1,5 @@
 """Turn a table of a paper into a plan, scaled down if asked for, and put measured scores beside the published ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path

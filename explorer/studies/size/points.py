@@ -1,7 +1,5 @@
 """The size-quality picture: what encoders of each size cost and score, as points, as a table and in words."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 A run that would not fit is refused.
 """
 
-from __future__ import annotations
-
 import copy
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Hold rows of the training text out, as a dev or test set or to choose the checkpoint, and score such rows."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """Score a base model and what was trained from it on the run's evaluation sets, as both are used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

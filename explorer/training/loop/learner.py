@@ -1,7 +1,5 @@
 """Train one seed: weights, optimiser, order of the rows, the best checkpoint so far, and when to stop early."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

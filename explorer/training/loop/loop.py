@@ -4,8 +4,6 @@ The background thread, the command line and the tests iterate it. It writes only
 records what it yields.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Every step frees its gradients and allocates as much again. By default glibc ret
 zeroes each page before it is used again: half the time of a step if the weights are large.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

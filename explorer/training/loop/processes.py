@@ -1,7 +1,5 @@
 """Run one process, or several started by torchrun, through accelerate."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

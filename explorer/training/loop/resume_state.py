@@ -4,8 +4,6 @@ Tensors are safetensors and everything else is JSON: nothing is unpickled. Each 
 place when it is complete; only then is the previous one deleted.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

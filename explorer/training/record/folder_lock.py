@@ -1,7 +1,5 @@
 """Lock a folder for the process that works in it, and find out whether that process is alive."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

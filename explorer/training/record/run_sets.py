@@ -3,8 +3,6 @@
 The rows follow from the text alone, so they are found again from the recipe; nothing is stored twice.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from explorer.data.graded.set_identity import SetIdentity, SetKind

@@ -1,7 +1,5 @@
 """Read and write the status of a run: a small file that the trainer rewrites and every viewer reads."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Streamlit caches for the contents of files, sets and tables, keyed by a stamp that changes with the content."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from functools import wraps
 from pathlib import Path

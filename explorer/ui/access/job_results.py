@@ -1,7 +1,5 @@
 """Follow background jobs: progress with Stop until a result is ready, and results cached by key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The scores of the sidebar's choice; show an error or progress until they are measured."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from explorer.data.text_sets import GradedPairs

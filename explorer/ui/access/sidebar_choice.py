@@ -1,7 +1,5 @@
 """The visitor's choice in the sidebar: evaluation set, and model A and B, each with layer & pooling and settings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Vectors on disk for the pages: opened, checked and indexed in the background, once for every visitor."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Show what improved from A to B and what got worse: pairs with examples and filters, queries, triplets or rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Choose what is compared: model B, the layers & poolings of both, and a dev set on which they are picked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

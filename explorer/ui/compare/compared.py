@@ -1,7 +1,5 @@
 """Score A and B on the same pairs and compute the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Export a comparison: the table of all cells, and one HTML report, made on request."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Show the embedding geometry of A, or of A and B, by layer, and the drift of each layer; computed on request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

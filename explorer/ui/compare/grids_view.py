@@ -1,7 +1,5 @@
 """Draw A, B and B - A as grids, then scores by layer and cosines by gold score."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer.drawing.scores import difference, distributions, grid

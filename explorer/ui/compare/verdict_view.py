@@ -1,7 +1,5 @@
 """Show the verdict and what supports it: how sure and where, scores, the cells and the probe packs that changed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

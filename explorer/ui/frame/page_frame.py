@@ -1,7 +1,5 @@
 """Draw what surrounds every page: the menu, the sidebar, title and purpose; guard links that open a page first."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """List the pages: file, title, the question each answers, its group in the menu, and its controls; open one of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Presentation mode: larger type without the sidebar, with a menu of pages beside the title."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer.encoding.locate import model_names

@@ -1,7 +1,5 @@
 """Set every control that a shortcut to another page needs; only in callbacks."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer import run_folder

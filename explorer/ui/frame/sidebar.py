@@ -1,7 +1,5 @@
 """Draw the controls of the sidebar, bound to the address, and set them from other pages and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Ask for two sentences, and show their cosine by layer and what each layer contributes, without a pooler."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

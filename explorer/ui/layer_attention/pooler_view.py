@@ -1,7 +1,5 @@
 """Show a pooler's layer weights for two sentences, next to the scores of layers, to model B, and over its training."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

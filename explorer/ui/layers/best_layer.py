@@ -1,7 +1,5 @@
 """Show the best layer & pooling: chosen on the dev set, reported on the test set, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 

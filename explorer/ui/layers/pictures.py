@@ -1,7 +1,5 @@
 """Draw the scores of every layer & pooling as a grid to click and as lines, and the cosines of one; export them."""
 
-from __future__ import annotations
-
 from html import escape
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Map vectors on disk: a canvas of up to 200,000 points, PCA until UMAP is ready, and neighbours of a clicked point."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

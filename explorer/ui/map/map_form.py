@@ -1,7 +1,5 @@
 """Choose what is mapped and how: the sentences or vectors, the projection with its settings, and the colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

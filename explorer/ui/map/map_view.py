@@ -1,7 +1,5 @@
 """Compute the maps of A and B in the background and draw them side by side, with one selection and its neighbours."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

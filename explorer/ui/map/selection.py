@@ -5,8 +5,6 @@ lasso keeps it. A search word is kept in the address instead of the sentences th
 clears the word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import streamlit as st

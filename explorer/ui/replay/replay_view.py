@@ -1,7 +1,5 @@
 """Replay a run: choose or play its evaluation steps, and show scores, geometry and the map of sentences at each."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

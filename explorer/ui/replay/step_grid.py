@@ -1,7 +1,5 @@
 """Score every layer & pooling of the model at a step, and show what changed since the first step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

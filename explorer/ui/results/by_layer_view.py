@@ -1,7 +1,5 @@
 """Show the scores of the chosen models by layer, a small figure for each task."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

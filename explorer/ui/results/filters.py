@@ -1,7 +1,5 @@
 """Choose what the table of results shows: tasks, models, layer & pooling, measure; kept in the address."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

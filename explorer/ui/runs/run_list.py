@@ -1,7 +1,5 @@
 """List the runs, newest first, with their scores; a click chooses one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

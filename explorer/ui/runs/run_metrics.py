@@ -3,8 +3,6 @@
 A run of many hours writes megabytes, and the page refreshes every second: each refresh parses only the new lines.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Show the status of a run or a plan: its estimate before it starts, a heading with a badge, progress and speed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Fields that are alike for a run and for a plan: dev set, test set and seeds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

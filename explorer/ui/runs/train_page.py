@@ -3,8 +3,6 @@
 A reload and a second tab show the same run. A plan is found alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

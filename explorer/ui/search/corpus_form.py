@@ -1,7 +1,5 @@
 """Choose the corpus to search: the evaluation set, the sample, another set, or a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Judged queries of a retrieval set: choose one, show where each side ranks its documents, compare A and B on all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

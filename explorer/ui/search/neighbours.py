@@ -1,7 +1,5 @@
 """Encode corpus and query with each side, and show how neighbours changed from A to B over the whole corpus."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer import in_words

@@ -1,7 +1,5 @@
 """The query in its box and in the address, and the sentences it finds, each with a button that searches for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Sequence
 

@@ -1,7 +1,5 @@
 """Search vectors on disk on the page: the index, the query's encoder, the results, and what the index misses."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare the visitor's own sentences: the box they are typed in, the matrices of their cosines, and a chosen pair."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Show how often A and B distinguish a paraphrase from a change of meaning, and which words differ in the packs."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Export the chosen size as a folder on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Show the size-quality picture: the verdict, the figure to click, and the table."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality

@@ -1,7 +1,5 @@
 """Offer the three ways into Strata, each with its steps and which of them are done, and the models on this disk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The form for a file of the user's own scored pairs: columns, a report, and what to do with the pairs."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

@@ -1,7 +1,5 @@
 """Say what an uploaded file holds, and offer the pages that can use it, after it is kept on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Draw a field for each hyperparameter, with the paper's value, the allowed range and what it does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Choose the training method: all of them by what they train on, why some do not fit the text, and what one needs."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Show one run, under way or ended, from its folder alone, and the buttons for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Choose the method that fits the training text, until the visitor chooses one; say why, or offer it by a click."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from explorer.data import sources

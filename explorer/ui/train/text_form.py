@@ -1,7 +1,5 @@
 """Choose the training text: the sample, sets by name, files on this machine, and uploaded files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -4,8 +4,6 @@ Who types into a field and then clicks a button changes the field and clicks at 
 button was drawn with, those from before the change. Only for the page itself: a fragment runs without `page_run`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

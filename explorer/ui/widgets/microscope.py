@@ -1,7 +1,5 @@
 """Show two sentences in A and B, layer by layer and token by token."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Draw a figure with text that can be read, and choose the format in which figures are saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Choose the metric and the aggregation of sub-corpora; format and explain scores."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

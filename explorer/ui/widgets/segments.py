@@ -1,7 +1,5 @@
 """Choose one option of a segmented control that is kept in the address."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields of a form made from settings that are stated as knobs: label, help, allowed values and default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

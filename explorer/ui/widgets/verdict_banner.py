@@ -1,7 +1,5 @@
 """Show a verdict, or what a model learned: a line in a coloured box, how sure it is, and pairs that show it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

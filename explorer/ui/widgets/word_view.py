@@ -1,7 +1,5 @@
 """Show which words make two sentences similar under A and B, and which of them account for the change."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 
