@@ -16,8 +16,7 @@ import numpy as np
 from benchmarks.step import pairs
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
-from explorer.data.row_kinds import PAIRS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import PAIRS, Corpus
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 

@@ -28,7 +28,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder, every_layer
-from explorer.encoding.read.readings import OWN, PAD, REFERENCES
+from explorer.encoding.read.pooling import OWN, PAD, REFERENCES
 from explorer.encoding.read.word_parts import words_of
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import pearson, spearman

@@ -16,7 +16,7 @@ from explorer.data import sample
 from explorer.data.graded import probes, sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from explorer.data import sample, sources
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish

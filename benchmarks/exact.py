@@ -16,7 +16,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder, Views
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
 from explorer.progress import finish
 

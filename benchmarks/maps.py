@@ -12,7 +12,7 @@ from explorer.data import sample
 from explorer.data.graded import sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 

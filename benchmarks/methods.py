@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from explorer import methods
 from explorer.data.corpora import corpus
-from explorer.data.row_kinds import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Kind
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Corpus, Kind
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.errors import StrataError

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
-from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import triplets
+from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 

@@ -13,7 +13,7 @@ from explorer.data.graded import probes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.measuring.sentences.probe_cosines import PACKS, PairSums, differing, pack_words, pair_sums
 from explorer.measuring.sentences.word_pairs import word_pair
 from explorer.progress import finish

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands.parts import output, stop_signals
+from explorer.commands.parts import output
 from explorer.commands.parts.output import say
 from explorer.errors import BadChoice, StrataError
 from explorer.places import is_utf8, refused
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        with output.checked(), stop_signals.raised():
+        with output.checked(), output.raised():
             _check_text(words)
             options = _options(words or ["app"])
             if options is not None:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt as stop:
         say("Stopped. No incomplete result was saved.")
-        return stop_signals.code(stop)
+        return output.code(stop)
     return 0
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from explorer.data.row_kinds import Kind
+from explorer.data.text_sets import Kind
 from explorer.errors import BadChoice
 
 Value = TypeVar("Value")

@@ -143,7 +143,7 @@ def explain(
 ) -> Explanation:
     """What each word of two sentences adds to their cosine, and with B what of it changed; shown, it says it."""
     from explorer.encoding.load.declared import named
-    from explorer.encoding.read.readings import REFERENCES
+    from explorer.encoding.read.pooling import REFERENCES
     from explorer.errors import BadChoice
     from explorer.measuring.sentences.word_pairs import measured
     from explorer.progress import finish

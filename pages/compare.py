@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import messages
-from explorer.ui.access import availability, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, choice_form, export, geometry_view, grids_view, verdict_view
 from explorer.ui.compare.compared import both_shown
 from explorer.ui.compare.compared import compared as scored_and_judged
@@ -15,7 +15,7 @@ from explorer.ui.widgets import score_options
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
-if availability.encoder(choice.source) is None:
+if sidebar_choice.encoder(choice.source) is None:
     st.stop()
 if other is None:
     choice_form.ask()

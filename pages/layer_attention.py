@@ -4,17 +4,17 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-found = availability.encoder(choice.source)
+found = sidebar_choice.encoder(choice.source)
 sentences = pair_view.sentences()
 if found is None or sentences is None:
     st.stop()
-encoder = availability.loaded(found, choice.settings)
+encoder = sidebar_choice.loaded(found, choice.settings)
 if encoder is None:
     st.stop()
 try:

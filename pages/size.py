@@ -4,18 +4,18 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, cached_text, sidebar_choice
+from explorer.ui.access import cached, cached_text, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.size import export_form, picture_view, size_form
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-found = availability.encoder(choice.source)
+found = sidebar_choice.encoder(choice.source)
 if found is None:
     st.stop()
 try:
     asked = size_form.asked(choice)
-    given = availability.evaluated_on(asked.on)
+    given = sidebar_choice.evaluated_on(asked.on)
     text, others = cached_text.searched(asked.text), tuple(map(cached.found, asked.others))
 except StrataError as error:
     messages.trouble(error)

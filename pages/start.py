@@ -6,7 +6,7 @@ from explorer.drawing.scores import by_layer
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.start import doors, own_pairs_form
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import downloads
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -17,9 +17,9 @@ if scored is not None:
     doors.model_a(scored)
     metric = scored.scores.metrics[0]
     st.subheader("Score by layer")
-    picture_format.draw(
+    downloads.draw(
         by_layer.score_by_layer(scored.scores, metric, "all", scored.reading),
-        config=picture_format.config("by-layer"),
+        config=downloads.config("by-layer"),
         alt=f"{metric} by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )
     st.page_link("pages/layers.py", label="All scores", icon=":material/layers:")

@@ -66,7 +66,7 @@ SENTENCES, TITLES = {"doing", "message", "sentence", "stage", "told"}, {"label",
 READ_BACK = {  # the files that may, and what they read
     # notations that people type, or that addresses have, each written and read in one file
     "explorer/data/graded/sts.py": "a split: `STS-B dev`",
-    "explorer/data/graded/set_identity.py": "an uploaded set or file: `mine.csv · 1a2b3c4d · test half`",
+    "explorer/data/graded/sets.py": "an uploaded set or file: `mine.csv · 1a2b3c4d · test half`",
     "explorer/encoding/read/pooling.py": "a layer & pooling: `mean of layers 0 + 6`",
     # cells of tables, whoever wrote them, which are numbers or not
     "explorer/escaping.py": "`-0.5 ± 0.1`",

@@ -12,7 +12,7 @@ import pytest
 from explorer.data import uploads
 from explorer.data.graded import sets
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import Row
+from explorer.encoding.read.pooling import Row
 from explorer.errors import NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores

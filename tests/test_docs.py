@@ -4,7 +4,7 @@ import pytest
 
 from explorer import methods
 from explorer.__main__ import main
-from explorer.encoding.read.readings import REFERENCES
+from explorer.encoding.read.pooling import REFERENCES
 from explorer.evaluating.tasks import suites
 from explorer.measuring.sentences import word_tables
 from explorer.studies import fine_tuning

@@ -13,7 +13,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.data.graded import sets
 from explorer.data.sources import written
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from tests.live import ROOT
 
 STSB = Path(os.environ.get("STRATA_DATA", "nowhere")) / "STSB" / "test.tsv"

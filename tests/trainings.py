@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from explorer.data.graded import probes
-from explorer.data.row_kinds import PAIRS, TRIPLETS
+from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep

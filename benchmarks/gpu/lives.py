@@ -12,7 +12,7 @@ from unittest import mock
 from benchmarks.gpu.models import corpus, encoder, learner, long_texts, miniature, small
 from benchmarks.gpu.parts import Row, Setting
 from explorer.data import sample
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.errors import RunTooLarge
 from explorer.progress import Progress, finish
 

@@ -13,8 +13,7 @@ from unittest import mock
 from benchmarks.gpu.parts import Setting
 from explorer import methods
 from explorer.data import sample
-from explorer.data.row_kinds import Document, Kind, Score
-from explorer.data.text_sets import Corpus, GradedPairs
+from explorer.data.text_sets import Corpus, Document, GradedPairs, Kind, Score
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import Found, find, of_folder

@@ -20,7 +20,7 @@ EPOCH, OF_EPOCH = 15_455, 60  # sentences of STS-B, the text of the paper; steps
 
 def grid(setting: Setting) -> Iterator[Row]:
     """Seconds for the scores of every layer & pooling."""
-    from explorer.encoding.read.readings import GRID_POOLINGS
+    from explorer.encoding.read.pooling import GRID_POOLINGS
     from explorer.measuring.scores.layer_scores import score_layers
 
     chosen = pairs(8 if setting.dry else PAIRS)

@@ -7,8 +7,7 @@ are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
 import argparse
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say
-from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.commands.parts.output import ProgressLine, code, finish_or_stop, say
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
@@ -33,7 +32,7 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Translate, and print the file."""
     from explorer.data.corpora import corpus
-    from explorer.data.row_kinds import SENTENCES
+    from explorer.data.text_sets import SENTENCES
     from explorer.encoding.locate.model_names import find
     from explorer.training.backtranslation import backtranslate
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.data.text_sets import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
-    from explorer.encoding.read.readings import Reading
+    from explorer.encoding.read.pooling import Reading
     from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict
     from explorer.measuring.comparing.comparison_report import Findings
     from explorer.measuring.comparing.learned import ProbeChanges

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say
-from explorer.commands.parts.stop_signals import code
+from explorer.commands.parts.output import ProgressLine, code, say
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
 

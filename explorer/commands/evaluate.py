@@ -15,8 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say, say_unreadable
-from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.commands.parts.output import ProgressLine, code, finish_or_stop, say, say_unreadable
 from explorer.errors import BadChoice
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.knobs import Knob
@@ -336,7 +335,7 @@ def _estimate(models: Sequence[str], tuned: Sequence[str], options: TuningOption
 def _is_classification(task: str) -> bool:
     """Whether a task has labels: a transfer task, or a labelled file or folder."""
     from explorer.data import corpora, sources
-    from explorer.data.row_kinds import LABELLED_TEXTS
+    from explorer.data.text_sets import LABELLED_TEXTS
     from explorer.evaluating.tasks import transfer
 
     if task in transfer.TASKS:

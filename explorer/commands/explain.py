@@ -12,9 +12,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say
-from explorer.commands.parts.stop_signals import code
-from explorer.encoding.read.readings import PAD, REFERENCES
+from explorer.commands.parts.output import ProgressLine, code, say
+from explorer.encoding.read.pooling import PAD, REFERENCES
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
@@ -22,7 +21,7 @@ from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
-    from explorer.encoding.read.readings import Reading
+    from explorer.encoding.read.pooling import Reading
     from explorer.measuring.sentences.word_pairs import Explained
     from explorer.measuring.sentences.word_tables import Models
     from explorer.progress import Progress

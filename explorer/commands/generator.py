@@ -28,7 +28,7 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train the generator, and print its folder."""
     from explorer.data.corpora import SAMPLE, corpus
-    from explorer.data.row_kinds import SENTENCES
+    from explorer.data.text_sets import SENTENCES
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
     from explorer.progress import finish

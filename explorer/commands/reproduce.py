@@ -11,8 +11,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.output import ProgressLine, say, say_unreadable
-from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.commands.parts.output import ProgressLine, code, finish_or_stop, say, say_unreadable
 from explorer.errors import StrataError
 from explorer.knobs import Knob
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from explorer.data.vectors.vector_corpus import VectorCorpus
     from explorer.encoding.locate.model_names import Found
-    from explorer.encoding.read.readings import Reading
+    from explorer.encoding.read.pooling import Reading
     from explorer.measuring.neighbours.query_results import SearchSide
     from explorer.measuring.neighbours.vector_index import Hits
     from explorer.measuring.neighbours.vector_search import VectorSearch

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
 from explorer.commands.parts.output import ProgressLine
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path

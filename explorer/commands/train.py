@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import flags, stop_signals
+from explorer.commands.parts import flags, output
 from explorer.commands.parts.output import ProgressLine, say
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
@@ -23,7 +23,7 @@ from explorer.places import given_path
 from explorer.progress import Phase, Progress
 
 if TYPE_CHECKING:
-    from explorer.commands.parts.stop_signals import Signals
+    from explorer.commands.parts.output import Signals
     from explorer.training.recipe import Recipe
     from explorer.training.record.runs import Run
 
@@ -116,7 +116,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.training import running
 
     try:
-        with ProgressLine() as line, stop_signals.noted() as signals:
+        with ProgressLine() as line, output.noted() as signals:
             work = running.train(run, options.online, lambda: signals.number)
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
@@ -128,7 +128,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         if _first():
             where = shlex.join(["--out", str(options.out)] if options.out else [])
             say(f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip())
-        raise SystemExit(stop_signals.code(stop)) from None
+        raise SystemExit(output.code(stop)) from None
     if _first() and kept:
         status = run.status()
         found = status.learned

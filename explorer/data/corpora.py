@@ -9,9 +9,16 @@ from itertools import chain
 
 from explorer.data import sample, sources
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
-from explorer.data.row_kinds import (
+from explorer.data.sources import HELD_OUT, is_file
+from explorer.data.tables import text_rows
+from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.files import ENDINGS, read_file
+from explorer.data.tables.number_columns import scaled
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.tables.text_rows import Report, report_on
+from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
     KINDS,
@@ -20,17 +27,12 @@ from explorer.data.row_kinds import (
     SCORED_PAIRS,
     SENTENCES,
     TRIPLETS,
+    Columns,
+    Corpus,
+    GradedPairs,
     Kind,
     Score,
 )
-from explorer.data.sources import HELD_OUT, is_file
-from explorer.data.tables import text_rows
-from explorer.data.tables.columns import guess, table_kind
-from explorer.data.tables.files import ENDINGS, read_file
-from explorer.data.tables.number_columns import scaled
-from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.tables.text_rows import Report, report_on
-from explorer.data.text_sets import Columns, Corpus, GradedPairs
 from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
 SAMPLE = "sample"

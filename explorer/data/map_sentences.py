@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import number_columns
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
-from explorer.data.text_sets import Attribute, GradedPairs, Sentences
+from explorer.data.text_sets import SENTENCES, Attribute, GradedPairs, Sentences
 from explorer.errors import TooFewRows
 
 MOST = 20_000  # most sentences of a map: more are slow in a browser

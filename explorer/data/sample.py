@@ -7,11 +7,10 @@ from pathlib import Path
 from explorer.data import splitting
 from explorer.data.retrieval import beir_folder
 from explorer.data.retrieval.retrieval_set import RetrievalSet
-from explorer.data.row_kinds import SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
-from explorer.data.text_sets import GradedPairs, Sentences, Triplets
+from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets
 
 FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # in the menu of sets

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from explorer.data import corpora
 from explorer.data.graded import sets, sts
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.text_rows import AGAIN
-from explorer.data.text_sets import GradedPairs, Sentences
+from explorer.data.text_sets import SENTENCES, GradedPairs, Sentences
 
 # 150 MB of vectors for each side of width 384, and as much again for its index
 MOST = 100_000

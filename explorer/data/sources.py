@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer.data import sample, uploads
-from explorer.data.graded import probes, question_pairs, set_identity, sets
+from explorer.data.graded import probes, question_pairs, sets
 from explorer.data.graded.probes import ProbePairs
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval import beir_folder
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
@@ -43,12 +43,12 @@ _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this mac
 def identity(source: str) -> SetIdentity:
     """The identity of the set or uploaded file that a source names; a recipe names the file by its path."""
     uploaded = uploads.name_and_mark(source)
-    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded) if uploaded else set_identity.read(source)
+    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded) if uploaded else sets.read(source)
 
 
 def written(given: SetIdentity) -> str:
     """The text that names a set in addresses, recipes, plans and flags."""
-    return set_identity.written(given)
+    return sets.written(given)
 
 
 def label(source: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.measured import TaskCost
 from explorer.measuring.sentences.sentence_vectors import pick

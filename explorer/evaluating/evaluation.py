@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, ModelError, NotWritable, StrataError
 from explorer.evaluating.measured import Measured, SoFar, TaskCost
 from explorer.evaluating.results import result_files, scored_task

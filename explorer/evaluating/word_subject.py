@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import sources
-from explorer.data.graded.set_identity import SetKind
+from explorer.data.graded.sets import SetKind
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import lookup
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError
 from explorer.evaluating.measured import Items, Measured, Setting, TaskCost
 from explorer.evaluating.results.result_files import ScoredModel, revision_of

@@ -5,7 +5,7 @@ Gao, Yao and Chen 2021, equations 4 and 5, which layer-wise attention pooling re
 
 from torch import Tensor
 
-from explorer.data.row_kinds import PAIRS, SENTENCES, TRIPLETS
+from explorer.data.text_sets import PAIRS, SENTENCES, TRIPLETS
 from explorer.gathering import gathered
 from explorer.losses import info_nce, info_nce_hard
 from explorer.methods import Method, knob

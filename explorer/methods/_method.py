@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from explorer.data.row_kinds import Kind
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import Corpus, Kind
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.load import masked_model
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.editing import Edit

@@ -9,8 +9,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from explorer.data.row_kinds import LABELLED_TEXTS, SENTENCES, TRIPLETS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import LABELLED_TEXTS, SENTENCES, TRIPLETS, Corpus
 from explorer.encoding.tune.lora import ATTENTION, TARGETS, Lora
 from explorer.errors import TooFewRows
 from explorer.knobs import Knobs, Values, knob

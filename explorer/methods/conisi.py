@@ -11,7 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.data.wordnet import WORDNET, antonym
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composed, Composer

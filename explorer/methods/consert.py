@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import LAST_TWO, titled
 from explorer.encoding.tune import editing

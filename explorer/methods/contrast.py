@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from explorer.data.row_kinds import PAIRS, TRIPLETS
+from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import RolePrompts

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer import losses
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.gathering import gathered, own_share, processes, text_keys
 from explorer.methods import Pooled, Schedule, Suggestion, cited, knob, pooling_knob

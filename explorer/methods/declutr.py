@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.data.row_kinds import DOCUMENTS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import DOCUMENTS, Corpus
 from explorer.encoding.load import masked_model
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composer

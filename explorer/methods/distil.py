@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer import losses
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import LAST_NORM
 from explorer.encoding.tune import cutting

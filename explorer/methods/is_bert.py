@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.token_convolution import TokenConvolution

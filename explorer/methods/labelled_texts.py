@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.row_kinds import LABELLED_TEXTS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import LABELLED_TEXTS, Corpus
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice, WrongColumns

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune import editing
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS
+from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import bootstrapped, with_queue

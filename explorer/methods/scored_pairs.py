@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from explorer import losses
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.text_sets import SCORED_PAIRS
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.methods import Pooled, Schedule, Suggestion, cited, knob, pooling_knob

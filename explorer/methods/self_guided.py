@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer import losses
-from explorer.data.row_kinds import BACK_TRANSLATIONS, SENTENCES
+from explorer.data.text_sets import BACK_TRANSLATIONS, SENTENCES
 from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.pooling import POOLINGS

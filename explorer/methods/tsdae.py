@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.locate import families
 from explorer.encoding.tune import lora

@@ -13,11 +13,10 @@ import numpy as np
 from explorer import methods, run_folder
 from explorer.data import corpora, sources
 from explorer.data.labelled import labelled_sets
-from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import plain
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import LABELLED_TEXTS, Corpus
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
 from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.measured import Items, Measured, Setting

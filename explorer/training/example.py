@@ -26,7 +26,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.encoding.tune.lora import ALL_LINEAR
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers

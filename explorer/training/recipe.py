@@ -10,8 +10,8 @@ from typing import Any
 
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.data.row_kinds import Kind
 from explorer.data.sample import MINIMAL_PAIRS
+from explorer.data.text_sets import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from explorer.data.corpora import corpus
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.training import backtranslation
 from tests.tiny_translators import save_translator
 from tests.trainings import recipe, words_of

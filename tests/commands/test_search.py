@@ -7,7 +7,7 @@ import pytest
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish
 from tests.measuring.neighbours.test_vector_index import slow

@@ -8,7 +8,8 @@ import pytest
 from explorer.data import sample
 from explorer.data.corpora import corpus, matching_sets, serves, without_evaluated
 from explorer.data.graded import sets, sts
-from explorer.data.row_kinds import (
+from explorer.data.sources import identity, written
+from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
     KINDS,
@@ -17,10 +18,11 @@ from explorer.data.row_kinds import (
     SCORED_PAIRS,
     SENTENCES,
     TRIPLETS,
+    Columns,
+    Corpus,
+    GradedPairs,
     Kind,
 )
-from explorer.data.sources import identity, written
-from explorer.data.text_sets import Columns, Corpus, GradedPairs
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))

@@ -7,8 +7,8 @@ import pytest
 from explorer.data import sample
 from explorer.data.corpora import corpus, serves
 from explorer.data.graded import probes
-from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables.files import read_file
+from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLETS
 from tests.data import held_out
 
 BOTH = {sample.MINIMAL_PAIRS: sample.minimal_pairs(), sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs()}

@@ -3,8 +3,7 @@
 import pytest
 
 from explorer.data.corpora import without_evaluated
-from explorer.data.row_kinds import PAIRS, SCORED_PAIRS, SENTENCES
-from explorer.data.text_sets import Corpus, GradedPairs
+from explorer.data.text_sets import PAIRS, SCORED_PAIRS, SENTENCES, Corpus, GradedPairs
 from explorer.errors import BadScores, TooFewRows
 
 ROWS = Corpus(

@@ -6,9 +6,8 @@ import pytest
 
 from explorer.data import corpora, sample, search_corpus
 from explorer.data.graded import sts
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.search_corpus import of_pairs, of_source
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import SENTENCES, GradedPairs
 from explorer.errors import StrataError
 
 PAIRS = GradedPairs("few", ("a b", "c d", "a b"), ("e f", "a b", "g h"), (1.0, 2.0, 3.0), ("", "", ""))

@@ -4,9 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data.row_kinds import BACK_TRANSLATIONS, KINDS, LABELLED_TEXTS, SCORED_PAIRS
-from explorer.data.row_kinds import PAIRS as PAIR_ROWS
-from explorer.data.text_sets import Corpus, GradedPairs, Labelled, Sentences, Triplets, digest_of
+from explorer.data.text_sets import (
+    BACK_TRANSLATIONS,
+    KINDS,
+    LABELLED_TEXTS,
+    SCORED_PAIRS,
+    Corpus,
+    GradedPairs,
+    Labelled,
+    Sentences,
+    Triplets,
+    digest_of,
+)
+from explorer.data.text_sets import PAIRS as PAIR_ROWS
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 

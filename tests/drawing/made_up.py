@@ -7,8 +7,7 @@ import numpy as np
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
-from explorer.encoding.read.pooling import LAST
-from explorer.encoding.read.readings import OWN, parse, rows
+from explorer.encoding.read.pooling import LAST, OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, parse
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating import encoded as module
 from explorer.evaluating.encoded import encoded, titles_of

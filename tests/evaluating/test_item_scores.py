@@ -11,7 +11,7 @@ from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.text_sets import Labelled, Triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import MODEL_DEFAULT, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded
 from explorer.evaluating.tasks.item_scores import ONE_VECTOR, score_items

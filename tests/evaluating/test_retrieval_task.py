@@ -17,7 +17,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head_facts import RolePrompts
-from explorer.encoding.read.readings import MODEL_DEFAULT, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating import tasks
 from explorer.evaluating.results.scored_task import Options

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
+from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.tasks import retrieval
 from explorer.evaluating.tasks.search import search

@@ -9,7 +9,7 @@ from scipy.stats import pearsonr, spearmanr
 from explorer.data import sample
 from explorer.data.graded import sts as published
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import Row
+from explorer.encoding.read.pooling import Row
 from explorer.errors import BadChoice, DataError
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import Subject, load, named, sts, suites, tasks_of

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sample import triplets
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.retrieval import Retrieval

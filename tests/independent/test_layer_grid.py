@@ -6,7 +6,7 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from tests.methods.rows import MANY

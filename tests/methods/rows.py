@@ -5,7 +5,7 @@ import random
 import torch
 
 from explorer import methods
-from explorer.data.row_kinds import KINDS, Document, Kind, Score
+from explorer.data.text_sets import KINDS, Document, Kind, Score
 from explorer.methods import Method
 from explorer.methods.post_processing import MappedVectors
 from explorer.progress import finish

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer import methods
 from explorer.__main__ import main
-from explorer.data.row_kinds import PAIRS, SENTENCES
+from explorer.data.text_sets import PAIRS, SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from explorer.progress import finish

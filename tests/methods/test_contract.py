@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.data.row_kinds import KINDS
+from explorer.data.text_sets import KINDS
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Method, Schedule

@@ -9,8 +9,7 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
-from explorer.data.row_kinds import PAIRS, TRIPLETS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.errors import BadChoice

@@ -8,8 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
 from explorer import methods
-from explorer.data.row_kinds import DOCUMENTS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import DOCUMENTS, Corpus
 from explorer.encoding.export.exporting import export
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel

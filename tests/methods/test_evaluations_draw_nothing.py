@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS
+from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.measuring.geometry import dev_check
 from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner

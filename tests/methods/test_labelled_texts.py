@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from explorer import methods
 from explorer.data import corpora
-from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice, WrongColumns
 from explorer.methods import PredictedClasses
 from explorer.methods.labelled_texts import with_difference

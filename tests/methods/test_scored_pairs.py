@@ -5,7 +5,7 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.text_sets import SCORED_PAIRS
 from tests.methods.rows import COLUMNS, FIRST, SECOND
 
 ROWS, WIDTH = 9, 12

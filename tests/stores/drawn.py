@@ -9,11 +9,18 @@ from typing import Any
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalReport, RetrievalSet
-from explorer.data.row_kinds import KINDS, LABELLED_TEXTS, SCORED_PAIRS
-from explorer.data.text_sets import Corpus, GradedPairs, Labelled, Sentences, Triplets
+from explorer.data.text_sets import (
+    KINDS,
+    LABELLED_TEXTS,
+    SCORED_PAIRS,
+    Corpus,
+    GradedPairs,
+    Labelled,
+    Sentences,
+    Triplets,
+)
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row
 from explorer.measuring.scores.measure import Settings
 
 DIGESTS = ("0" * 64, "0" * 63 + "1", "deadbeef" * 8)

@@ -15,10 +15,9 @@ import numpy as np
 from explorer.commands.parts.plan_steps import check_same
 from explorer.data import uploads
 from explorer.data.graded import sets
-from explorer.data.row_kinds import SENTENCES
-from explorer.data.text_sets import Corpus, GradedPairs
+from explorer.data.text_sets import SENTENCES, Corpus, GradedPairs
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, REFERENCES, Row
+from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, REFERENCES, Row
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
 from explorer.evaluating.results import result_files

@@ -10,7 +10,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import corpora
 from explorer.data.labelled import labelled_sets
-from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.results import result_files

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import row_kinds
+from explorer.data import text_sets
 from explorer.data.corpora import corpus
 from explorer.encoding.locate.model_names import Found, of_folder
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows, UnsupportedModel
@@ -65,7 +65,7 @@ def test_every_sentence_stands_beside_its_back_translation_in_order(translators,
 
 def test_the_file_is_read_as_back_translations(translators, out):
     finish(work(out))
-    rows, (report,) = corpus([str(out)], row_kinds.BACK_TRANSLATIONS)
+    rows, (report,) = corpus([str(out)], text_sets.BACK_TRANSLATIONS)
     assert rows.columns == (SENTENCES, tuple(f"{sentence.upper()} 1 2" for sentence in SENTENCES))
     assert report.rows_kept == 10
 
@@ -73,7 +73,7 @@ def test_the_file_is_read_as_back_translations(translators, out):
 def test_odd_characters_stay_in_their_cell(translators, out):
     odd = ('"To be', "tab\there", " line\nbreak\u2028 ", "ü | ; ,", "None")
     finish(work(out, odd))
-    rows, _ = corpus([str(out)], row_kinds.BACK_TRANSLATIONS)
+    rows, _ = corpus([str(out)], text_sets.BACK_TRANSLATIONS)
     assert rows.columns[0] == ('"To be', "tab here", "line break", "ü | ; ,", "None")
     finish(work(out, odd))
 
@@ -255,7 +255,7 @@ def test_the_papers_beam_is_told():
 def test_real_models_translate_there_and_back(tmp_path, out):
     there, back = (of_folder(kind, save_translator(kind, tmp_path / kind)) for kind in ("fsmt", "t5"))
     finish(backtranslate(SENTENCES[:3], there, back, out, beams=2, device="cpu"))
-    rows, _ = corpus([str(out)], row_kinds.SENTENCES)
+    rows, _ = corpus([str(out)], text_sets.SENTENCES)
     assert rows.columns == (SENTENCES[:3],)
     bert = of_folder("bert", save_tiny("bert", tmp_path / "bert"))
     with pytest.raises(UnsupportedModel, match="'bert'"):

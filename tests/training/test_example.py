@@ -18,7 +18,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.layout import ADAPTER
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store

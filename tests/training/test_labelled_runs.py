@@ -11,7 +11,7 @@ from safetensors import safe_open
 from transformers import AutoModel, AutoTokenizer
 
 from explorer.data import corpora
-from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Phase
 from explorer.run_folder import Evaluation

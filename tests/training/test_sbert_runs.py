@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data import corpora
-from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import WrongColumns
 from explorer.run_folder import Evaluation
 from explorer.training.record.status import INTERRUPTED

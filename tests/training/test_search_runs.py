@@ -12,9 +12,8 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import corpora, sources
-from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.data.sources import HELD_OUT
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.measuring.comparing import learned_text
 from explorer.run_folder import LOG, Evaluation

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.data import sources
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import STS

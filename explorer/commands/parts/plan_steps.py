@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import stop_signals
+from explorer.commands.parts import output
 from explorer.commands.parts.output import ProgressLine, say
 from explorer.errors import BadChoice, StrataError
 
@@ -43,10 +43,10 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     try:
         with ProgressLine() as line:
-            status = stop_signals.finish_or_stop(work, line.tell)
+            status = output.finish_or_stop(work, line.tell)
     except KeyboardInterrupt as stop:
         say(f"Interrupted. Go on with {again}.")
-        raise SystemExit(stop_signals.code(stop)) from None
+        raise SystemExit(output.code(stop)) from None
     for cell, error in status.failures.items():
         say(f"{cell}: {error}")
     if status.left_out:

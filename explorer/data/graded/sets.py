@@ -5,33 +5,88 @@ name and the columns, so that a menu reads first lines only. It is stored under 
 pairs whose digest begins alike get more digits. Dev and test halves, and the parts of the dev half, are computed.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.splitting import DEV_HALF, DEV_PART, PIECES, TEST_HALF, TRAIN_PART
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import DataError, NotWritable, SetNotFound
+from explorer.run_folder import RUN
 
-SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
-TRAIN_PART = splitting.TRAIN_PART
-_SAMPLES = {
-    "": sample.pairs,
-    splitting.DEV_HALF: sample.dev,
-    splitting.TEST_HALF: sample.test,
-    splitting.TRAIN_PART: sample.train_part,
-    splitting.DEV_PART: sample.dev_part,
-}
 _STEM = re.compile("[0-9a-f]{8,64}")
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+class SetKind(StrEnum):
+    """Where a set is from."""
+
+    SAMPLE = "sample pairs"
+    UPLOADED = "uploaded pairs"
+    PUBLISHED = "published pairs"
+    UPLOADED_FILE = "uploaded file"
+    TEST_ROWS = "test rows of a run"
+    OTHER = "other"  # a set that ships and is no sample of pairs, a labelled task, a path, or a name of nothing
+
+
+@dataclass(frozen=True)
+class SetIdentity:
+    """What distinguishes a set from all others.
+
+    `digest` has as many first digits as distinguish uploads of one name. `piece` is one of `PIECES`, or a
+    split of a published set; of the whole set it is "".
+    """
+
+    kind: SetKind
+    name: str
+    digest: str = ""
+    piece: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the set for people."""
+        return written(self)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the set is known to be scored pairs before it is read."""
+        return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED, SetKind.PUBLISHED)
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether the set has the pieces of `splitting`, if it has enough pairs."""
+        return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED)
+
+    @property
+    def whole(self) -> SetIdentity:
+        """The whole set of a piece; of a whole set itself."""
+        return self.of_piece("")
+
+    def of_piece(self, piece: str) -> SetIdentity:
+        """A piece of the same set."""
+        return replace(self, piece=piece)
+
+
+SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
+_SAMPLES = {
+    "": sample.pairs,
+    DEV_HALF: sample.dev,
+    TEST_HALF: sample.test,
+    TRAIN_PART: sample.train_part,
+    DEV_PART: sample.dev_part,
+}
 
 
 def known() -> tuple[SetIdentity, ...]:
@@ -49,17 +104,17 @@ def published(name: str) -> tuple[SetIdentity, ...]:
 
 def halves(given: SetIdentity = SAMPLE) -> tuple[SetIdentity, SetIdentity]:
     """The dev half and the test half of the sample or an uploaded set; not in the menu."""
-    return given.of_piece(splitting.DEV_HALF), given.of_piece(splitting.TEST_HALF)
+    return given.of_piece(DEV_HALF), given.of_piece(TEST_HALF)
 
 
 def parts(given: SetIdentity = SAMPLE) -> tuple[SetIdentity, SetIdentity]:
     """The train part and the dev part of the dev half of the sample or an uploaded set."""
-    return given.of_piece(splitting.TRAIN_PART), given.of_piece(splitting.DEV_PART)
+    return given.of_piece(TRAIN_PART), given.of_piece(DEV_PART)
 
 
 def of_train_part(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
     """The dev part and the test half of a train part; None of any other set."""
-    if given.is_divided and given.piece == splitting.TRAIN_PART:
+    if given.is_divided and given.piece == TRAIN_PART:
         return parts(given)[1], halves(given)[1]
     return None
 
@@ -74,7 +129,7 @@ def dev_and_test(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
     return None
 
 
-def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
+def why_not_split(given: SetIdentity, piece: str = TEST_HALF) -> str:
     """The reason why an uploaded set has no halves, or no parts of its dev half; "" if it has."""
     try:
         uploaded_pairs(given.of_piece(piece))
@@ -187,3 +242,55 @@ def _read(file: Path) -> GradedPairs:
 def _parsed(line: bytes) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
     return value
+
+
+_PIECE_NAMES = {
+    sample.PAIRS: "",
+    sample.DEV: DEV_HALF,
+    sample.TEST: TEST_HALF,
+    sample.TRAIN_PART: TRAIN_PART,
+    sample.DEV_PART: DEV_PART,
+}
+_SHORT = {"sample": "", "sample dev": DEV_HALF, "sample test": TEST_HALF} | {
+    f"sample {part}": part for part in (TRAIN_PART, DEV_PART)
+}
+_MARK = "[0-9a-f]{8,64}"
+_UPLOADED = re.compile(rf"(.*) · ({_MARK})(?: · ({'|'.join(PIECES)}))?", re.DOTALL)
+_UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)
+_TEST_ROWS = f"test rows of {RUN}"
+
+
+def written(identity: SetIdentity) -> str:
+    """The text of an identity; `read` gives the identity back."""
+    name, digest, piece = identity.name, identity.digest, identity.piece
+    match identity.kind:
+        case SetKind.SAMPLE:
+            return next(text for text, one in _PIECE_NAMES.items() if one == piece)
+        case SetKind.UPLOADED:
+            return " · ".join((name, digest, *filter(None, [piece])))
+        case SetKind.PUBLISHED:
+            return f"{name} {piece}".rstrip()
+        case SetKind.UPLOADED_FILE:
+            return f"{name} ({digest})"
+        case SetKind.TEST_ROWS:
+            return f"{_TEST_ROWS}{name}"
+    return name
+
+
+def read(text: str) -> SetIdentity:
+    """The identity with this text; no file is read."""
+    piece = (_PIECE_NAMES | _SHORT).get(text)
+    if piece is not None:
+        return SetIdentity(SetKind.SAMPLE, sample.PAIRS, piece=piece)
+    if match := _UPLOADED.fullmatch(text):
+        return SetIdentity(SetKind.UPLOADED, match[1], match[2], match[3] or "")
+    if match := _UPLOADED_FILE.fullmatch(text):
+        return SetIdentity(SetKind.UPLOADED_FILE, match[1], match[2])
+    if text.startswith(_TEST_ROWS):
+        return SetIdentity(SetKind.TEST_ROWS, text.removeprefix(_TEST_ROWS))
+    name, split = sts.name_and_split(text)
+    with suppress(SetNotFound):
+        found = sts.find(name)
+        split = sts.find_split(found, split).name
+        return SetIdentity(SetKind.PUBLISHED, found.name, piece=split if " " in text.strip() else "")
+    return SetIdentity(SetKind.OTHER, text)

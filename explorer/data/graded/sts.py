@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import ENDINGS, read_bytes, read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import graded_pairs
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.errors import DataError, SetNotFound, UnreadableFile
 from explorer.places import given_path
 

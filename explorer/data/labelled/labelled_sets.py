@@ -10,11 +10,10 @@ from explorer.data import sources
 from explorer.data.graded.sts import VARIABLE, data_folder
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.data.retrieval import beir_folder
-from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
-from explorer.data.text_sets import Labelled
+from explorer.data.text_sets import LABELLED_TEXTS, Labelled
 from explorer.errors import DataError, SetNotFound, UnreadableFile
 from explorer.places import given_path
 

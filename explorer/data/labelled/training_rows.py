@@ -11,14 +11,13 @@ from itertools import chain
 from explorer.data import sample
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet, check
-from explorer.data.row_kinds import LABELLED_TEXTS, TRIPLETS
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import Corpus, Labelled, Triplets
+from explorer.data.text_sets import LABELLED_TEXTS, TRIPLETS, Corpus, Labelled, Triplets
 from explorer.errors import TooFewRows, WrongColumns
 from explorer.places import given_path
 

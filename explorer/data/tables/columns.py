@@ -4,7 +4,9 @@ import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from explorer.data.row_kinds import (
+from explorer.data.tables.number_columns import is_number, notations
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
     LABELLED_TEXTS,
@@ -14,8 +16,6 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
-from explorer.data.tables.number_columns import is_number, notations
-from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import WrongColumns
 
 # Known names, normalised by `plain`; within a list the earlier has priority.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from explorer.data.row_kinds import Kind
+from explorer.data.text_sets import Kind
 from explorer.errors import UnreadableFile, WrongColumns
 
 MOST_COLUMNS = 1_000

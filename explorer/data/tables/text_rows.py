@@ -8,12 +8,22 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from explorer.data.row_kinds import ANY_PAIRS, LABELLED_TEXTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.number_columns import check_spread, gold_scores
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import GradedPairs, Labelled, Sentences, Triplets
+from explorer.data.text_sets import (
+    ANY_PAIRS,
+    LABELLED_TEXTS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    GradedPairs,
+    Kind,
+    Labelled,
+    Sentences,
+    Triplets,
+)
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"

@@ -1,1 +1,1 @@
-"""What figures are made of: the draft of one, colours and texts, and many lines in one trace."""
+"""What figures are made of: their look and draft, and many lines in one trace."""

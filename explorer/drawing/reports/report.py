@@ -9,7 +9,7 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import by_layer, difference, distributions, grid
 from explorer.drawing.sentences import pair_figures
-from explorer.encoding.read.readings import PAD, Reading
+from explorer.encoding.read.pooling import PAD, Reading
 from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison import Tuning, as_used
 from explorer.measuring.comparing.comparison_report import (

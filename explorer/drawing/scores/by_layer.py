@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from explorer.drawing.parts import style
-from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import Draft
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure, Side
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores

@@ -3,10 +3,9 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, text_colours
+from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, text_colours
 from explorer.drawing.scores.grid import Cells, ColourScale, cell_grid
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, why_missing

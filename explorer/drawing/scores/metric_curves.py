@@ -9,8 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import ACCENT, QUIET
+from explorer.drawing.parts.style import ACCENT, QUIET, Draft
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]

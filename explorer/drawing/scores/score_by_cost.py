@@ -5,8 +5,16 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft, cost_axis
-from explorer.drawing.parts.style import ACCENT, MODEL_COLOURS, MODEL_SYMBOLS, QUIET, hover_text, short_text
+from explorer.drawing.parts.style import (
+    ACCENT,
+    MODEL_COLOURS,
+    MODEL_SYMBOLS,
+    QUIET,
+    Draft,
+    cost_axis,
+    hover_text,
+    short_text,
+)
 
 STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 

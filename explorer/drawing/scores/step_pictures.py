@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.draft import Draft, segments
-from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, hover_text
+from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing.parts import style
-from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import Draft
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing.parts import style
-from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import Draft
 from explorer.drawing.sentences.attention_figures import FEW, token_label
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
 from explorer.measuring.sentences.word_pairs import Floats, WordPair

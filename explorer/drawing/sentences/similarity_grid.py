@@ -6,8 +6,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts.draft import Draft
-from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
+from explorer.drawing.parts.style import (
+    ACCENT,
+    DIFFERENCE_SCALE,
+    GRID_SCALE,
+    Draft,
+    hover_text,
+    short_text,
+    text_colours,
+)
 from explorer.measuring.sentences.sentence_vectors import Matrix, apart
 
 Span = tuple[float, float]

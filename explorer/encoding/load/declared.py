@@ -25,17 +25,20 @@ from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
 from explorer.encoding.read.head_facts import SIMCSE, RolePrompts
-from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, switched, title_of
-from explorer.encoding.read.readings import (
+from explorer.encoding.read.pooling import (
     DECODER_POOLINGS,
+    FIRST_LAST,
     GRID_POOLINGS,
     OWN,
+    POOLINGS,
     Reading,
     Row,
     cell_of,
     parse,
     readings,
     rows,
+    switched,
+    title_of,
 )
 from explorer.errors import BadChoice, ModelError, UnsupportedModel
 

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.batches import batches
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
-from explorer.encoding.read.pooling import POOLINGS, pooled
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of, rows
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, Reading, Row, cell_of, pooled, rows
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.encoding.read import parts
-from explorer.encoding.read.pooling import LAST, title_of
-from explorer.encoding.read.readings import Reading, reading_of
+from explorer.encoding.read.pooling import LAST, Reading, reading_of, title_of
 
 LAST_NORM, SIMCSE = "last_norm", "supervised_simcse"
 REMARKS = {LAST_NORM: "after the last norm", SIMCSE: "as in supervised SimCSE"}

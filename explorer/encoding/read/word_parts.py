@@ -19,8 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.encoding.read.encoder import Encoder, every_layer
-from explorer.encoding.read.pooling import pooled
-from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, Reading
+from explorer.encoding.read.pooling import MASK, MEAN, OWN, PAD, REFERENCES, Reading, pooled
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel, ran_out_of_memory
 from explorer.progress import Progress, Work, finish
 

@@ -7,7 +7,7 @@ from explorer.data import reference_scores
 from explorer.data.graded import sts
 from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
 from explorer.data.tables.columns import plain
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import MeanScore, ModelRow
 from explorer.evaluating.results.scored_task import SENTEVAL, Options, ScoredTask
 from explorer.measuring.scores.metrics import ACCURACY, METRICS

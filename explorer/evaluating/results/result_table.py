@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from explorer.data import sources
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking

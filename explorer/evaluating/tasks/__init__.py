@@ -18,7 +18,7 @@ from explorer.data.tables.columns import plain
 from explorer.data.text_sets import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
-from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import of_encoding
 from explorer.evaluating.measured import Measured, TaskCost

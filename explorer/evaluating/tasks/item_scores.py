@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import encoded, titles_of
 from explorer.measuring.scores.judge import COSINE, RANK, Judge

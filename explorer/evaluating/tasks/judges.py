@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.graded.probes import ProbePairs
-from explorer.data.graded.set_identity import SetIdentity
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_set, labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.retrieval.retrieval_set import RetrievalSet
@@ -24,7 +24,7 @@ from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import NotWritable
 from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks import item_scores

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.data import sources
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
 from explorer.evaluating.measured import Items, Measured, QueryChoice, QueryIntervals, Setting

@@ -20,7 +20,7 @@ import numpy as np
 from explorer.data.graded import question_pairs
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head_facts import RolePrompts
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.results.scored_task import SEARCH, Options

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data.graded import sts as published
-from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import is_folder
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
-from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
+from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results.scored_task import STS, Options
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task

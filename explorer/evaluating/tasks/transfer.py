@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.data.text_sets import Labelled
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.measured import Items, Measured, Setting, SoFar, TaskCost

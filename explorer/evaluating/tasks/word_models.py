@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import UnreadableFile
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.measuring.scores.metrics import agreement, measures_of

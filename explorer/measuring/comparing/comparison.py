@@ -16,7 +16,7 @@ from explorer.data.graded.probes import Pack
 from explorer.data.text_sets import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data.text_sets import GradedPairs, NamedSet
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge

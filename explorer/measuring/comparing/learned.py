@@ -7,7 +7,7 @@ import numpy as np
 
 from explorer.data import sources
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.data.graded.set_identity import SetKind
+from explorer.data.graded.sets import SetKind
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict

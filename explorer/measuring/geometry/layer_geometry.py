@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import POOLINGS, Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
 from explorer.measuring.geometry.vector_geometry import NEIGHBOURS, Geometry, alignment, alike, geometry, shift

@@ -14,7 +14,7 @@ from explorer import in_words
 from explorer.data.retrieval.retrieval_set import Judged
 from explorer.data.text_sets import Sentences, digest_of
 from explorer.data.vectors.vector_corpus import NAMED
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
 from explorer.measuring.neighbours.ranking_judge import TOP, measures

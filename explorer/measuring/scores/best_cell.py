@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores

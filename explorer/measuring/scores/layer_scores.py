@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured
 from explorer.measuring.scores.metrics import agreement, metrics_of

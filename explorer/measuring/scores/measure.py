@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared, hardware
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, NotWritable
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import score_store

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:

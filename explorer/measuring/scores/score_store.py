@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
+from explorer.encoding.read.pooling import GRID_POOLINGS, Reading, Row
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.places import cache_folder, examples_folder, write_whole
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.escaping import csv_text
 from explorer.in_words import rounded
 from explorer.measuring.scores.layer_scores import LayerScores

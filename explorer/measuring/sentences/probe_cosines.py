@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.encoding.read.readings import PAD, Reading
+from explorer.encoding.read.pooling import PAD, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.judge import HALF, Share, percent, share_above

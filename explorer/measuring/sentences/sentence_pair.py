@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import POOLINGS, layers_of
-from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row, layers_of
 from explorer.in_words import Rows, rounded
 from explorer.measuring.sentences.sentence_vectors import every_layer, of_reading, similarities
 from explorer.progress import Progress, Work

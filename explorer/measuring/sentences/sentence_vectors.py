@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import OWN, Reading, Row, cell_of
+from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice, ModelError, NotWeights, UnsupportedModel
 from explorer.in_words import rounded
 from explorer.progress import Progress, Work

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.readings import PAD, WORD_TOKENS, Reading
+from explorer.encoding.read.pooling import PAD, WORD_TOKENS, Reading
 from explorer.errors import ModelError, NotWritable
 from explorer.places import cache_folder, examples_folder, write_whole
 from explorer.progress import Progress, Work

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from explorer import in_words
-from explorer.encoding.read.readings import PAD, REFERENCES, WORD_TOKENS
+from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS
 from explorer.in_words import Rows, rounded
 from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
 

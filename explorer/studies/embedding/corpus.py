@@ -16,11 +16,10 @@ from pathlib import Path
 
 from explorer import in_words, places
 from explorer.data import corpora, sources
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import files, text_files
 from explorer.data.tables.text_files import Place
 from explorer.data.tables.text_rows import EMPTY
-from explorer.data.text_sets import digest_of
+from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
 from explorer.places import given_path
 from explorer.progress import Progress, Work

@@ -19,7 +19,7 @@ from explorer.data.vectors import embedding_folder
 from explorer.data.vectors.embedding_folder import Manifest, StoredReading, has_rows, shard_path
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable, RunError
 from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 from explorer.data import sources
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import ScoredModel

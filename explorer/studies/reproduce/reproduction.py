@@ -7,9 +7,8 @@ from pathlib import Path
 from explorer.data.reference_scores import PrintedRow
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import layout, model_names
+from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
-from explorer.encoding.read.pooling import title_of
-from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import columns, evaluation, loaded
 from explorer.evaluating.measured import Measured

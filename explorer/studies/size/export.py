@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from explorer import in_words
 from explorer.encoding.export import usage_code
 from explorer.encoding.locate import lookup
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.escaping import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work

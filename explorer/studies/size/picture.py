@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import POOLINGS, title_of
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from explorer import in_words
-from explorer.encoding.read.pooling import POOLINGS, title_of
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
 from explorer.in_words import rounded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence, Verdict

@@ -10,7 +10,7 @@ import numpy as np
 from explorer import run_folder
 from explorer.data.text_sets import digest_of
 from explorer.encoding.load.hardware import MEASURED
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached_text, job_results, jobs
+from explorer.ui.access import cached_text, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -75,7 +75,7 @@ def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: 
         return encoded
 
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    made: Vectors | None = job_results.result(_vectors_key(found, sentences, reading, settings), title, encode)
+    made: Vectors | None = jobs.result(_vectors_key(found, sentences, reading, settings), title, encode)
     return made
 
 

@@ -11,9 +11,8 @@ from explorer import places
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
-from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
@@ -21,7 +20,7 @@ from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import GradedPairs, Sentences
+from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import judges
 from explorer.evaluating.tasks.judges import Evaluated

@@ -1,4 +1,4 @@
-"""Run background jobs in queues that every tab and visitor shares.
+"""Run background jobs in queues that every tab and visitor shares, and show their progress and results.
 
 A page requests a job by key; every request with the same key follows the same job. A job's thread draws nothing: it
 updates the job, and pages poll it. A lane has one worker, first in, first out, since two jobs at once would only share
@@ -19,10 +19,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from explorer import fair_share
+import streamlit as st
+
+from explorer import fair_share, in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
 from explorer.training.loop import memory
+from explorer.ui.messages import plain, trouble
 
 if TYPE_CHECKING:
     from streamlit.starlette import App
@@ -33,6 +36,9 @@ Make = Callable[[], Work[Any]]
 
 MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network", "loading", "plans"
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
+MOMENT = 0.3  # seconds: a shorter job shows no progress
+WAITING_FOR = "Waiting for: {}"
+_FIRST = "_first wait"
 
 
 @dataclass(eq=False)
@@ -206,3 +212,90 @@ def _thread(target: Callable[[], None], name: str) -> threading.Thread:
     thread = threading.Thread(target=target, name=name, daemon=True)
     thread.start()
     return thread
+
+
+def result(key: str, title: str, make: Make) -> Any:
+    """The cached result of a job; None, with progress and Stop shown, until it is ready."""
+    slot = _slot(key)
+    if not slot:
+        job = finished_job(key, title, make)
+        if job is None:
+            return None
+        slot.append(job.result)
+        forget(key)  # the job has a second reference to the result
+    return slot[0]
+
+
+def known(key: str) -> Any:
+    """The cached result; None if there is none, and nothing is started."""
+    return next(iter(_slot(key)), None)
+
+
+def finished_job(key: str, title: str, make: Make, lane: str = MEASURING) -> Job | None:
+    """The job of a key when it is done; None, with progress and Stop or its error shown, until then."""
+    job = follow(key, title, make, lane=lane)
+    if job.ends_within(MOMENT) and job.state == DONE:
+        return job
+    progress_of(job)
+    return None
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _slot(key: str) -> list[Any]:
+    """The place of a result: an empty list, then a list with the result."""
+    return []
+
+
+def progress_of(job: Job) -> None:
+    """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
+    if job.live:
+        _follow(job.key)
+        _fetch_the_code_of_figures(job)
+    elif job.state == STOPPED:
+        st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
+        _again(job, "Start again")
+    elif job.state == FAILED:
+        trouble(job.error, job.details)
+        _again(job, "Try again")
+    else:
+        st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
+
+
+def _fetch_the_code_of_figures(job: Job) -> None:
+    """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
+    if st.session_state.setdefault(_FIRST, job.key) == job.key:
+        empty = {"data": [{"type": "scatter"}], "layout": {axis: {"visible": False} for axis in ("xaxis", "yaxis")}}
+        st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
+
+
+@st.fragment(run_every=0.5)
+def _follow(key: str) -> None:
+    job = find(key)
+    if job is None or not job.live:
+        st.rerun()
+    progress = job.progress  # read once: the job's thread replaces it
+    text = f"{plain(job.title)}: {plain(progress.text)}"
+    if progress.total:
+        text += f", {progress.amount}"
+    left = job.seconds_left
+    text += (
+        f" · {in_words.duration(job.seconds)} so far" if left is None else f" · about {in_words.duration(left)} left"
+    )
+    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, text)
+    front = in_front(job)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _stop(job, "Stop", job.key)
+        if front is not None:
+            _stop(front, "Stop the job ahead", f"before {job.key}")  # two jobs of a page may wait for the same one
+            st.caption(WAITING_FOR.format(plain(front.title)))
+
+
+def _stop(job: Job, label: str, key: str) -> None:
+    if job.stopping:
+        st.caption("Stopping …")
+    else:
+        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+
+
+def _again(job: Job, label: str) -> None:
+    st.button(label, icon=":material/refresh:", on_click=forget, args=(job.key,), key=f"again {job.key}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data.row_kinds import KINDS
+from explorer.data.text_sets import KINDS
 from explorer.data.wordnet import Need
 from explorer.knobs import Knob, Values
 

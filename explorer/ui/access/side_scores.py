@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores import layer_scores, measure
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, job_results, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ModelScores:
 
 def scored(choice: sidebar_choice.Choice) -> ModelScores | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
-    found, pairs = availability.encoder(choice.source), availability.evaluated_on(choice.evaluation_set)
+    found, pairs = sidebar_choice.encoder(choice.source), sidebar_choice.evaluated_on(choice.evaluation_set)
     if found is None or pairs is None:
         return None
     try:
@@ -68,7 +68,7 @@ def _scores(
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
-    job = job_results.finished_job(key, title, make)
+    job = jobs.finished_job(key, title, make)
     if job is None:
         return None
     of_job: layer_scores.LayerScores = job.result  # the store is read-only or was emptied

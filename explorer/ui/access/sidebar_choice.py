@@ -1,26 +1,47 @@
-"""The visitor's choice in the sidebar: evaluation set, and model A and B, each with layer & pooling and settings."""
+"""The visitor's choice in the sidebar, checked: evaluation set, and model A and B with layer & pooling and settings.
 
-from collections.abc import Sequence
+What is not available, a model, a set or a file, stops the page with the reason and the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity
+from explorer.data import sources, uploads
+from explorer.data.graded import probes, sets, sts
+from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
 from explorer.encoding.load import declared
-from explorer.encoding.locate import lookup
+from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, Reading
-from explorer.errors import BadChoice, StrataError
+from explorer.encoding.read.pooling import OWN, Reading
+from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.measuring.scores.measure import Settings
+from explorer.progress import Progress, Work
+from explorer.training.record import run_sets
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, cached_text
+from explorer.ui.access import cached, cached_text, jobs
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.evaluating.tasks.judges import Evaluated
 
 MODEL_B = "Compare with: model B"  # the label of its field
 ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
 _CHOSEN, _MODEL_B = "_choice", "_model_b"
+Loaded = TypeVar("Loaded")
+FETCH = "Fetch {} from the hub"
+NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
+NOT_ON_HUB = "{} is not on this disk, and the hub does not have it. Set {}"
+SCORED = (SCORED_PAIRS, PAIRS, TRIPLETS, LABELLED_TEXTS)  # kinds of rows that models can be scored on
+READ_FOR_TRAINING = (SCORED_PAIRS, PAIRS, TRIPLETS)  # and by training, as dev and test set
 
 
 @dataclass(frozen=True)
@@ -106,7 +127,7 @@ def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
 
 
 def _reader(name: str, choice: Choice) -> Reader | None:
-    found = availability.encoder(choice.source)
+    found = encoder(choice.source)
     if found is None:
         return None
     try:
@@ -138,3 +159,155 @@ def exists(title: str, folder: Path) -> bool:
 def _most_used_first(reading: Reading) -> tuple[int, int, int]:
     """The mean of the last layer first."""
     return len(reading.row.layers), -reading.row.layers[0], ("mean", "last", "cls", "max").index(reading.pooling)
+
+
+def encoder(source: str) -> model_names.Found | None:
+    """The encoder; None, with the error and a fetch button, if it is not on this disk."""
+    try:
+        return cached.found(source)
+    except HubUnreachable as error:
+        messages.trouble(error)
+        offer(FETCH.format(source), lambda: model_names.fetch(source))
+    except StrataError as error:
+        messages.trouble(error)
+    return None
+
+
+def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
+    """The encoder in memory; None, with progress or the error shown, until it is loaded in the background."""
+    return _loaded(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
+
+
+def attending(found: model_names.Found) -> Encoder | None:
+    """A second instance of the model, in memory, that returns attention weights."""
+    return _loaded("eager", found, lambda: cached.attending(found))
+
+
+def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> Encoder | None:
+    def loading() -> Work[None]:
+        yield Progress("loading weights", 0, 0)
+        load()
+
+    key = f"loading {how} {found.folder} {found.digest}"
+    if jobs.finished_job(key, f"Loading {found.name}", loading, jobs.LOADING) is None:
+        return None
+    try:
+        with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile
+            return load()
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def set_names() -> list[str]:
+    """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
+    shipped = [name for name in sources.NAMED_SETS if name not in (probes.NAME, sources.QUORA)]
+    return [sources.written(sets.SAMPLE), *uploaded_sets(), *uploaded_files(), *test_rows(), *shipped, *sts.menu()]
+
+
+def uploaded_sets() -> list[str]:
+    """The uploaded sets of scored pairs, newest first."""
+    return [sources.written(one) for one in sets.kept_sets()]
+
+
+def test_rows() -> list[str]:
+    """The test rows of the latest runs that held some out."""
+    return [sources.written(one) for one in run_sets.latest()]
+
+
+def uploaded_files() -> list[str]:
+    """The labels of uploaded files that can be an evaluation set, wherever they were uploaded."""
+    return [sources.label(path) for path in paths_of(*SCORED)]
+
+
+def paths_of(*kinds: Kind) -> list[str]:
+    """The paths of uploaded files that hold rows of some kinds."""
+    return [path for path in uploads.paths() if kind_of(path) in kinds]
+
+
+def kind_of(path: str) -> Kind | None:
+    """The kind of rows of an uploaded file; None of any other source, and if it cannot be read."""
+    return cached_text.kind_of_file(path) if uploads.name_of(path) else None
+
+
+def evaluation_set(given: SetIdentity) -> sources.EvaluationSet | None:
+    """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
+    return _set(given, cached_text.evaluation_set)
+
+
+def evaluated_on(given: SetIdentity) -> Evaluated | None:
+    """An evaluation set of any kind; None, with the error, if it is not on this disk."""
+    return _set(given, cached_text.evaluated_on)
+
+
+def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
+    try:
+        return cached_text.graded_pairs(given) if given.is_scored else load(given)
+    except SetNotFound as error:
+        set_not_found(error, *published(given)[-1:])  # without a split it is the test split, the last one
+    except StrataError as error:
+        messages.trouble(error)
+    return None
+
+
+def on_this_disk(given: SetIdentity) -> bool:
+    """Whether a set can be loaded without a network."""
+    try:
+        cached_text.graded_pairs(given)
+    except StrataError:
+        return False
+    return True
+
+
+def published(given: SetIdentity) -> tuple[SetIdentity, ...]:
+    """The published splits that a set is: one, all of a set without a split, or none."""
+    if given.kind == SetKind.PUBLISHED and given.piece:
+        return (given,)
+    return sets.published(given.name) if given.kind in (SetKind.PUBLISHED, SetKind.OTHER) else ()
+
+
+def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
+    """A card for each published split that is not on this disk; the error, if it is about anything else."""
+    missing = {why: split for split in splits if (why := _missing(split))}
+    if error.split not in missing:
+        messages.trouble(error)
+    for split in missing.values():
+        offer_set(split)
+
+
+def _missing(split: SetIdentity) -> tuple[str, str] | None:
+    """The name and split of a published set, if it is not on this disk."""
+    try:
+        cached_text.graded_pairs(split)
+    except SetNotFound as error:
+        return error.split
+    except StrataError:
+        pass
+    return None
+
+
+def offer_set(split: SetIdentity) -> None:
+    """A card for a published split that is not on this disk, with a button that fetches it if the hub has it."""
+    title, found = split.title, sts.find_split(sts.find(split.name), split.piece)
+    folder = f"`{sts.VARIABLE}` to a folder that has it as `{found.file}`."
+    if not found.on_hub:
+        st.info(NOT_ON_HUB.format(messages.plain(title), folder), icon=":material/database_off:")
+        return
+    st.info(NOT_ON_DISK.format(messages.plain(title), folder), icon=":material/cloud_download:")
+    offer(FETCH.format(title), partial(_fetch_set, split))
+
+
+def offer(label: str, make: jobs.Make) -> None:
+    """A button that starts a download; nothing is fetched without a click."""
+    job = jobs.find(label)
+    if job is not None and job.state != jobs.DONE:
+        jobs.progress_of(job)
+    elif st.button(messages.plain(label), icon=":material/download:", key=label):
+        jobs.forget(label)
+        jobs.follow(label, label, make, lane=jobs.NETWORK)
+        st.rerun()
+
+
+def _fetch_set(split: SetIdentity) -> Work[None]:
+    yield Progress("connecting to huggingface.co", 0, 0)
+    sets.load(split, online=True)

@@ -12,7 +12,7 @@ from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.neighbours.vector_search import VectorSearch
-from explorer.ui.access import job_results
+from explorer.ui.access import jobs
 
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
 
@@ -22,15 +22,13 @@ def corpus(source: str, title: str) -> VectorCorpus | None:
     stamp = _stamp(source)
     opened = _opened(source, title, stamp)
     key = f"vectors on disk {source} {opened.columns} {stamp}"
-    found: VectorCorpus | None = job_results.result(
-        key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened)
-    )
+    found: VectorCorpus | None = jobs.result(key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened))
     return found
 
 
 def searchable(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
-    search: VectorSearch | None = job_results.result(
+    search: VectorSearch | None = jobs.result(
         f"index of vectors {corpus.digest} {kind}",
         f"Index of {corpus.name}",
         lambda: vector_search.searchable(corpus, kind),

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import DevPick, pick
 from explorer.ui import messages

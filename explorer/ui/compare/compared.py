@@ -11,7 +11,7 @@ from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import availability, side_scores
+from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.access.sidebar_choice import Choice
 
@@ -39,7 +39,7 @@ def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
     if (
         choices[0].evaluation_set == choices[1].evaluation_set
-        and availability.evaluated_on(choices[0].evaluation_set) is None
+        and sidebar_choice.evaluated_on(choices[0].evaluation_set) is None
     ):
         return None  # the set is the same for both: its card is shown once
     one = side_scores.scored(choices[0])

@@ -11,7 +11,7 @@ from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
-from explorer.ui.access import cached, job_results
+from explorer.ui.access import cached, jobs
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
@@ -53,7 +53,7 @@ def _report(compared: Compared, pooling: str) -> None:
     models = [(found.digest, reading.title) for found, reading in weighed.values()]
     key = f"words of the report {models} {digest_of(chain(*pairs))} {settings.max_length}"
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
-    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or job_results.known(key) is not None)
+    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or jobs.known(key) is not None)
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
@@ -67,7 +67,7 @@ def _report(compared: Compared, pooling: str) -> None:
     geometry = geometry_view.found(sides, pooling, settings)
     if geometry is None:
         return
-    words: ExplainedPairs | None = job_results.result(
+    words: ExplainedPairs | None = jobs.result(
         key,
         "Weighing the words of the report's pairs",
         lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),

@@ -23,9 +23,9 @@ from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.side_scores import ModelScores
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 Sides = Sequence[ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
@@ -47,9 +47,9 @@ def asked(count: int) -> bool:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
-    geometry: LayerGeometry | None = job_results.known(key_of(sides, pooling, settings))
+    geometry: LayerGeometry | None = jobs.known(key_of(sides, pooling, settings))
     return geometry is not None and all(
-        geometry.geometry_of(place, side.reading) or job_results.known(geometry_key(side, settings))
+        geometry.geometry_of(place, side.reading) or jobs.known(geometry_key(side, settings))
         for place, side in enumerate(sides)
     )
 
@@ -61,7 +61,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
         st.info(NO_PAIRS, icon=":material/block:")
         return None
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
-    made: LayerGeometry | None = job_results.result(
+    made: LayerGeometry | None = jobs.result(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
         lambda: layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
@@ -77,7 +77,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
 
 
 def _geometry_of(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Geometry | None:
-    found: Geometry | None = job_results.result(
+    found: Geometry | None = jobs.result(
         geometry_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
         lambda: reading_geometry(side.found, pairs, side.reading, settings, cached.encoder),
@@ -92,9 +92,9 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
         for column, measure in zip(st.columns(3, gap="small"), MEASURES[start : start + 3], strict=False):
             with column:
                 st.markdown(f"**{measure.name[0].upper()}{measure.name[1:]}**", help=measure.meaning)
-                picture_format.draw(
+                downloads.draw(
                     drawn.measure_by_layer(geometry, measure),
-                    config=picture_format.config(measure.name.replace(" ", "-")),
+                    config=downloads.config(measure.name.replace(" ", "-")),
                     alt=f"{measure.name} by layer. {measure.meaning} The table below has the numbers.",
                 )
     if len(geometry.sides) > 1:
@@ -111,9 +111,9 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
             + " The arrow points from A to B, at the chosen layers & poolings."
             * (len(geometry.sides) > 1),
         )
-        picture_format.draw(
+        downloads.draw(
             drawn.alignment_by_uniformity(geometry),
-            config=picture_format.config("alignment-uniformity"),
+            config=downloads.config("alignment-uniformity"),
             alt="Each layer by its uniformity and alignment. The table below has the numbers.",
         )
     with st.expander("Geometry table"):
@@ -123,9 +123,9 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
 def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
     if geometry.alike:
         st.markdown("**Drift by layer**", help=HOW_TO_READ)
-        picture_format.draw(
+        downloads.draw(
             drawn.drift_by_layer(geometry, differences),
-            config=picture_format.config("drift"),
+            config=downloads.config("drift"),
             alt="CKA, shift and the score difference by layer. The table below has the numbers.",
         )
         st.caption(HOW_TO_READ)

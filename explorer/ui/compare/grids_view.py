@@ -7,7 +7,7 @@ from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import clicks, downloads, picture_format, segments
+from explorer.ui.widgets import clicks, downloads, segments
 
 DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
@@ -56,13 +56,13 @@ def _grid(compared: Compared, name: str, height: int = 0) -> None:
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     key = f"grid of {name}"
     st.subheader(f"{name}: every layer & pooling")
-    picture_format.draw(
+    downloads.draw(
         grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
         least=height,
         key=key,
         on_select=lambda: _choose_clicked(key, name, scores),
         selection_mode="points",
-        config=picture_format.config(f"grid-{name}"),
+        config=downloads.config(f"grid-{name}"),
         alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers.",
     )
 
@@ -72,13 +72,13 @@ def _differences(compared: Compared, height: int) -> None:
     if differences.grid is None:
         st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
         return
-    picture_format.draw(
+    downloads.draw(
         difference.difference_grid(comparison, differences.grid, differences.own),
         least=height,
         key="grid of differences",
         on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one),
         selection_mode="points",
-        config=picture_format.config("grid-difference"),
+        config=downloads.config("grid-difference"),
         alt="B minus A for every layer & pooling. The table below has the numbers.",
     )
 
@@ -99,9 +99,9 @@ def lines(compared: Compared) -> str:
     with left:
         st.subheader("By layer")
         pooling = pooling_control(comparison.one, comparison.other)
-        picture_format.draw(
+        downloads.draw(
             difference.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
-            config=picture_format.config("by-layer"),
+            config=downloads.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )
     if compared.sides[0].graded is None:
@@ -109,9 +109,9 @@ def lines(compared: Compared) -> str:
     with right:
         st.subheader("Cosines by gold score")
         bins = comparison.gold_bins()
-        picture_format.draw(
+        downloads.draw(
             distributions.cosines_by_gold(bins),
-            config=picture_format.config("cosines"),
+            config=downloads.config("cosines"),
             alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
             "The file below has the numbers.",
         )

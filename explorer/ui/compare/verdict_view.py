@@ -25,7 +25,7 @@ from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import grids_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import picture_format, score_options, verdict_banner, word_view
+from explorer.ui.widgets import downloads, score_options, verdict_banner, word_view
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -53,7 +53,7 @@ DIFFERENCE_HELP = (
 def show(compared: Compared, changes: ProbeChanges | None) -> str:
     """The verdict, its pairs and the scores. Gives the name of the grid that is drawn here, if one is."""
     drawn = ""
-    if changes is not None and picture_format.presenting():
+    if changes is not None and downloads.presenting():
         drawn = _on_one_screen(compared, changes)
     elif changes is not None:
         news(compared, changes)
@@ -233,11 +233,11 @@ def draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = 
         shares = (change.before, change.after) if compared.after == 1 else (change.after, change.before)
         for side, share in zip("AB", shares, strict=True):
             sides[side][change.name] = share.value
-    picture_format.draw(
+    downloads.draw(
         probe_bars.shares_side_by_side(sides),
         height=height,
         key="probe shares",
-        config=picture_format.config("probe-shares"),
+        config=downloads.config("probe-shares"),
         alt="Share of cases in which A and B place a paraphrase above a sentence with a small difference in meaning, "
         "for every kind of difference. The Sentences page has a table.",
     )

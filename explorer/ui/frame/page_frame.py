@@ -13,7 +13,7 @@ from explorer.ui import messages
 from explorer.ui.frame import presentation, sidebar
 from explorer.ui.frame.page_list import PAGES, go_on, named
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import clicks, picture_format
+from explorer.ui.widgets import clicks, downloads
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -105,7 +105,7 @@ def enter() -> None:
         st.rerun()
     go_on()
     page = named(st.session_state[_ADDRESS])
-    st.html(f"{_LOOK}{_RING}<style>{picture_format.LOOK}</style>")
+    st.html(f"{_LOOK}{_RING}<style>{downloads.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
     presentation.title(page, NAME if page is PAGES[0] else page.title)
 

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame.page_list import PAGES, PageEntry, open_page
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import downloads
 
 KEY, BACK, NEXT = "p", "b", "n"
 START, END, MENU = "Present", "End", "Pages"
@@ -36,7 +36,7 @@ html {{ font-size: 21px !important; }}
 
 def title(page: PageEntry, text: str) -> None:
     """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
-    presenting = picture_format.presenting()
+    presenting = downloads.presenting()
     st.html(_LOOK if presenting else _BESIDE_TITLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
         st.title(text, width="content" if presenting else "stretch")
@@ -52,7 +52,7 @@ def title(page: PageEntry, text: str) -> None:
 
 
 def _button() -> None:
-    presenting = picture_format.presenting()
+    presenting = downloads.presenting()
     st.button(
         END if presenting else START,
         icon=":material/cancel_presentation:" if presenting else ":material/present_to_all:",
@@ -65,7 +65,7 @@ def _button() -> None:
 
 
 def _turn() -> None:
-    st.session_state[picture_format.PRESENTING] = not picture_format.presenting()
+    st.session_state[downloads.PRESENTING] = not downloads.presenting()
 
 
 def _menu(page: PageEntry) -> None:

@@ -5,8 +5,8 @@ import streamlit as st
 from explorer import run_folder
 from explorer.data import sources
 from explorer.data.graded import probes, sets
-from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.row_kinds import SCORED_PAIRS, Kind
+from explorer.data.graded.sets import SetIdentity
+from explorer.data.text_sets import SCORED_PAIRS, Kind
 from explorer.training.record import run_sets, runs
 from explorer.ui.access import cached_text, method_cards
 from explorer.ui.frame import sidebar

@@ -13,17 +13,17 @@ from streamlit.errors import StreamlitAPIException
 from explorer import run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity
+from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import hub, layout, lookup, model_names
-from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, sidebar_choice
-from explorer.ui.widgets import clicks, picture_format, setting_fields
+from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.widgets import clicks, downloads, setting_fields
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -58,7 +58,7 @@ def draw(*, scores: bool) -> DeltaGenerator:
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
         settings = _measurement_settings() if scores else _settings_as_they_are()
-        picture_format.control()
+        downloads.control()
     choice = sidebar_choice.Choice(source, sources.identity(pairs), reading, settings)
     with second:
         sidebar_choice.remember(choice, _model_b(choice) if scores else None)
@@ -139,7 +139,7 @@ def _another_model() -> None:
 def _evaluation_set() -> str:
     pairs: str = st.selectbox(
         "Evaluation set",
-        with_current(availability.set_names(), "sts"),
+        with_current(sidebar_choice.set_names(), "sts"),
         key="sts",
         bind="query-params",
         help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "

@@ -14,9 +14,9 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.sentences import attention_weights as measured
 from explorer.ui import messages
-from explorer.ui.access import availability, cached
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
-from explorer.ui.widgets import downloads, picture_format, segments
+from explorer.ui.widgets import downloads, segments
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -41,7 +41,7 @@ def folded(found: Found, sentences: tuple[str, str]) -> None:
 
 def show(found: Found, sentences: tuple[str, str]) -> None:
     """An overview of all heads, and the chosen head token by token."""
-    if availability.attending(found) is None:
+    if sidebar_choice.attending(found) is None:
         return
     try:
         _show(found, sentences)
@@ -62,10 +62,10 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
     with left:
         layer, head = _overview(attention, by)
     with right:
-        picture_format.draw(
+        downloads.draw(
             drawn.head_by_token(attention, layer, head),
             key="one head",
-            config=picture_format.config("self-attention"),
+            config=downloads.config("self-attention"),
             alt=f"Layer {layer}, head {head}: attention weights between tokens. The file below has the numbers.",
         )
         st.caption(_about(attention.weights, attention.left_out, inputs, layer, head))
@@ -98,12 +98,12 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     values = measured.tokens_attended(attention.weights)
     if by == SPECIAL:
         values = measured.share_on_special(attention.weights, attention.special)
-    picture_format.draw(
+    downloads.draw(
         drawn.every_head(values, by, (layer, head)),
         key=OVERVIEW,
         on_select=lambda: _choose_clicked(count),
         selection_mode="points",
-        config=picture_format.config("self-attention"),
+        config=downloads.config("self-attention"),
         alt=f"{by}, a cell for each layer and head. Choose a head with the fields above.",
     )
     st.caption(

@@ -18,7 +18,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, method_cards, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 DRAWN = ("cls", "mean")
 TITLE = "Cosine by layer"
@@ -49,10 +49,10 @@ def show(found: model_names.Found, sentences: tuple[str, str], choice: sidebar_c
     pair = pair_layers(found, *sentences, choice.settings)
     messages.warn_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader(TITLE)
-    picture_format.draw(
+    downloads.draw(
         pair_figures.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
-        config=picture_format.config("pair-by-layer"),
+        config=downloads.config("pair-by-layer"),
         alt="The cosine of the two sentences by layer, under cls and mean, and each layer's contribution to the cosine "
         "of the last layer. The file below has the numbers.",
     )

@@ -9,7 +9,7 @@ from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import attention_figures as drawn
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import Reading, Row
+from explorer.encoding.read.pooling import Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.dev_check import PROBE
@@ -21,11 +21,11 @@ from explorer.measuring.sentences.attention_weights import Floats, LayerWeights
 from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, side_scores, sidebar_choice
+from explorer.ui.access import cached, side_scores, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_metrics
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 UNIFORM = "nearly uniform: no layer is preferred"
 WEIGHTS, SCORES, PARTS = (
@@ -95,8 +95,8 @@ def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | No
         st.caption(ASK)
         return None
     try:
-        found = availability.encoder(other.source)
-        if found is None or not has_pooler(found.folder) or availability.loaded(found, other.settings) is None:
+        found = sidebar_choice.encoder(other.source)
+        if found is None or not has_pooler(found.folder) or sidebar_choice.loaded(found, other.settings) is None:
             return None
         return found, layer_weights(found, sentences, other.settings)
     except StrataError as error:
@@ -192,10 +192,10 @@ def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, st
             with columns[place]:
                 # one line each, so that the figures align; the boxes above show the whole sentences
                 st.markdown(f"“{messages.plain(messages.shortened(text, 36))}”")
-                picture_format.draw(
+                downloads.draw(
                     drawn.query_by_key(of_sentence, one.layers, low, high, one.query_pooling, one.key_pooling),
                     key=f"weights {model.folder} {place}",
-                    config=picture_format.config("listening"),
+                    config=downloads.config("listening"),
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
                 )
@@ -213,10 +213,10 @@ def _bars(
             for name in poolings
             if name in scores.poolings
         }
-    picture_format.draw(
+    downloads.draw(
         drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
         key=f"mean weights {found.folder}",
-        config=picture_format.config("listening"),
+        config=downloads.config("listening"),
         alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
     )
     caption = (
@@ -306,10 +306,10 @@ def _history(found: Found, weights: LayerWeights) -> None:
         return
     steps, path = tuple(known), np.stack(list(known.values())).astype(np.float64)
     best = next((one.step for one in reversed(evaluations) if one.best and one.step in known), None)
-    picture_format.draw(
+    downloads.draw(
         drawn.weight_history(steps, path, weights.layers, best),
         key=f"path {run.name}",
-        config=picture_format.config("listening-path"),
+        config=downloads.config("listening-path"),
         alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
     )
     st.caption(messages.plain(HISTORY.format(seed, run.name, PROBE, 1 / len(weights.layers))))

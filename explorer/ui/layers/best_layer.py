@@ -7,14 +7,14 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.encoding.load import declared
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, side_scores, sidebar_choice
+from explorer.ui.access import cached_text, side_scores, sidebar_choice
 from explorer.ui.widgets import score_options
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
@@ -85,7 +85,7 @@ def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice
     if choice.evaluation_set.is_divided:
         return _halves(scored, choice, names)
     other = next(one for one in names if one.piece != (choice.evaluation_set.piece or "test"))
-    if not availability.on_this_disk(other):
+    if not sidebar_choice.on_this_disk(other):
         return None
     partner = side_scores.scored(replace(choice, evaluation_set=other))
     if partner is None:
@@ -221,13 +221,13 @@ def _inflated(given: SetIdentity) -> None:
     st.info(INFLATED, icon=":material/balance:")
     names = sets.dev_and_test(given)
     why = cached_text.why_not_split(given) if given.kind == SetKind.UPLOADED else ""
-    missing = next((one for one in names or () if not why and not availability.on_this_disk(one)), None)
+    missing = next((one for one in names or () if not why and not sidebar_choice.on_this_disk(one)), None)
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
         title = messages.plain(missing.title)
         st.caption(f"With {title} the best is chosen on the dev set and reported on the test set.")
-        availability.offer_set(missing)
+        sidebar_choice.offer_set(missing)
     elif names is not None:
         dev, test = (messages.plain(one.title) for one in names)
         st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")

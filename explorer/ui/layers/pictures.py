@@ -6,14 +6,14 @@ import streamlit as st
 
 from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.drawing.scores import by_layer, distributions, grid
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import best_threshold, is_binary
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 GRID = "grid of layers and poolings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
@@ -34,12 +34,12 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
     left, right = st.columns([2, 3], gap="medium")
     with left:
         st.subheader("Every layer & pooling")
-        picture_format.draw(
-            grid.layer_by_pooling(scores, metric, aggregate, reading, short=picture_format.presenting()),
+        downloads.draw(
+            grid.layer_by_pooling(scores, metric, aggregate, reading, short=downloads.presenting()),
             key=GRID,
             on_select=lambda: sidebar.choose_clicked(GRID, scores),
             selection_mode="points",
-            config=picture_format.config("layers"),
+            config=downloads.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
         )
         on = f"All {len(pairs):,} {scores.items_named[1]} of {messages.plain(pairs.name)}."
@@ -51,9 +51,9 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pai
             st.caption(scores.not_measured_text)
     with right:
         st.subheader("By layer")
-        picture_format.draw(
+        downloads.draw(
             by_layer.score_by_layer(scores, metric, aggregate, reading),
-            config=picture_format.config("layers"),
+            config=downloads.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
         )
         st.caption(f"{on} The same numbers as in the grid.")
@@ -69,9 +69,9 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
     if labels:
         _strips(scored, pairs)
         return
-    picture_format.draw(
+    downloads.draw(
         distributions.cosine_by_gold(scored.scores, pairs, scored.reading),
-        config=picture_format.config("layers"),
+        config=downloads.config("layers"),
         alt=f"Cosines of {scored.reading.title} by human score.",
     )
     st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
@@ -80,9 +80,9 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
 def _strips(scored: ModelScores, pairs: GradedPairs) -> None:
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     best = best_threshold(gold, cosines)
-    picture_format.draw(
+    downloads.draw(
         distributions.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
-        config=picture_format.config("layers"),
+        config=downloads.config("layers"),
         alt=f"Cosines of {scored.reading.title} for both labels: a point for each pair, and their density.",
     )
     if best is not None:

@@ -10,7 +10,7 @@ from explorer.errors import StrataError
 from explorer.measuring.maps import large_map, projection
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
-from explorer.ui.access import job_results, vector_corpora
+from explorer.ui.access import jobs, vector_corpora
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.map.map_view import QUALITY
 from explorer.ui.widgets import downloads
@@ -49,7 +49,7 @@ def show(path: str, reader: Reader, settings: projection.MapSettings, *, has_mod
 
 def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
-    found: large_map.LargeMap | None = job_results.result(
+    found: large_map.LargeMap | None = jobs.result(
         f"large map {corpus.digest} {settings}",
         f"{settings.kind} of {corpus.name}",
         lambda: large_map.large_map(corpus, settings),

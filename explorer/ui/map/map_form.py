@@ -16,7 +16,7 @@ from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.measuring.maps import projection
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import clicks, segments, upload_boxes
 
@@ -130,7 +130,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
         return _of_file()
     if kind == TYPED:
         return _typed()
-    given = availability.evaluated_on(choice.evaluation_set)
+    given = sidebar_choice.evaluated_on(choice.evaluation_set)
     if given is None:
         return None
     if isinstance(given, GradedPairs):

@@ -16,9 +16,9 @@ from explorer.measuring.maps import map_tables, projection, umap_layout
 from explorer.measuring.neighbours import vector_index
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.map import map_form, selection
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
 MOST_MOVED = 10  # sentences
@@ -61,10 +61,10 @@ def mapped(
     one, other = vectors[0], vectors[1] if len(vectors) > 1 else None
     count = f"{len(described):,} sentences"
     subject = digest_of([described.digest, *(side.key for side in sides)])
-    near = job_results.result(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
+    near = jobs.result(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
     if near is None:
         return None
-    maps = job_results.result(
+    maps = jobs.result(
         f"map {subject} {settings}", f"{settings.kind} of {count}", lambda: projection.maps(one, other, near, settings)
     )
     if maps is None:
@@ -186,17 +186,17 @@ def _one_map(
 ) -> None:
     places = mapped.drawn["AB".index(name)].places
     key = f"map of {name}"
-    config = picture_format.config(f"map-{name}")
+    config = downloads.config(f"map-{name}")
     if len(places) > drawing.SHARP:
         config["plotGlPixelRatio"] = 1  # plotly's default 2 is twice as slow to drag in a browser without a GPU
     alt = f"{mapped.maps.kind} of {len(places):,} sentences in {name}, coloured by {colour.name}."
     if places.shape[1] == 3:
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
-        picture_format.draw(figure, key=f"{key} in 3-D", config=config, alt=alt)
+        downloads.draw(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
     names = [(one.name, one.middle(places)) for one in _clusters(mapped)]
     figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name), names)
-    picture_format.draw(
+    downloads.draw(
         # a new revision even for the same selection: otherwise the lasso's outline stays
         figure.update_layout(uirevision=selection.times(name)),
         key=key,

@@ -15,7 +15,7 @@ from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, method_cards, sidebar_choice
+from explorer.ui.access import cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import set_fields
@@ -119,7 +119,7 @@ def _text() -> tuple[str, ...]:
 
 def _known_texts() -> list[str]:
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    return [*SHIPPED, *availability.uploaded_sets(), *whole, *sts.menu()]
+    return [*SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
 
 
 def _take(path: str) -> None:
@@ -179,7 +179,7 @@ def unreadable(text: Sequence[str]) -> bool:
         try:
             cached_text.serves(source, {})
         except SetNotFound as error:
-            availability.set_not_found(error, *availability.published(sources.identity(source)))
+            sidebar_choice.set_not_found(error, *sidebar_choice.published(sources.identity(source)))
             return True
         except StrataError as error:
             messages.trouble(error)
@@ -203,7 +203,7 @@ def _models() -> tuple[str, ...]:
     if not chosen:
         messages.trouble(EMPTY.format("base model"))
         return ()
-    there = [availability.encoder(model) is not None for model in chosen]
+    there = [sidebar_choice.encoder(model) is not None for model in chosen]
     return tuple(chosen) if all(there) else ()
 
 

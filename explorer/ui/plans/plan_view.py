@@ -18,11 +18,11 @@ from explorer.places import stamps
 from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import job_results, jobs
+from explorer.ui.access import jobs
 from explorer.ui.frame import shortcuts
 from explorer.ui.plans import plan_form, plan_list
 from explorer.ui.runs import plan_queue, run_status
-from explorer.ui.widgets import clicks, downloads, picture_format, verdict_banner
+from explorer.ui.widgets import clicks, downloads, verdict_banner
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.verdict import Verdict
@@ -161,7 +161,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(parts)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_results.WAITING.format(messages.plain(front.title)))
+        st.caption(jobs.WAITING_TEXT.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
     if folder.stop_requested():
@@ -272,9 +272,9 @@ def _figure(name: str, rows: list[tuple[PlanRow, Verdict]]) -> None:
 
     marks = plan_report.marks(rows)
     st.subheader("Score against cost")
-    picture_format.draw(
+    downloads.draw(
         score_by_cost(marks),
-        config=picture_format.config(f"plan-{downloads.file_name(name)}"),
+        config=downloads.config(f"plan-{downloads.file_name(name)}"),
         alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
     )
     st.caption(plan_report.READ)

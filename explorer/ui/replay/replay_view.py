@@ -18,12 +18,12 @@ from explorer.progress import Work, finish
 from explorer.run_folder import Evaluation
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import job_results, sidebar_choice
+from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
 from explorer.ui.runs import run_list, run_metrics
-from explorer.ui.widgets import picture_format, segments
+from explorer.ui.widgets import downloads, segments
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
 
@@ -171,10 +171,10 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
         _map(run, evaluations, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("Embedding geometry")
-        picture_format.draw(
+        downloads.draw(
             step_pictures.alignment_and_uniformity(evaluations, at),
             key="alignment and uniformity",
-            config=picture_format.config("replay"),
+            config=downloads.config("replay"),
             alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
         )
         st.caption(
@@ -183,7 +183,7 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
             "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
     status = run.status()
-    picture_format.draw(
+    downloads.draw(
         metric_curves.dev_scores(
             evaluations,
             status.base,
@@ -192,7 +192,7 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
             measure=status.facts.measure_of("dev"),
         ),
         key="replayed scores",
-        config=picture_format.config("replay"),
+        config=downloads.config("replay"),
         alt="The dev score at each evaluation step, this step marked.",
     )
 
@@ -258,10 +258,10 @@ def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> No
             if places is None:
                 return
             kind, how, travel = "UMAP", _umap_in_words(travel), replace(travel, places=places)
-    picture_format.draw(
+    downloads.draw(
         step_pictures.places(travel, sentences, at),
         key="replayed map",
-        config=picture_format.config("replay"),
+        config=downloads.config("replay"),
         alt="Sentences of the dev set on a map, each with a line from its position before training.",
     )
     quality = map_quality(run, seed, steps, at, kind, travel.places[at])
@@ -294,7 +294,7 @@ def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: step_maps.
         return (yield from step_maps.travel_by_umap(probes, plane, SETTINGS))
 
     key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
-    places: NDArray[np.float64] | None = job_results.result(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
+    places: NDArray[np.float64] | None = jobs.result(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return places
 
 

@@ -10,15 +10,15 @@ from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import difference, grid, step_pictures
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
-from explorer.encoding.read.readings import Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing import comparison, comparison_report, step_scores
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.run_folder import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, job_results, side_scores, sidebar_choice
+from explorer.ui.access import cached, jobs, side_scores, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format, score_options
+from explorer.ui.widgets import downloads, score_options
 
 ONLY_PAIRS = (
     "All steps are scored on scored pairs only. Choose such a set in the sidebar; each step is scored on any set."
@@ -136,7 +136,7 @@ def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
 
 
 def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
-    pairs = availability.evaluated_on(choice.evaluation_set)
+    pairs = sidebar_choice.evaluated_on(choice.evaluation_set)
     if pairs is None:
         return
     if not isinstance(pairs, GradedPairs):
@@ -147,13 +147,13 @@ def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
     also = declared.outside(reading, folder)
     measured = " ".join((f"{saved.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
     title = f"{len(saved.steps)} steps on {pairs.name}"
-    scores: tuple[layer_scores.LayerScores, ...] | None = job_results.result(
+    scores: tuple[layer_scores.LayerScores, ...] | None = jobs.result(
         f"steps {measured}", title, lambda: step_scores.score_steps(saved.names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
     metric, aggregate = score_options.metric_and_aggregate(scores[0])
-    changed: tuple[step_scores.Change, ...] | None = job_results.result(
+    changed: tuple[step_scores.Change, ...] | None = jobs.result(
         f"changes {measured} {metric} {aggregate}",
         f"What changed: {title}",
         lambda: step_scores.changes(scores, metric, aggregate),
@@ -181,7 +181,7 @@ def _side_by_side(
         )
     with columns[1]:
         st.markdown(f"**Change since step {first}**")
-        picture_format.draw(
+        downloads.draw(
             difference.difference_grid(
                 comparison.Comparison(scores[0], scores[at], reading, reading),
                 changed[at].grid,
@@ -192,17 +192,17 @@ def _side_by_side(
             key=CHANGED,
             on_select=lambda: sidebar.choose_clicked(CHANGED, scores[0]),
             selection_mode="points",
-            config=picture_format.config("replay-changes"),
+            config=downloads.config("replay-changes"),
             alt=f"Change of every layer & pooling since step {first}. The download has the numbers of every step.",
         )
     of_reading = [one.score(reading, metric, aggregate) for one in scores]
     since = [change.of(reading, scores[0]) for change in changed]
     with columns[2]:
         st.markdown(f"**{reading.title}**")
-        picture_format.draw(
+        downloads.draw(
             step_pictures.score_by_step(saved.steps, of_reading, since, at, metric, height),
             key="replayed reading",
-            config=picture_format.config("replay-reading"),
+            config=downloads.config("replay-reading"),
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
@@ -222,12 +222,12 @@ def _grid(
 ) -> int:
     """Draw the grid and return its height."""
     figure = grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True)
-    picture_format.draw(
+    downloads.draw(
         figure,
         key=GRID,
         on_select=lambda: sidebar.choose_clicked(GRID, scores),
         selection_mode="points",
-        config=picture_format.config("replay"),
+        config=downloads.config("replay"),
         alt=f"{metric} of every layer & pooling of the model at this step.",
     )
     if scores.not_measured_text:

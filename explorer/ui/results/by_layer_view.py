@@ -10,7 +10,7 @@ from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.ui.results.filters import FilteredResults
-from explorer.ui.widgets import picture_format, segments
+from explorer.ui.widgets import downloads, segments
 
 CHOSEN = "chosen layer & pooling"
 SCORES = ("nDCG@10", "model default", "difference")
@@ -34,9 +34,9 @@ def show(chosen: FilteredResults) -> None:
     if not tasks:
         st.info(f"No task was scored under {pooling}.", icon=":material/block:")
         return
-    picture_format.draw(
+    downloads.draw(
         scores_by_layer(tasks),
-        config=picture_format.config("results by layer"),
+        config=downloads.config("results by layer"),
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",
     )
     st.caption("The lines are those of the first seed of each recipe.")

@@ -13,7 +13,7 @@ from explorer import in_words
 from explorer.data import sources, uploads
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import lookup
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Forecast, Models, evaluation, forecast
 from explorer.evaluating.results import result_files
@@ -26,7 +26,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record.run_results import scored
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results, jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
@@ -63,7 +63,7 @@ def show(*, unfolded: bool) -> None:
         jobs.forget(JOB)
         job = None
     if job is not None and job.live:
-        job_results.progress_of(job)
+        jobs.progress_of(job)
         return
     if job is not None:
         _tell_end(job)
@@ -169,7 +169,7 @@ def _buttons(choice: EvaluationChoice) -> None:
     elif estimate.state == jobs.DONE:
         _tell_forecast(st.container(), estimate.result)
     else:
-        job_results.progress_of(estimate)
+        jobs.progress_of(estimate)
 
 
 def _summary(choice: EvaluationChoice) -> str:

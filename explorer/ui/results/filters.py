@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_table, scored_task
 from explorer.evaluating.results.result_files import Result

@@ -17,7 +17,7 @@ from explorer.run_folder import METRICS, Evaluation, MetricLine, TrainingStep
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import downloads
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps that a smoothed loss averages over: a tenth of those so far, within these bounds
@@ -140,20 +140,20 @@ def figures(run: Run, status: Status) -> None:
         reading = status.facts.reading.words if status.facts.reading else ""
         measure = status.facts.measure_of("dev")
         st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
-        picture_format.draw(
+        downloads.draw(
             metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
             key=f"dev {run.name}",
-            config=picture_format.config("run"),
+            config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
         )
         if status.facts.precision == "bfloat16":
             st.caption(ROUNDED)
     with right:
         st.markdown("**Loss**, each step and smoothed")
-        picture_format.draw(
+        downloads.draw(
             metric_curves.losses(lines, total),
             key=f"loss {run.name}",
-            config=picture_format.config("run"),
+            config=downloads.config("run"),
             alt="The loss by step, as it is and smoothed.",
         )
     # drawn only while it is open
@@ -168,10 +168,10 @@ def figures(run: Run, status: Status) -> None:
             "better; near 1 is collapse). Alignment and uniformity (Wang and Isola 2020) on the dev set: lower is "
             "better for both."
         )
-        picture_format.draw(
+        downloads.draw(
             metric_curves.geometry(lines, total),
             key=f"geometry {run.name}",
-            config=picture_format.config("run"),
+            config=downloads.config("run"),
             alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",
         )
 

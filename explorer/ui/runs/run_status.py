@@ -11,7 +11,7 @@ from explorer.progress import Phase
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.access import job_results, jobs
+from explorer.ui.access import jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 from explorer.ui.widgets import clicks
@@ -77,7 +77,7 @@ def estimate(job: Job | None, line: DeltaGenerator, key: str, what: str, start: 
     if job is not None and job.state == jobs.DONE:
         return job.result
     if job is not None:
-        job_results.progress_of(job)
+        jobs.progress_of(job)
         return None
     busy = bool(training_queue.under_way())
     if busy:

@@ -7,11 +7,11 @@ import streamlit as st
 
 from explorer.data.corpora import matching_sets
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetKind
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
+from explorer.data.text_sets import SCORED_PAIRS
 from explorer.errors import BadChoice, StrataError
-from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_page import BY_HAND
 
@@ -75,12 +75,12 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
         persist_state="session",
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(identity(name))
+    return name, None if name in (NO_TEST, HELD_OUT) else sidebar_choice.evaluation_set(identity(name))
 
 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
-    own = availability.paths_of(*availability.READ_FOR_TRAINING)
+    own = sidebar_choice.paths_of(*sidebar_choice.READ_FOR_TRAINING)
     divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached_text.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
     return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]
@@ -118,7 +118,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     dev, test = identity("STS-B dev"), identity("STS-B test")
     if chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen):
         dev, test = sets.halves(chosen)
-    elif not all(map(availability.on_this_disk, (dev, test))):
+    elif not all(map(sidebar_choice.on_this_disk, (dev, test))):
         dev, test = sets.halves()
     return written(dev), written(test)
 

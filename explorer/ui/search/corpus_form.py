@@ -8,16 +8,16 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data import search_corpus, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sets, sts
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval.retrieval_set import RetrievalSet
-from explorer.data.row_kinds import PAIRS as PAIRS_KIND
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
+from explorer.data.text_sets import PAIRS as PAIRS_KIND
 from explorer.data.text_sets import Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_view
 from explorer.ui.widgets import clicks, upload_boxes
@@ -50,7 +50,7 @@ def source(line: DeltaGenerator) -> str:
         chosen: str = st.selectbox(
             "Search in",
             upload_boxes.offered(
-                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *availability.uploaded_sets(), *sts.menu()], SOURCE)
+                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE)
             ),
             format_func=sources.label,
             key=SOURCE,
@@ -89,15 +89,15 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     identity = choice.evaluation_set if source == PAIRS else sources.identity(source)
     try:
         if source == PAIRS:
-            given = availability.evaluated_on(identity)
+            given = sidebar_choice.evaluated_on(identity)
             return None if given is None else _of_set(identity, given)
-        if source in RETRIEVAL_SETS or is_folder(source) or availability.kind_of(source) == PAIRS_KIND:
+        if source in RETRIEVAL_SETS or is_folder(source) or sidebar_choice.kind_of(source) == PAIRS_KIND:
             given = cached_text.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
                 return _of_set(identity, given)
         return SearchedCorpus(identity, cached_text.searched(source))
     except SetNotFound as error:
-        availability.set_not_found(error, *availability.published(identity))
+        sidebar_choice.set_not_found(error, *sidebar_choice.published(identity))
     except StrataError as error:
         messages.trouble(error)
     return None

@@ -12,7 +12,7 @@ from explorer.measuring.neighbours import query_results, ranking_judge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import CI
 from explorer.ui import messages
-from explorer.ui.access import job_results
+from explorer.ui.access import jobs
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads
@@ -111,7 +111,7 @@ def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> ND
         return None
     place = {text: at for at, text in enumerate(searched)}
     every = unit(documents)[[place[text] for text in task.documents]]
-    scores: NDArray[np.float64] | None = job_results.result(
+    scores: NDArray[np.float64] | None = jobs.result(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
         lambda: ranking_judge.of_queries(every, unit(queries), task.judgements),

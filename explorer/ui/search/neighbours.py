@@ -8,10 +8,10 @@ from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.errors import StrataError
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
-from explorer.ui.access import availability, job_results
+from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.search import query_view
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads
 
 CUT = "The query is too long: only its first {:,} tokens were encoded."
 ONE_SENTENCE = "The corpus has one sentence, so there are no neighbours to compare."
@@ -26,7 +26,7 @@ def search_side(reader: Reader, corpus: Sentences, query: str) -> query_results.
         vectors = reader.vectors(corpus.texts)
         if vectors is None:
             return None
-        index: vector_index.Index | None = job_results.result(
+        index: vector_index.Index | None = jobs.result(
             f"index {_key(reader, corpus)}", f"Index of {corpus.name}", lambda: vector_index.indexed(vectors)
         )
         if index is None:
@@ -34,7 +34,7 @@ def search_side(reader: Reader, corpus: Sentences, query: str) -> query_results.
         place = query_results.place_of(query, corpus.texts)
         if place is not None:  # a query that is a sentence of the corpus uses that sentence's vector
             return query_results.SearchSide(index, place)
-        encoder = availability.loaded(reader.found, reader.settings)
+        encoder = sidebar_choice.loaded(reader.found, reader.settings)
         if encoder is None:
             return None
         most = reader.settings.max_length
@@ -60,7 +60,7 @@ def changes(
 ) -> None:
     """Numbers, a histogram, and the sentences whose neighbours changed most and least from A to B."""
     st.subheader("Neighbours over the whole corpus")
-    found: vector_index.Overlap | None = job_results.result(
+    found: vector_index.Overlap | None = jobs.result(
         f"neighbours {' '.join(_key(reader, corpus) for reader in readers)} {k}",
         f"Neighbours of {len(corpus):,} sentences",
         lambda: vector_index.overlap(one.index, other.index, k),
@@ -88,9 +88,9 @@ def changes(
     every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
     messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True, help=every)
     messages.number(cards, NONE_KEPT, _sentences(int(counts[0])), border=True, help=none)
-    picture_format.draw(
+    downloads.draw(
         neighbours_kept(found),
-        config=picture_format.config("neighbours"),
+        config=downloads.config("neighbours"),
         alt="Number of sentences by number of neighbours kept. The download lists every sentence.",
     )
     columns = st.columns(2, gap="medium")

@@ -12,7 +12,7 @@ from explorer.encoding.load import declared
 from explorer.errors import StrataError
 from explorer.measuring.neighbours import query_results, vector_index, vector_search
 from explorer.ui import messages
-from explorer.ui.access import availability, sidebar_choice, vector_corpora
+from explorer.ui.access import sidebar_choice, vector_corpora
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads, segments
 
@@ -52,7 +52,7 @@ def show(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int
 def _corpus(source: str, choice: sidebar_choice.Choice) -> VectorCorpus | None:
     """The vectors; None, with progress or the error shown, until they are checked."""
     try:
-        found = availability.encoder(choice.source)
+        found = sidebar_choice.encoder(choice.source)
         corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title) if found else None
     except StrataError as error:
         messages.trouble(error)
@@ -96,10 +96,10 @@ def _answered(
 
 def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> NDArray[np.float32] | None:
     """The vector of the query under model A, with the layer & pooling of the vectors."""
-    found = availability.encoder(choice.source)
+    found = sidebar_choice.encoder(choice.source)
     if found is None or _is_other(corpus, found.digest):
         return None
-    encoder = availability.loaded(found, choice.settings)
+    encoder = sidebar_choice.loaded(found, choice.settings)
     if encoder is None:
         return None
     reading = declared.named(corpus.title, found.folder) if corpus.origin else choice.reading_of(found.folder)

@@ -8,16 +8,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
-from explorer.data.text_sets import digest_of
+from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, microscope, picture_format, segments, upload_boxes
+from explorer.ui.widgets import downloads, microscope, segments, upload_boxes
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -216,12 +215,12 @@ def _order(
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
     st.markdown(title)
-    picture_format.draw(
+    downloads.draw(
         figure,
         key=title,
         on_select=partial(_choose_clicked, title, sentences),
         selection_mode="points",
-        config=picture_format.config("sentences"),
+        config=downloads.config("sentences"),
         alt="Cosines of every two sentences. The file under Export has the numbers.",
     )
 

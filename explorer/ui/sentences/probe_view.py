@@ -13,9 +13,9 @@ from explorer.measuring.sentences import probe_cosines, word_tables
 from explorer.measuring.sentences.probe_cosines import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results, jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, microscope, picture_format, segments
+from explorer.ui.widgets import downloads, microscope, segments
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
@@ -43,10 +43,10 @@ def show(sides: tuple[Reader, ...]) -> None:
     one, other = known["A"], known.get("B")
     st.markdown(" · ".join(side.title for side in sides))
     _headline(known)
-    picture_format.draw(
+    downloads.draw(
         probe_bars.packs_side_by_side(known),
         key="probes",
-        config=picture_format.config("probes"),
+        config=downloads.config("probes"),
         alt="Mean cosine of every pack. The table below has the numbers.",
     )
     st.caption(
@@ -151,7 +151,7 @@ def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
     by_name = {pack.name: pack for pack in packs if pack.name in probe_cosines.PACKS}
     chosen: str = segments.chosen("Words that differ in", [ALL, *probe_cosines.PACKS], default=ALL, key="word_pack")
     wanted = [by_name[name] for name in (probe_cosines.PACKS if chosen == ALL else (chosen,))]
-    missing = [(pack, side) for pack in wanted for side in sides if job_results.known(_key(pack, side)) is None]
+    missing = [(pack, side) for pack in wanted for side in sides if jobs.known(_key(pack, side)) is None]
     started: set[str] = st.session_state.setdefault(STARTED, set())
     keys = [_key(pack, side) for pack, side in missing]
     # another tab may have started it
@@ -175,10 +175,7 @@ def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
 def _compute(missing: list[tuple[probes.Pack, Reader]]) -> None:
     """One after another, each with its progress, so that Stop stops all of them."""
     for pack, side in missing:
-        if (
-            job_results.result(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side))
-            is None
-        ):
+        if jobs.result(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side)) is None:
             return
 
 
@@ -194,7 +191,7 @@ def _key(pack: probes.Pack, side: Reader) -> str:
 
 
 def _known(pack: probes.Pack, sides: tuple[Reader, ...]) -> probe_cosines.PackWords | None:
-    known = {side.name: job_results.known(_key(pack, side)) for side in sides}
+    known = {side.name: jobs.known(_key(pack, side)) for side in sides}
     return None if None in known.values() else probe_cosines.pack_words(pack.name, known)
 
 

@@ -13,7 +13,7 @@ from explorer.progress import Work
 from explorer.studies.size.compression import BITS, INT8
 from explorer.studies.size.points import Picture, Point
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results, jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.frame import sidebar
 from explorer.ui.size import picture_view
 from explorer.ui.size.size_form import SizeRequest
@@ -53,7 +53,7 @@ def show(subject: SizeRequest, picture: Picture) -> None:
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)
     elif job is not None and job.live:
-        job_results.progress_of(job)
+        jobs.progress_of(job)
     else:
         if job is not None and job.error:
             messages.trouble(job.error, job.details)

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
 from explorer.in_words import rounded
 from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format, verdict_banner
+from explorer.ui.widgets import downloads, verdict_banner
 
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
@@ -26,7 +26,7 @@ def show(picture: Picture) -> None:
     cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=HELP)
     points = picture.points
     numbers = {point: number for number, point in enumerate(points)}
-    picture_format.draw(
+    downloads.draw(
         size_quality(
             [_mark(picture, point, number, cost) for point, number in numbers.items()],
             [numbers[point] for point in front(points, [cost])],
@@ -38,7 +38,7 @@ def show(picture: Picture) -> None:
         key=FIGURE,
         on_select=lambda: _choose(picture),
         selection_mode="points",
-        config=picture_format.config("sizes"),
+        config=downloads.config("sizes"),
         alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
     )
     st.caption(

@@ -11,16 +11,16 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts
-from explorer.data.graded.set_identity import SetIdentity
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import NAMED_SETS
 from explorer.data.text_sets import Sentences
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, SizeOptions
-from explorer.ui.access import availability, cached, job_results, jobs
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import clicks, segments, setting_fields, upload_boxes
@@ -50,7 +50,7 @@ class SizeChoice:
 
 def asked(choice: Choice) -> SizeChoice:
     """The form; an error if the dimensions are no numbers."""
-    own = [*availability.uploaded_sets(), *availability.test_rows()]
+    own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",
@@ -127,7 +127,7 @@ class SizeRequest:
 def picture(subject: SizeRequest) -> Picture | None:
     """The picture; None, with a button to start or the progress, until it is measured."""
     started: set[str] = st.session_state.setdefault(STARTED, set())
-    known: Picture | None = job_results.known(subject.key)
+    known: Picture | None = jobs.known(subject.key)
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
@@ -142,7 +142,7 @@ def picture(subject: SizeRequest) -> Picture | None:
         )
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
-    found: Picture | None = job_results.result(subject.key, title, lambda: _measured(subject))
+    found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))
     return found
 
 

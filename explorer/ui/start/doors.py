@@ -6,9 +6,9 @@ from functools import partial
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import sample, sources
+from explorer.data import sample, sources, splitting
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
@@ -84,7 +84,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> N
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", _ask_for_file)
     else:
-        reason = cached_text.why_not_split(uploaded, sets.TRAIN_PART)
+        reason = cached_text.why_not_split(uploaded, splitting.TRAIN_PART)
         if reason:
             st.caption(messages.plain(reason))
         else:

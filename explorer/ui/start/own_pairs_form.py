@@ -4,11 +4,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings

@@ -6,15 +6,15 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.data import row_kinds, sources, uploads
+from explorer.data import sources, text_sets, uploads
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetKind
+from explorer.data.graded.sets import SetKind
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
 from explorer.data.text_sets import GradedPairs
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.frame import page_list, shortcuts, sidebar
 from explorer.ui.widgets import clicks
 
@@ -30,22 +30,22 @@ _LAYERS_HELP = (
 )
 _TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev part, report on the test half."
 KINDS = (
-    row_kinds.SCORED_PAIRS,
-    row_kinds.PAIRS,
-    row_kinds.TRIPLETS,
-    row_kinds.LABELLED_TEXTS,
-    row_kinds.SENTENCES,
-    row_kinds.BACK_TRANSLATIONS,
-    row_kinds.DOCUMENTS,
+    text_sets.SCORED_PAIRS,
+    text_sets.PAIRS,
+    text_sets.TRIPLETS,
+    text_sets.LABELLED_TEXTS,
+    text_sets.SENTENCES,
+    text_sets.BACK_TRANSLATIONS,
+    text_sets.DOCUMENTS,
 )
 ABOUT = {
-    row_kinds.PAIRS: "The first text of each row is a query, the second one the passage that it has to find.",
-    row_kinds.TRIPLETS: "The first text of each row means the same as the second one, and something else than the "
+    text_sets.PAIRS: "The first text of each row is a query, the second one the passage that it has to find.",
+    text_sets.TRIPLETS: "The first text of each row means the same as the second one, and something else than the "
     "third.",
-    row_kinds.LABELLED_TEXTS: "Each row is a text with the name of its class.",
-    row_kinds.SENTENCES: "Each row is one text, without a score or a label: models cannot be scored on it.",
-    row_kinds.BACK_TRANSLATIONS: "Each row is a sentence and its translation back from another language.",
-    row_kinds.DOCUMENTS: "Each row is a text of many sentences.",
+    text_sets.LABELLED_TEXTS: "Each row is a text with the name of its class.",
+    text_sets.SENTENCES: "Each row is one text, without a score or a label: models cannot be scored on it.",
+    text_sets.BACK_TRANSLATIONS: "Each row is a sentence and its translation back from another language.",
+    text_sets.DOCUMENTS: "Each row is a text of many sentences.",
 }
 OTHERS = {  # endings of files that are no table
     "npy": "{} holds vectors. Type the path of the file on the Search or the Map page: vectors are not uploaded.",
@@ -76,7 +76,7 @@ def is_no_table(name: str) -> bool:
     return True
 
 
-def kind_chosen(table: Table, recognised: row_kinds.Kind) -> row_kinds.Kind:
+def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
     """What the file holds, to be corrected if it was not recognised."""
     titles = {kind.title: kind for kind in KINDS}
     chosen: str = st.selectbox(
@@ -90,7 +90,7 @@ def kind_chosen(table: Table, recognised: row_kinds.Kind) -> row_kinds.Kind:
     return titles[chosen]
 
 
-def show(name: str, data: bytes, table: Table, kind: row_kinds.Kind) -> None:
+def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     """What is in a file without scores, its first rows, and the pages that use it."""
     roles = guess(table, kind)
     used = ", ".join(f"{column} ({role})" for role in kind.roles if (column := roles.column(role)))
@@ -108,15 +108,15 @@ def show(name: str, data: bytes, table: Table, kind: row_kinds.Kind) -> None:
     st.caption("The file is kept on this machine, and every page offers it.")
 
 
-def _uses(kind: row_kinds.Kind) -> list[Use]:
+def _uses(kind: text_sets.Kind) -> list[Use]:
     """The pages for a kind of rows, the most likely one first."""
     layers = Use("Find the best layer for it", ":material/layers:", LAYERS, _evaluate)
     train = Use("Train on it", ":material/model_training:", TRAIN, partial(shortcuts.train_on_file, kind=kind))
     search = Use("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
     mapped = Use("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
-    if kind in (row_kinds.BACK_TRANSLATIONS, row_kinds.DOCUMENTS):
+    if kind in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS):
         return [train, search]
-    return [layers, train, search, mapped] if kind in availability.SCORED else [train, search, mapped]
+    return [layers, train, search, mapped] if kind in sidebar_choice.SCORED else [train, search, mapped]
 
 
 def _evaluate(path: str) -> dict[str, str]:
@@ -168,7 +168,7 @@ def offer_pairs(pairs: GradedPairs) -> None:
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().evaluation_set
-    own = chosen.kind == SetKind.UPLOADED and availability.on_this_disk(chosen)
+    own = chosen.kind == SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
     if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 

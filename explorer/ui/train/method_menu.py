@@ -8,8 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.data import reference_scores
-from explorer.data.row_kinds import KINDS
-from explorer.data.text_sets import digest_of
+from explorer.data.text_sets import KINDS, digest_of
 from explorer.data.wordnet import Need
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
@@ -17,7 +16,7 @@ from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, job_results, jobs, method_cards
+from explorer.ui.access import cached_text, jobs, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_page import METHOD, METHOD_BY_HAND
 from explorer.ui.train import knob_form, text_form
@@ -70,7 +69,7 @@ def ready(card: MethodCard) -> bool:
             MISSING.format(*map(messages.plain, (card.name, need.name, need.how))),
             icon=":material/extension:",
         )
-        availability.offer(FETCH.format(need.name, need.size), partial(_fetch, need))
+        sidebar_choice.offer(FETCH.format(need.name, need.size), partial(_fetch, need))
     return not card.lacks
 
 
@@ -148,7 +147,7 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
             NO_GENERATOR.format(messages.plain(card.name), label, messages.plain(named), label),
             icon=":material/extension:",
         )
-        availability.offer(availability.FETCH.format(named), lambda: model_names.fetch(named))
+        sidebar_choice.offer(sidebar_choice.FETCH.format(named), lambda: model_names.fetch(named))
         _offer_to_make(card, knob, base, sources)
     except StrataError as error:
         messages.trouble(error)
@@ -176,7 +175,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
             type="primary",
         )
     elif job is not None and job.state != jobs.DONE:
-        job_results.progress_of(job)
+        jobs.progress_of(job)
     else:
         label = f"Make one from {messages.plain(base)} and this text"
         make = partial(_begin, key, partial(_make, base, sources, columns))
@@ -190,7 +189,7 @@ def _begin(key: str, make: jobs.Make) -> None:
 
 def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[None]:
     from explorer.data.corpora import corpus
-    from explorer.data.row_kinds import SENTENCES
+    from explorer.data.text_sets import SENTENCES
     from explorer.encoding.load.loading import load
     from explorer.training.generator import make_generator
 

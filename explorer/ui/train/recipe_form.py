@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import run_folder
 from explorer.data import sources
-from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT, identity, label, shown
+from explorer.data.text_sets import SCORED_PAIRS
 from explorer.encoding.locate import layout, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import Knob, Values
@@ -19,7 +19,7 @@ from explorer.places import given_path
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import availability, method_cards, sidebar_choice
+from explorer.ui.access import method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import set_fields, train_page
@@ -51,7 +51,7 @@ def recipe() -> Recipe | None:
     _first_visit()
     head = st.container()
     model = base()
-    there = model is not None and availability.encoder(model) is not None
+    there = model is not None and sidebar_choice.encoder(model) is not None
     family = model_names.family(model) if model is not None and there else ""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -327,7 +327,7 @@ def _judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
         or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
     ):
         return None
-    if any(name not in held_out and availability.evaluation_set(identity(name)) is None for name in more):
+    if any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more):
         return None
     return Judging(seeds, dev, None if test == set_fields.NO_TEST else test, more)
 

@@ -18,7 +18,7 @@ from explorer.training.record.run_facts import PAGE
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.access import job_results, jobs
+from explorer.ui.access import jobs
 from explorer.ui.frame import shortcuts
 from explorer.ui.runs import run_metrics, run_status, train_page, training_queue
 from explorer.ui.train import recipe_form
@@ -106,7 +106,7 @@ def _under_way(run: Run, status: Status) -> None:
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(job_results.WAITING.format(messages.plain(front.title)))
+        st.caption(jobs.WAITING_TEXT.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
     if run.stop_requested():

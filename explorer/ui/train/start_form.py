@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sources
-from explorer.data.graded.set_identity import SetKind
+from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.progress import Work
 from explorer.ui import messages

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data import sources
+from explorer.data import sources, splitting
 from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sets, sts
 from explorer.data.labelled import labelled_sets
-from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.text_rows import Report
+from explorer.data.text_sets import SENTENCES, Kind
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_page import ASKED_FOR_FILE, FILLED, SOURCES, choose_text
 from explorer.ui.train import suggested_method
@@ -80,8 +80,8 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
             chosen, card.name, columns(chosen, card.kind.rows), keep_duplicates
         )
     except SetNotFound as error:
-        splits = (split for source in chosen for split in availability.published(sources.identity(source)))
-        availability.set_not_found(error, *dict.fromkeys(splits))
+        splits = (split for source in chosen for split in sidebar_choice.published(sources.identity(source)))
+        sidebar_choice.set_not_found(error, *dict.fromkeys(splits))
         return None
     except StrataError as error:
         messages.trouble(error)
@@ -152,14 +152,14 @@ def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     labelled = labelled_sets.available()
-    known = [*SHIPPED, *availability.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
+    known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return upload_boxes.offered([*known, *chosen])
 
 
 def _train_parts() -> list[str]:
     """The train part of the sample's pairs, and of every uploaded set that has one."""
-    own = (one for one in sets.kept_sets() if not cached_text.why_not_split(one, sets.TRAIN_PART))
+    own = (one for one in sets.kept_sets() if not cached_text.why_not_split(one, splitting.TRAIN_PART))
     return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 

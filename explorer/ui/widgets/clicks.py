@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunException
 
-from explorer.encoding.read.readings import OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui import messages

@@ -13,9 +13,9 @@ from explorer.measuring.sentences import sentence_pair
 from explorer.measuring.sentences.sentence_pair import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
-from explorer.ui.widgets import downloads, picture_format, segments, word_view
+from explorer.ui.widgets import downloads, segments, word_view
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -60,7 +60,7 @@ def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
         return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
-    found: TokenPair | None = job_results.result(key, f"Encoding two sentences with {side.found.name}", encode)
+    found: TokenPair | None = jobs.result(key, f"Encoding two sentences with {side.found.name}", encode)
     return found
 
 
@@ -89,7 +89,7 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
     chosen: str = segments.chosen("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
-    picture_format.draw(
+    downloads.draw(
         pair_figures.side_by_side(
             {
                 name: (pair.by_layer, _pooling(pair) if chosen == AS_CHOSEN else chosen, _layers(pair))
@@ -97,7 +97,7 @@ def _by_layer(pairs: Pairs) -> None:
             }
         ),
         key="pair by layer",
-        config=picture_format.config("pair"),
+        config=downloads.config("pair"),
         alt="The cosine of the two sentences by layer.",
     )
 
@@ -116,10 +116,10 @@ def _shares(pairs: Pairs) -> None:
     st.markdown("**Contribution of each token's state to the cosine**")
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
     for figure in _apart(known):
-        picture_format.draw(
+        downloads.draw(
             pair_figures.token_shares(figure),
             key=f"shares {' '.join(figure)}",
-            config=picture_format.config("pair"),
+            config=downloads.config("pair"),
             alt="The contribution of each token of either sentence to the cosine.",
         )
     for name, (side, pair) in pairs.items():
@@ -190,10 +190,10 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 st.info(NO_SUCH_LAYER.format(name, chosen, len(pair.cosines) - 1), icon=":material/block:")
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
-            picture_format.draw(
+            downloads.draw(
                 pair_figures.token_by_token(pair, there[name], span),
                 key=f"tokens {name}",
-                config=picture_format.config("pair"),
+                config=downloads.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
     caption = "Rows: tokens of the first sentence; columns: tokens of the second. "

@@ -9,13 +9,13 @@ from explorer import in_words
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.drawing.sentences.pair_figures import ColouredWord, coloured, largest
-from explorer.encoding.read.readings import PAD, REFERENCES
+from explorer.encoding.read.pooling import PAD, REFERENCES
 from explorer.measuring.sentences import word_pairs, word_tables
 from explorer.measuring.sentences.word_pairs import WordPair, changes
 from explorer.ui import messages
-from explorer.ui.access import cached, job_results
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, picture_format, segments
+from explorer.ui.widgets import downloads, segments
 
 WIDTH = 960  # pixels of the words over a page
 LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
@@ -60,10 +60,10 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
         st.markdown(messages.plain(summary))
     coloured_words(sides, pairs, (first, second), where)
     for group in pair_figures.alike(pairs):
-        picture_format.draw(
+        downloads.draw(
             pair_figures.word_bars(group),
             key=f"words {where} {' '.join(group)}",
-            config=picture_format.config("words"),
+            config=downloads.config("words"),
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
     st.caption(word_tables.ABOUT.format(messages.plain(reference)))
@@ -111,10 +111,10 @@ def _matrices(
         for column, (name, matrix) in zip(st.columns(len(matrices), gap="medium"), matrices.items(), strict=True):
             with column:
                 st.markdown(f"**{name}**, cosine {pairs[name].cosine:.3f}")
-                picture_format.draw(
+                downloads.draw(
                     pair_figures.word_matrix(whole[name], matrix, most),
                     key=f"word pairs {where} {name}",
-                    config=picture_format.config("word-pairs"),
+                    config=downloads.config("word-pairs"),
                     alt=f"{name}: what each word of the first sentence and each of the second add together.",
                 )
         st.caption(pair_figures.MATRIX)
@@ -127,7 +127,7 @@ def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix:
     texts = digest_of((first, second))
     kind = "pairs of words" if matrix else "words"
     key = f"{kind} {side.found.digest} {texts} {side.reading.title} {reference} {length}"
-    found: WordPair | None = job_results.result(
+    found: WordPair | None = jobs.result(
         key,
         f"Weighing {kind} with {side.found.name}",
         lambda: word_pairs.measured(

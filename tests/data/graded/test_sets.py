@@ -8,7 +8,7 @@ from huggingface_hub import constants
 
 from explorer.data import sample, splitting
 from explorer.data.graded import sets, sts
-from explorer.data.graded.set_identity import SetIdentity, SetKind, read
+from explorer.data.graded.sets import SetIdentity, SetKind, read
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import CannotSplit, NotWritable, SetNotFound
 

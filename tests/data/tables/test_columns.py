@@ -2,7 +2,10 @@
 
 import pytest
 
-from explorer.data.row_kinds import (
+from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.files import read_bytes
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
     LABELLED_TEXTS,
@@ -12,9 +15,6 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
-from explorer.data.tables.columns import guess, table_kind
-from explorer.data.tables.files import read_bytes
-from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import WrongColumns
 
 ONE, TWO, THREE = "A man plays a guitar.", "Someone makes some music.", "Nobody makes any sound."

@@ -4,11 +4,11 @@ import codecs
 
 import pytest
 
-from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import text_files, text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_files import SIGNATURES, Place, decoded, is_streamed, sentences
+from explorer.data.text_sets import SENTENCES
 from explorer.errors import TooFewRows, UnreadableFile
 
 TEXT = "Où est la gare?\nNo idea.\n"

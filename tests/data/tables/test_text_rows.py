@@ -4,15 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.row_kinds import (
-    KINDS,
-    LABELLED_TEXTS,
-    PAIRS,
-    SCORED_PAIRS,
-    SENTENCES,
-    TRIPLETS,
-    Kind,
-)
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes
@@ -26,7 +17,19 @@ from explorer.data.tables.text_rows import (
     read_graded_pairs,
     report_on,
 )
-from explorer.data.text_sets import GradedPairs, Labelled, Sentences, Triplets
+from explorer.data.text_sets import (
+    KINDS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    GradedPairs,
+    Kind,
+    Labelled,
+    Sentences,
+    Triplets,
+)
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"

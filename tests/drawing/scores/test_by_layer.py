@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.scores.by_layer import alignment_by_uniformity, drift_by_layer, measure_by_layer
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.bootstrap import Interval
 from tests.drawing import made_up

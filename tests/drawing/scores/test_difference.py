@@ -7,7 +7,7 @@ import pytest
 
 from explorer.drawing.scores.difference import compared_by_layer, difference_grid
 from explorer.drawing.scores.grid import layer_by_pooling
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
 
 LAST = parse("mean of layer 6", 6)

@@ -9,7 +9,7 @@ from explorer.drawing.parts.style import ACCENT, GRID_SCALE, _luminance, hover_t
 from explorer.drawing.scores.by_layer import score_by_layer
 from explorer.drawing.scores.distributions import cosine_by_gold
 from explorer.drawing.scores.grid import layer_by_pooling
-from explorer.encoding.read.readings import OWN, parse, readings
+from explorer.encoding.read.pooling import OWN, parse, readings
 
 
 @pytest.fixture

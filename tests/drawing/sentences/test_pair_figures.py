@@ -5,7 +5,7 @@ import pytest
 
 from explorer.drawing.sentences import pair_figures
 from explorer.drawing.sentences.pair_figures import coloured, cosines_and_contributions, largest, side_by_side
-from explorer.encoding.read.readings import Reading, Row
+from explorer.encoding.read.pooling import Reading, Row
 from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish

@@ -14,8 +14,7 @@ from explorer.encoding.export.exporting import export
 from explorer.encoding.load.declared import default_cell
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import Reading, Row, parse
+from explorer.encoding.read.pooling import POOLINGS, Reading, Row, parse
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.exports import as_trained, assert_close, by_sentence_transformers, by_strata, tunable

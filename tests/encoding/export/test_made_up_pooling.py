@@ -10,8 +10,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.pooling import FUNCTIONS, POOLINGS, Pooling, is_pooling
-from explorer.encoding.read.readings import GRID_POOLINGS, parse
+from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, POOLINGS, Pooling, is_pooling, parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.measuring.sentences.sentence_pair import token_pair
 from explorer.measuring.sentences.sentence_vectors import of_reading

@@ -15,8 +15,7 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.word_weights import WordWeights
-from explorer.encoding.read.pooling import FIRST_LAST
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.read.pooling import FIRST_LAST, GRID_POOLINGS, OWN, Reading, Row, parse
 from tests.exports import tunable
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny

@@ -11,7 +11,7 @@ from transformers.models.auto.modeling_auto import (
 
 from explorer.encoding.load.declared import poolings
 from explorer.encoding.locate import families, layout
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS
+from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, save_tiny
 

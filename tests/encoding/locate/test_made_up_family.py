@@ -18,7 +18,7 @@ from explorer.encoding.load.declared import poolings
 from explorer.encoding.locate import families, layout
 from explorer.encoding.locate.families import Family
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS
+from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS
 from explorer.encoding.tune import cutting, editing, lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel

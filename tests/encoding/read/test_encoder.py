@@ -6,8 +6,7 @@ import torch
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Reading, Row
+from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from tests.device import DEVICE
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny

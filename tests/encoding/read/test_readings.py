@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.encoding.read.readings import (
+from explorer.encoding.read.pooling import (
     DECODER_POOLINGS,
     GRID_POOLINGS,
     Reading,

@@ -11,8 +11,7 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import every_layer
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import Dense
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import MASK, MEAN, OWN, PAD, REFERENCES, parse
+from explorer.encoding.read.pooling import MASK, MEAN, OWN, PAD, POOLINGS, REFERENCES, parse
 from explorer.encoding.read.word_parts import (
     CLOSE,
     POINTS,

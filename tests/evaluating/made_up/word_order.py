@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.data import sample
 from explorer.data.text_sets import Sentences
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import Vectors, encoded
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results.scored_task import Options

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import DECODER_POOLINGS, OWN, Row, parse
+from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import (

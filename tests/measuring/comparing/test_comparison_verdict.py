@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.encoding.read.head_facts import HeadFacts, PartFacts
-from explorer.encoding.read.readings import OWN, parse
+from explorer.encoding.read.pooling import OWN, parse
 from explorer.measuring.comparing.comparison import Tuning, as_used, judge, judged
 from explorer.measuring.comparing.comparison_report import cell_rows, most_changed
 from tests.drawing import made_up

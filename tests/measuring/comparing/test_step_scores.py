@@ -7,7 +7,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import OWN, parse, readings
+from explorer.encoding.read.pooling import OWN, parse, readings
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows

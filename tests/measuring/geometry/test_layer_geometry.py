@@ -9,7 +9,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read.readings import OWN, Reading, Row, parse
+from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.geometry import layer_geometry as layers
 from explorer.measuring.geometry.layer_geometry import (

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import BadChoice, StrataError
 from explorer.measuring.neighbours.query_results import vector_of
 from tests.spoiling import encoder_of

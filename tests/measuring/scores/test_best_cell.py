@@ -7,7 +7,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.scores.best_cell import pick

@@ -4,7 +4,7 @@ from scipy.stats import spearmanr
 
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.readings import OWN, Reading, Row, parse
+from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.scores import layer_scores, pair_cosines, score_store
 from explorer.measuring.scores.layer_scores import score_layers, why_missing

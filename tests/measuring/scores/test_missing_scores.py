@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.encoding.read.readings import OWN, parse
+from explorer.encoding.read.pooling import OWN, parse
 from explorer.measuring.scores.layer_scores import why_missing
 
 CLS_0, MEAN_3 = parse("cls of layer 0", 6), parse("mean of layer 3", 6)

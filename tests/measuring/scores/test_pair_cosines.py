@@ -11,7 +11,7 @@ from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.pair_cosines import exact_cosines

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate.model_names import find, of_folder
-from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, parse
+from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, load_encoder, measure

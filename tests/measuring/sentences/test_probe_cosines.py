@@ -8,7 +8,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read import word_parts as parts_of
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.readings import OWN, parse
+from explorer.encoding.read.pooling import OWN, parse
 from explorer.measuring.scores.judge import Share, share_above
 from explorer.measuring.sentences.probe_cosines import (
     differing,

@@ -9,8 +9,7 @@ import torch
 
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row
 from explorer.measuring.sentences.sentence_pair import (
     MOST,
     contributions,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.readings import OWN, parse
+from explorer.encoding.read.pooling import OWN, parse
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.measuring.sentences.sentence_vectors import (
     as_npy,

@@ -9,7 +9,7 @@ import pytest
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.readings import MASK, OWN, parse
+from explorer.encoding.read.pooling import MASK, OWN, parse
 from explorer.errors import UnsupportedModel
 from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
 from explorer.measuring.sentences.sentence_vectors import similarities

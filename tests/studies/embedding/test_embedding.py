@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.encoding.load.loading import load
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.errors import (
     BadChoice,
     CannotResume,

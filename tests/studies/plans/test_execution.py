@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
-from explorer.data.graded.set_identity import SetIdentity
+from explorer.data.graded.sets import SetIdentity
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, finish
 from explorer.studies.plans import execution, plan_folder, plan_table

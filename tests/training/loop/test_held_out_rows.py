@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.data.row_kinds import TRIPLETS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import TRIPLETS, Corpus
 from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.run_folder import Evaluation
 from explorer.training.loop import held_out_rows

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from explorer.data.row_kinds import PAIRS
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import PAIRS, Corpus
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.head_facts import RolePrompts

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.data.row_kinds import SENTENCES
+from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule, UncorrectedAdam
 from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate

@@ -5,8 +5,7 @@ import random
 import pytest
 import torch
 
-from explorer.data.row_kinds import PAIRS, SENTENCES
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import PAIRS, SENTENCES, Corpus
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import NoDuplicates, Sampler, Schedule, load

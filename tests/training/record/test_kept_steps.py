@@ -7,7 +7,7 @@ from explorer import run_folder
 from explorer.data.tables import text_rows
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import ModelNotFound
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish

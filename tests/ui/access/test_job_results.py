@@ -15,10 +15,10 @@ def empty_registry():
 
 
 def two_jobs():
-    from explorer.ui.access import job_results, jobs
+    from explorer.ui.access import jobs
 
     for key in ("one", "two"):
-        job_results.progress_of(jobs.find(key))
+        jobs.progress_of(jobs.find(key))
 
 
 def test_two_jobs_on_a_page_each_have_their_progress_and_the_first_a_figure_that_loads_the_browsers_code():

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample
-from explorer.data.graded.set_identity import SetIdentity, SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
@@ -32,7 +32,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_sets
-from explorer.ui.access import availability
+from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, choice_form, export, verdict_view
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import microscope
@@ -133,7 +133,7 @@ def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp
     app.query_params["sts"], app.query_params["beside"] = "STS-B test", "run:tuned"
     measured(app)
     assert [error.value for error in app.exception] == []
-    assert fetches(app) == [availability.FETCH.format("STS-B test")]
+    assert fetches(app) == [sidebar_choice.FETCH.format("STS-B test")]
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
@@ -226,7 +226,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
-    with mock.patch("explorer.ui.access.job_results.MOMENT", 0):
+    with mock.patch("explorer.ui.access.jobs.MOMENT", 0):
         app.run()
     assert not app.exception
     assert "create report" not in buttons(app), "it is under way, and once is enough"

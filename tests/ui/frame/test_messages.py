@@ -36,14 +36,14 @@ def test_an_error_is_shown_as_it_is(text):
 def asks_too_early():
     import streamlit as st
 
-    from explorer.ui.access import job_results, jobs
+    from explorer.ui.access import jobs
 
     job = jobs.find("ended")
     if st.session_state.setdefault("asked before", False):
         st.write(f"its result is {job.result}")
     else:
         st.session_state["asked before"] = True
-        job_results.progress_of(job)
+        jobs.progress_of(job)
 
 
 def test_work_that_ends_while_a_page_asks_for_it_is_shown():
@@ -58,10 +58,10 @@ def test_work_that_ends_while_a_page_asks_for_it_is_shown():
 
 
 def two_that_wait():
-    from explorer.ui.access import job_results, jobs
+    from explorer.ui.access import jobs
 
     for key in ("one", "other"):
-        job_results.progress_of(jobs.find(key))
+        jobs.progress_of(jobs.find(key))
 
 
 def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():

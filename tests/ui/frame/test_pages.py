@@ -12,13 +12,13 @@ from explorer.data.sources import written
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import Reading, Row, parse
+from explorer.encoding.read.pooling import Reading, Row, parse
 from explorer.errors import StrataError
 from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
-from explorer.ui.access import availability
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.layers import best_layer, pictures
 from tests.device import DEVICE
@@ -184,7 +184,7 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkey
     app.switch_page("pages/layers.py")
     measured(app)
     assert best_layer.INFLATED in words(app.info)
-    assert fetches(app) == [availability.FETCH.format("STS-B dev")]
+    assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
 
 
 def small_set(folder):
@@ -325,9 +325,9 @@ def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(
     app.switch_page(f"pages/{page}.py")
     measured(app)
     assert [one.value for one in (*app.error, *app.exception)] == []
-    card = availability.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
+    card = sidebar_choice.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
     assert len([said for said in words(app.info) if said.startswith(card)]) == 1
-    assert fetches(app) == [availability.FETCH.format("STS16 test")]
+    assert fetches(app) == [sidebar_choice.FETCH.format("STS16 test")]
 
 
 def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, monkeypatch):
@@ -335,7 +335,7 @@ def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, 
     app.query_params["sts"] = "SICK-R test"
     app.switch_page("pages/layers.py").run()
     assert not app.error
-    card = availability.NOT_ON_HUB.format("SICK-R test", f"`{sts.VARIABLE}`")
+    card = sidebar_choice.NOT_ON_HUB.format("SICK-R test", f"`{sts.VARIABLE}`")
     assert any(said.startswith(card) for said in words(app.info))
     assert not fetches(app)
 

@@ -3,7 +3,7 @@
 from urllib.parse import urlencode, urlparse
 
 from explorer.ui.frame import presentation
-from explorer.ui.widgets.picture_format import TEXT
+from explorer.ui.widgets.downloads import TEXT
 from tests import live
 from tests.live import keyed, parameters, settle
 

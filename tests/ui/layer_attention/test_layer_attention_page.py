@@ -10,7 +10,7 @@ from explorer.data import sample
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
@@ -21,7 +21,7 @@ from explorer.progress import finish
 from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import availability, jobs
+from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
@@ -166,7 +166,7 @@ def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, mon
     monkeypatch.delenv("STRATA_DATA", raising=False)
     listener.selectbox(key="sts").select("STS16 test")
     settled(listener)
-    assert availability.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
+    assert sidebar_choice.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
     assert charts(listener) == 4
     assert not BEST_SCORE.search(words(listener.caption))
 

@@ -8,7 +8,7 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 
 from explorer.data import sample
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.readings import OWN
+from explorer.encoding.read.pooling import OWN
 from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish

@@ -11,7 +11,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.evaluating import tasks
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import EVALUATED, Options

@@ -4,10 +4,9 @@ import pytest
 
 from explorer.data import splitting
 from explorer.data.graded import sets
-from explorer.data.graded.set_identity import SetIdentity
-from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity, written
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.errors import StrataError
 from explorer.ui.layers import best_layer
 from explorer.ui.runs import train_page

@@ -10,12 +10,12 @@ import pytest
 
 from explorer import methods
 from explorer.data import corpora, sample, wordnet
-from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
+from explorer.data.text_sets import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.training import generator
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
-from explorer.ui.access import availability, jobs, method_cards
+from explorer.ui.access import jobs, method_cards, sidebar_choice
 from explorer.ui.runs import set_fields
 from explorer.ui.train import (
     knob_form,
@@ -325,7 +325,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     app.run()
     missing = "distilbert-base-uncased"
     assert words(app.warning) == [method_menu.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
-    assert fetches(app) == [availability.FETCH.format(missing)]
+    assert fetches(app) == [sidebar_choice.FETCH.format(missing)]
     assert app.button(key=START).disabled
     app.button(key="make generator").click().run()
     (job,) = (job for job in jobs._jobs.values() if job.title == "making a generator")
@@ -353,14 +353,14 @@ def test_text_that_is_not_there_is_an_error_in_words(app, text):
 def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
     app.query_params["data"] = "STS12"
     well(app.run())
-    assert fetches(app) == [availability.FETCH.format("STS12 test")]
+    assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
     assert not app.error
-    assert any(told.startswith(availability.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
+    assert any(told.startswith(sidebar_choice.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
     assert app.button(key=START).disabled
     app.multiselect(key="data").set_value(["nonsense", "STS12"])
     well(app.run())
     assert "nonsense" in app.error[0].value
-    assert fetches(app) == [availability.FETCH.format("STS12 test")]
+    assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
 
 
 def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tmp_path, monkeypatch):
@@ -468,6 +468,6 @@ def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, pla
 
 
 def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
-    monkeypatch.setattr(availability, "on_this_disk", lambda name: True)
+    monkeypatch.setattr(sidebar_choice, "on_this_disk", lambda name: True)
     well(visit.run())
     assert [visit.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == [sample.DEV, sample.TEST]

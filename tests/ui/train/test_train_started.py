@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import job_results
+from explorer.ui.access import jobs
 from explorer.ui.runs import training_queue
 from explorer.ui.train import run_view
 from tests import trainings
@@ -76,7 +76,7 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
-    assert job_results.WAITING.format("another run") in words(tiny.caption)
+    assert jobs.WAITING_TEXT.format("another run") in words(tiny.caption)
     tiny.button(key="run stop").click().run()
     assert run.status().state == statuses.STOPPED
     assert run_view.STOPPED_EARLY in words(tiny.info)

@@ -1,6 +1,6 @@
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.readings import parse
+from explorer.encoding.read.pooling import parse
 from explorer.ui.access.side_scores import ModelScores
 from explorer.ui.layers import pictures
 from explorer.ui.widgets import downloads
