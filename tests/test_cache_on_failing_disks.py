@@ -14,9 +14,8 @@ from explorer.data.graded import sets
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import Row
 from explorer.errors import NotWritable
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings, measure
+from explorer.measuring.scores.measure import Settings, measure, store_scores, stored_scores
 from explorer.progress import finish
 from tests.disk_calls import FullDisk, ReadOnlyDisk, Watch, watched
 
@@ -39,12 +38,12 @@ class Kept:
 
 
 def scores() -> Any:
-    kept = score_store.kept("a")
+    kept = stored_scores("a")
     return None if kept is None else kept.cosines.tolist()
 
 
 KINDS = {
-    "scores": Kept(lambda: score_store.keep("a", SCORES), scores, None),
+    "scores": Kept(lambda: store_scores("a", SCORES), scores, None),
     "scored pairs": Kept(
         lambda: sets.keep(PAIRS), lambda: [sets.uploaded_pairs(name) for name in sets.kept_sets()], []
     ),

@@ -111,7 +111,7 @@ def _first() -> bool:
 
 def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and print the result on standard output."""
-    from explorer.measuring.comparing import learned_text
+    from explorer.measuring.comparing import learned
     from explorer.progress import finish
     from explorer.training import running
 
@@ -133,10 +133,10 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         status = run.status()
         found = status.learned
         pairs = status.verdict.pairs if status.verdict else ()
-        for text in learned_text.lines(found, pairs):
+        for text in learned.lines(found, pairs):
             say(text)
         message = {"run": run.name, "folder": str(run.folder), "state": status.state,
-                "learned": learned_text.as_json(found, pairs),
+                "learned": learned.as_json(found, pairs),
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(message, indent=1))

@@ -28,9 +28,8 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import OWN
 from explorer.encoding.tune.lora import ALL_LINEAR
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
-from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.scores.measure import SCORES, Settings, shelf_key, store_scores
 from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
@@ -153,7 +152,7 @@ def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> N
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
-        score_store.keep(shelf_key(found, pairs, Settings()), scores, folder / score_store.SCORES)
+        store_scores(shelf_key(found, pairs, Settings()), scores, folder / SCORES)
 
 
 def _loaded(found: Found) -> Encoder:

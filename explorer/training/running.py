@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
-from explorer.measuring.geometry.dev_check import probe_places
+from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.places import write_whole
 from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import LOG, RECIPE

@@ -12,7 +12,7 @@ from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, tasks_of, transfer
-from explorer.measuring.neighbours import batch_search
+from explorer.measuring.neighbours import ranking_judge
 from tests.evaluating.test_sts_task import write_set
 from tests.processes import ended, two
 from tests.tiny_models import save_tiny
@@ -255,7 +255,7 @@ def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys)
 
 def test_the_names_of_choices_are_those_of_the_tasks():
     assert tuple(transfer.PROBES) == Options.knobs["probe"].choices
-    assert Options.knobs["index"].choices == batch_search.INDEXES
+    assert Options.knobs["index"].choices == ranking_judge.INDEXES
 
 
 def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):

@@ -7,7 +7,7 @@ import torch
 
 from explorer import methods
 from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS
-from explorer.measuring.geometry import dev_check
+from explorer.measuring.geometry import vector_geometry
 from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
@@ -85,7 +85,7 @@ def test_a_run_that_is_evaluated_at_every_step_has_the_weights_of_one_that_is_no
 def test_an_evaluation_that_drew_a_number_would_be_seen(place, texts, tmp_path, monkeypatch):
     def drawing(*seen):
         torch.rand(1)
-        return dev_check.checkup(*seen)
+        return vector_geometry.checkup(*seen)
 
     monkeypatch.setattr(learner, "checkup", drawing)
     often, _ = trained(place, texts, "simcse", tmp_path, monkeypatch, every=1)

@@ -25,9 +25,8 @@ from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, Options, ScoredTask
 from explorer.evaluating.tasks import Task, item_scores, kinds
 from explorer.evaluating.tasks.item_scores import ItemScores
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.measure import Settings, score_key, store_scores, stored_scores
 from explorer.measuring.sentences import word_pairs
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
@@ -66,13 +65,13 @@ def digest_of(desk: Desk, x: Any) -> Hashable:
 
 def put_scores(desk: Desk, x: Any) -> Hashable:
     pairs = replace(x.pairs, name=x.name)
-    key = score_store.key(x.model, pairs.digest, x.precision, x.device, x.max_length, x.grid)
-    score_store.keep(key, scores_of(x.number, x.grid))
+    key = score_key(x.model, pairs.digest, x.precision, x.device, x.max_length, x.grid)
+    store_scores(key, scores_of(x.number, x.grid))
     return key
 
 
 def read_scores(desk: Desk, key: Hashable) -> int:
-    found = score_store.kept(str(key))
+    found = stored_scores(str(key))
     assert found is not None
     return int(found.seconds)
 

@@ -21,8 +21,7 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import OWN
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.scores import score_store
-from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.scores.measure import Settings, shelf_key, stored_scores
 from explorer.measuring.sentences import attention_weights
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -139,7 +138,7 @@ def test_its_test_score_is_that_of_its_weights(run):
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
-    scores = [score_store.kept(shelf_key(found, test, Settings())) for found in sides]
+    scores = [stored_scores(shelf_key(found, test, Settings())) for found in sides]
     gap = Comparison(*scores, OWN, OWN).chosen()
     verdict = run.status().verdict.test
     assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)

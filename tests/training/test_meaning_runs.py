@@ -7,7 +7,7 @@ from sentence_transformers.sentence_transformer.evaluation import TripletEvaluat
 
 from explorer.data import sources
 from explorer.data.graded import probes
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.training.record import run_results
 from tests.trainings import new, train
 
@@ -79,7 +79,7 @@ def test_what_the_numbers_are_is_told(run):
         "accuracy",
     ]
     size = len(probes.pairs().same)
-    sure = learned_text.sure(run.status().learned)
+    sure = learned.sure(run.status().learned)
     assert "Share distinguished" in sure
     assert f"on Probe packs ({size} pairs)" in sure
     assert [one.measured.measures for one in run_results.of_one(run)] == [("share distinguished",), ("accuracy",)]

@@ -15,7 +15,7 @@ from explorer.data import corpora, sources
 from explorer.data.sources import HELD_OUT
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.run_folder import LOG, Evaluation
 from explorer.training import running
 from explorer.training.loop import held_out_rows
@@ -98,7 +98,7 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
 
 
 def test_words_name_queries_and_the_measure(run):
-    told = learned_text.lines(run.status().learned, ())
+    told = learned.lines(run.status().learned, ())
     assert "(nDCG@10 " in told[0]
     assert "(12 queries)" in told[1]
     card = (run.model / "README.md").read_text()

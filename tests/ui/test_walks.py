@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.data import sample
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import sidebar
@@ -79,7 +79,7 @@ def test_a_lecturer_sees_what_was_learned_on_every_page_and_trains_it_live(page,
         assert told[question].bottom < 720
     (trained,) = (run for run in runs.every() if not run.is_example)
     assert trained.status().state == statuses.FINISHED
-    line = learned_text.line(trained.status().learned).text
+    line = learned.line(trained.status().learned).text
     assert line in told["what the run learned"].text
     assert line in page.get_by_test_id("stAlert").first.inner_text(), "Compare tells what the run tells"
     assert parameters(page)["beside"] == f"run:{trained.name}"

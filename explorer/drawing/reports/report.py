@@ -10,7 +10,7 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import by_layer, difference, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, Reading
-from explorer.measuring.comparing import cosines_by_grade, learned_text
+from explorer.measuring.comparing import cosines_by_grade, learned
 from explorer.measuring.comparing.comparison import Tuning, as_used
 from explorer.measuring.comparing.comparison_report import (
     LIBRARIES,
@@ -67,12 +67,12 @@ def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO
 
 def _learned(findings: Findings) -> Iterator[str]:
     """What was learned, how sure that is and where, and pairs that show it."""
-    line = learned_text.line(findings.learned)
+    line = learned.line(findings.learned)
     if line is None:
         yield standalone.verdict(findings.verdict.sentence())
         return
     yield standalone.verdict(line)
-    yield standalone.paragraph((("How sure: ", True), (learned_text.sure(findings.learned), False)))
+    yield standalone.paragraph((("How sure: ", True), (learned.sure(findings.learned), False)))
     if findings.where:
         yield standalone.paragraph((("Where: ", True), (findings.where, False)))
     if findings.probes.why_none:
@@ -81,14 +81,12 @@ def _learned(findings: Findings) -> Iterator[str]:
         sides = "base → tuned" if findings.verdict.tuning else "A → B"
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
         yield standalone.side_by_side(*map(_pair, findings.probes.pairs), kind="cards")
-        yield note(f"{learned_text.HOW_SURE} {learned_text.HOW_CHOSEN}")
+        yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
 
 
 def _pair(pair: PairChange) -> str:
-    first, second = learned_text.differing(pair.first, pair.second)
-    return standalone.pair(
-        learned_text.what_is_right(pair.pack), first, second, f"{pair.before:.2f} → {pair.after:.2f}"
-    )
+    first, second = learned.differing(pair.first, pair.second)
+    return standalone.pair(learned.what_is_right(pair.pack), first, second, f"{pair.before:.2f} → {pair.after:.2f}")
 
 
 def _scores_of_tuned(findings: Findings) -> Iterator[str]:

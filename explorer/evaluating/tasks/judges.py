@@ -32,7 +32,6 @@ from explorer.evaluating.tasks.retrieval import check
 from explorer.evaluating.tasks.transfer import order_of, probe_data
 from explorer.measuring.neighbours.ranking_judge import MRR, NDCG, RankingJudge
 from explorer.measuring.scores import measure as pair_scores
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -154,7 +153,7 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
         return pair_scores.shelf_key(found, self.given, settings)
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
-        return score_store.kept(self.key(found, settings))
+        return pair_scores.stored_scores(self.key(found, settings))
 
     def measured(
         self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()

@@ -25,8 +25,14 @@ from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles
 from explorer.evaluating.measured import Items, Measured, QueryChoice, QueryIntervals, Setting
 from explorer.evaluating.results.scored_task import RETRIEVAL, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.measuring.neighbours.batch_search import FoundDocuments, batch_search, rankable
-from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
+from explorer.measuring.neighbours.ranking_judge import (
+    DEPTH,
+    MEASURES,
+    FoundDocuments,
+    batch_search,
+    measures,
+    rankable,
+)
 from explorer.measuring.neighbours.vector_index import FLAT, IndexSetting
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import unit

@@ -26,8 +26,7 @@ from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.results.scored_task import SEARCH, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.evaluating.tasks.retrieval import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import FoundDocuments
-from explorer.measuring.neighbours.ranking_judge import MRR, reciprocal_ranks
+from explorer.measuring.neighbours.ranking_judge import MRR, FoundDocuments, reciprocal_ranks
 from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
 from explorer.progress import Progress, Work
 

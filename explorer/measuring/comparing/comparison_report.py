@@ -14,7 +14,7 @@ from explorer import in_words
 from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
 from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
@@ -147,7 +147,7 @@ def as_json(findings: Findings) -> str:
     content = {
         **about_models(findings),
         **about_measuring(findings),
-        "learned": learned_text.as_json(findings.learned, findings.probes.pairs),
+        "learned": learned.as_json(findings.learned, findings.probes.pairs),
         "where": findings.where,
         "verdict": findings.verdict.as_json(),
         "chosen": findings.chosen(),
@@ -211,7 +211,7 @@ def as_text(findings: Findings) -> str:
 
 def _learned_lines(findings: Findings) -> list[str]:
     """What was learned, or why that is not known; the verdict if nothing was measured."""
-    text = learned_text.lines(findings.learned, findings.probes.pairs, findings.where)
+    text = learned.lines(findings.learned, findings.probes.pairs, findings.where)
     why = [findings.probes.why_none] if findings.probes.why_none else []
     return [*(text or [findings.verdict.sentence().text]), *why, ""]
 

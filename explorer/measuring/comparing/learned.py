@@ -1,18 +1,57 @@
-"""Judge what a model learned: its best news and its worst news, from the probe packs and the score."""
+"""Judge what a model learned from the probe packs and the score, and word it.
 
+The words are one line of at most two clauses, the best news and the worst, how sure it is, and where it shows.
+"""
+
+import difflib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.data.graded.probes import PARAPHRASE, Pack
 from explorer.data.graded.sets import SetKind
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
-from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CI,
+    MIXED,
+    UNKNOWN,
+    WORSE,
+    Marked,
+    RunVerdict,
+    Sentence,
+    Verdict,
+)
 
 SHOWN = 3  # pairs
+MOST_NAMED = 3  # packs in a clause
+COIN = "a coin would get 50 %"
+# the name of a pack in a sentence, where it is another
+_NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
+_CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
+_SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
+_WORDS = re.compile(r"[\w'’-]+|[^\w'’-]+")
+HOW_CHOSEN = (
+    "Neither model's run trained on these pairs. Of each difference that was learned (at most two) or lost (one), this "
+    "is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is "
+    "missed most, it is the median one of the pairs that are still more similar than the median paraphrase. What is "
+    "left of three is a paraphrase, which should stay similar. Words that differ are bold."
+)
+NOT_HELD_OUT = (
+    "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
+    "checkpoint by them."
+)
+HOW_SURE = (
+    "In brackets the 95 % confidence intervals, by a paired bootstrap. Those of small differences are so wide that all "
+    "of them hold together with 95 %. A case is a paraphrase and a pair with that difference, of 60 pairs of each; it "
+    "is right if the paraphrase has the higher cosine. The pairs are the probe packs of the Sentences page."
+)
 
 
 @dataclass(frozen=True)
@@ -137,3 +176,211 @@ def shown_pairs(
     for one in found.missed[1:]:
         add(one.name, np.flatnonzero(after[one.name] > np.median(after[PARAPHRASE])))
     return tuple(chosen)
+
+
+def line(found: Learned) -> Sentence | None:
+    """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
+    best: Marked = ()
+    worst: Marked = ()
+    scored = _scored(found, found.score) if found.score else ()
+    fell = found.score is not None and found.score.kind == WORSE
+    if found.learned:
+        lead = "Learned to notice " if found.tuned else "B notices more often than A: "
+        best = (lead, False), *_packs(found.learned)
+    elif found.score and found.score.kind == BETTER:
+        best = scored
+    if fell or found.lost:  # never left out
+        fewer: Marked = (("Less often noticed: ", False), *_packs(found.lost)) if found.lost else ()
+        worst = (*scored, ("; ", False), *_lower(fewer)) if fell and fewer else scored if fell else fewer
+    elif found.learned:
+        worst = scored or _missed(found)
+    elif best:
+        worst = _missed(found)
+    elif found.closer:
+        best, worst = _closer(found), scored
+    else:
+        best = _nothing(found) if found.packs else scored
+    clauses = [clause for clause in (best, worst) if clause]
+    pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
+    return Sentence(found.kind, (*pieces[:-1], (".", False))) if pieces else None
+
+
+def short(found: Learned) -> str | None:
+    """The news in a few words, for a table: `Learned numbers, negation; score worse`; None if there are none."""
+    if line(found) is None:
+        return None
+    parts = [
+        f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
+        f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
+        {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
+    ]
+    return _capital("; ".join(filter(None, parts)) or "no certain change")
+
+
+def sure(found: Learned) -> str:
+    """How sure the line is: the intervals of the packs that it names, and that of the score."""
+    parts = []
+    changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
+    if changed:
+        listed = [
+            f"{_name(one)} ({in_words.signed(100 * one.difference, 0)}{'' if place else ' points'}, "
+            f"{in_words.signed(100 * one.low, 0)} to {in_words.signed(100 * one.high, 0)})"
+            for place, one in enumerate(changed)
+        ]
+        parts.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
+    elif found.packs:
+        parts.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
+    if found.score:
+        parts.append(_sure_of(found, found.score))
+    return " ".join(parts)
+
+
+def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[str]:
+    """The line, how sure it is and where, and the pairs, as lines of plain text; none if nothing was measured."""
+    text = line(found)
+    if text is None:
+        return []
+    shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in pairs]
+    return [
+        text.text,
+        f"How sure: {sure(found)}",
+        *([f"Where: {where}"] if where else []),
+        *(["Pairs that show it, with the cosine before and after:", *shown] if shown else []),
+    ]
+
+
+def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | None:
+    """The line, how sure it is, and what it is about; None if nothing was measured."""
+    text = line(found)
+    if text is None:
+        return None
+    return {
+        "kind": text.kind,
+        "text": text.text,
+        "how_sure": sure(found),
+        "packs": [asdict(one) for one in found.packs],
+        "pairs": [asdict(one) for one in pairs],
+    }
+
+
+def what_is_right(pack: str) -> str:
+    """Above a pair: its pack, and which cosine is right."""
+    return f"{pack}: {'high' if pack == PARAPHRASE else 'low'} is right"
+
+
+def differing(first: str, second: str) -> tuple[Marked, Marked]:
+    """Two sentences with the words that differ emphasised; none of them if that is most of a sentence."""
+    one, other = _WORDS.findall(first), _WORDS.findall(second)
+    lower = [word.lower() for word in one], [word.lower() for word in other]
+    blocks = difflib.SequenceMatcher(None, lower[0], lower[1], autojunk=False).get_matching_blocks()
+    kept = [{block[side] + place for block in blocks for place in range(block.size)} for side in (0, 1)]
+    marked = [
+        [place not in same and word[:1].isalnum() for place, word in enumerate(side)]
+        for side, same in zip((one, other), kept, strict=True)
+    ]
+    most = any(
+        2 * sum(marks) > sum(word[:1].isalnum() for word in side)
+        for side, marks in zip((one, other), marked, strict=True)
+    )
+    return _marked(one, marked[0], most), _marked(other, marked[1], most)
+
+
+def _marked(words: Sequence[str], marks: Sequence[bool], none: bool) -> Marked:
+    return tuple((word, mark and not none) for word, mark in zip(words, marks, strict=True))
+
+
+def _packs(packs: Sequence[PackChange]) -> Marked:
+    """`negation (7 → 69 % of cases) and numbers (3 → 74 %)`."""
+    named = packs[:MOST_NAMED]
+    more = len(packs) - len(named)
+    pieces: list[tuple[str, bool]] = []
+    for place, one in enumerate(named):
+        last = place == len(named) - 1 and not more
+        joint = "" if not place else " and " if last else ", "
+        share = f" ({_percent(one.before.value)} → {_percent(one.after.value)} %{'' if place else ' of cases'})"
+        pieces += [(joint, False), (_name(one), True), (share, False)]
+    return (*pieces, (f" and {more} more", False)) if more else tuple(pieces)
+
+
+def _closer(found: Learned) -> Marked:
+    """Of the packs that are closer to chance: those that are still missed, else those at chance."""
+    below = tuple(one for one in found.closer if one in found.missed)
+    if not below:
+        return ("No better than a coin, but better than before at ", False), *_packs(found.closer)
+    return (_misses(found), False), *_packs(below), (f"; {COIN}", False)
+
+
+def _missed(found: Learned) -> Marked:
+    """The pack that is missed most: `Still misses antonyms (14 %; a coin would get 50 %)`."""
+    if not found.missed:
+        return ()
+    one = found.missed[0]
+    return (_misses(found), False), (_name(one), True), (f" ({_percent(one.after.value)} %; {COIN})", False)
+
+
+def _misses(found: Learned) -> str:
+    return "Still misses " if found.tuned else "B misses "
+
+
+def _nothing(found: Learned) -> Marked:
+    if found.score is None:
+        return (("No certain change in the small differences that it notices", False),)
+    if not found.general:  # of one's own set only its score is news
+        return _scored(found, found.score)
+    return (
+        (
+            "No certain change: neither in general similarity "
+            f"({_numbers(found, found.score)}) nor in the small differences that it notices",
+            False,
+        ),
+    )
+
+
+def _scored(found: Learned, score: Verdict) -> Marked:
+    """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
+    change = (_SEARCH if items_of(found.measure)[0] == "query" else _CHANGES)[score.kind]
+    return ((f"{_capital(_subject(found))}: {change} ({_numbers(found, score)})", False),)
+
+
+def _subject(found: Learned) -> str:
+    """What the score measures, in words."""
+    if found.measure == ACCURACY:
+        return f"triplets in the right order on {sources.shown(found.on)}"
+    if found.measure == DISTINGUISHED:
+        return "small differences in meaning"
+    if items_of(found.measure)[0] == "query":
+        return f"search on {sources.shown(found.on)}"
+    return "general similarity" if found.general else f"similarity on {sources.shown(found.on)}"
+
+
+def _numbers(found: Learned, score: Verdict) -> str:
+    """The difference and its interval: `+1.1, −3.2 to +5.6`."""
+    measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
+    difference, low, high = (in_words.signed(number, 1) for number in score.known[2:])
+    text = f"{measure}{difference}, {low} to {high}"
+    return text + "; optimistic, since its sentences were trained on" * found.optimistic
+
+
+def _sure_of(found: Learned, score: Verdict) -> str:
+    """The score before and after, on what, and whether the difference could be chance."""
+    text = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
+    before, after, *_ = score.known
+    size = size_text(found.size, found.measure)
+    return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {text}."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _lower(clause: Marked) -> Marked:
+    (text, marked), *rest = clause
+    return (text[0].lower() + text[1:], marked), *rest
+
+
+def _name(pack: PackChange) -> str:
+    return _NAMES.get(pack.name, pack.name)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"

@@ -1,16 +1,24 @@
-"""Pairs of sentences that improved or got worse between two models, by their rank errors, and traits of their text.
+"""Pairs, queries and other items that improved or got worse between two models.
+
+Pairs are compared by their rank errors, queries also by their length and the words they share with what they find.
 
 A pair's rank error is the distance between its rank by cosine and its rank by gold score, as a share of all ranks: 0 is
 the same rank, 1 the opposite end. Lower is better.
 """
 
+import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.in_words import Rows, rounded
+from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import ranks
 
 Floats = NDArray[np.float64]
@@ -18,6 +26,11 @@ Floats = NDArray[np.float64]
 FAR = 0.25  # of all ranks: a pair with a larger rank error is in the wrong place
 FIXED, BROKEN, STILL_WRONG = "improved", "got worse", "still wrong"
 KINDS = (FIXED, BROKEN, STILL_WRONG)
+
+SAME = 1e-9  # scores that differ by less are equal
+NOT_FOUND = "> 100"  # of a rank: the right answer is not among the first hundred
+LENGTHS = ((1, 4), (5, 8), (9, 1_000_000))  # words of a query
+SHARES = (("none of its words", 0.0, 0.0), ("up to half", 0.0, 0.5), ("more than half", 0.5, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,3 +147,148 @@ def _is_headline(text: str) -> bool:
     longer: list[str] = [word for word in _WORD.findall(text) if len(word) > 3]
     capitals = sum(word[0].isupper() for word in longer)
     return capitals * 4 > len(longer) * 3 > 12
+
+
+@dataclass(eq=False)
+class ItemChanges:
+    """What each item gets, from 0 to 1, before and after, with the rank and the cosine of its right answer, if any."""
+
+    texts: Mapping[str, Sequence[str]]  # by heading: the query and a passage, and so on
+    before: Floats
+    after: Floats
+    ranks: tuple[Floats, Floats] | None = None
+    cosines: tuple[Floats, Floats] | None = None
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """After - before of each item."""
+        return self.after - self.before
+
+    @cached_property
+    def _climbs(self) -> Floats:
+        """By how many ranks each item rose; an answer that is not found counts as rank 101."""
+        if self.ranks is None:
+            return np.zeros(len(self.gaps))
+        before, after = (np.where(np.isnan(side), 101.0, side) for side in self.ranks)
+        return np.asarray(before - after)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many items improved, got worse, and stayed the same."""
+        better, worse = len(self.changed(improved=True)), len(self.changed(improved=False))
+        return better, worse, len(self.gaps) - better - worse
+
+    def changed(self, *, improved: bool) -> list[int]:
+        """The items that improved or got worse, the most changed first; of equal changes that of more ranks.
+
+        An item whose score is the same changed if its rank did, such as from 60 to 20 under nDCG@10.
+        """
+        sign = 1 if improved else -1
+        gaps, climbs = sign * self.gaps, sign * self._climbs
+        order = np.lexsort((-climbs, -gaps))
+        return [int(item) for item in order if gaps[item] > SAME or (abs(gaps[item]) <= SAME and climbs[item] > 0)]
+
+    def ranks_text(self, item: int) -> str:
+        """`rank 7 → 1`; "" if items are not ranked."""
+        if self.ranks is None:
+            return ""
+        return f"rank {' → '.join(_rank_text(side[item]) for side in self.ranks)}"
+
+    def cosines_text(self, item: int) -> str:
+        """`cosine 0.612 → 0.874`; "" if there are none."""
+        if self.cosines is None:
+            return ""
+        return f"cosine {' → '.join(f'{side[item]:.3f}' for side in self.cosines)}"
+
+    def rows(self, measure: str) -> Rows:
+        """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""
+        better, worse = self.changed(improved=True), self.changed(improved=False)
+        between = sorted(set(range(len(self.gaps))) - {*better, *worse})
+        return [self._row(item, measure) for item in (*better, *between, *reversed(worse))]
+
+    def _row(self, item: int, measure: str) -> dict[str, object]:
+        row: dict[str, object] = {heading: cells[item] for heading, cells in self.texts.items()}
+        if self.ranks is not None:
+            row |= {
+                name: None if math.isnan(side[item]) else int(side[item])
+                for name, side in zip(("rank before", "rank after"), self.ranks, strict=True)
+            }
+        if self.cosines is not None:
+            cosines = zip(("cosine before", "cosine after"), self.cosines, strict=True)
+            row |= {name: rounded(side[item], 3) for name, side in cosines}
+        return row | {
+            f"{measure} before": rounded(100 * self.before[item], 2),
+            f"{measure} after": rounded(100 * self.after[item], 2),
+        }
+
+
+class QueryChanges(ItemChanges):
+    """The score of each judged query, from 0 to 1, under A (before) and under B (after)."""
+
+    def __init__(self, task: RetrievalSet, before: Floats, after: Floats) -> None:
+        super().__init__({"query": task.queries}, before, after)
+        self.task = task
+
+    @cached_property
+    def difference(self) -> Interval:
+        """B - A × 100, the mean over queries with its interval."""
+        return mean_difference(self.before, self.after)
+
+    @cached_property
+    def words(self) -> NDArray[np.int_]:
+        """The number of words of each query."""
+        return np.array([len(words_of(query)) for query in self.task.queries])
+
+    @cached_property
+    def shared(self) -> Floats:
+        """The share of each query's words that are in a document relevant to it; of several the most."""
+        found = []
+        for query, judged in zip(self.task.queries, self.task.judgements, strict=True):
+            own = set(words_of(query))
+            shares = [len(own & set(words_of(self.task.documents[place]))) / max(1, len(own)) for place in judged]
+            found.append(max(shares))
+        return np.array(found)
+
+    def query_rows(self) -> Rows:
+        """A row for each query, in the order of the set."""
+        return [
+            {
+                "query": query,
+                "words": int(self.words[number]),
+                "words in a relevant document": rounded(self.shared[number]),
+                "A": rounded(100 * self.before[number], 2),
+                "B": rounded(100 * self.after[number], 2),
+                "B - A": rounded(100 * self.gaps[number], 2),
+            }
+            for number, query in enumerate(self.task.queries)
+        ]
+
+    def groups(self) -> Rows:
+        """A row for each group of queries, by length and by shared words: both means and the difference."""
+        rows: Rows = []
+        for name, inside in self._groups():
+            if inside.any():
+                gap = mean_difference(self.before[inside], self.after[inside])
+                rows.append(
+                    {
+                        "queries": name,
+                        "number": int(inside.sum()),
+                        "A": rounded(100 * self.before[inside].mean(), 2),
+                        "B": rounded(100 * self.after[inside].mean(), 2),
+                        "B - A": rounded(float(gap.difference), 2),
+                        "95 % CI": f"{float(gap.low):+.2f} to {float(gap.high):+.2f}",
+                    }
+                )
+        return rows
+
+    def _groups(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        for low, high in LENGTHS:
+            name = f"{low} words or more" if high > 1000 else f"{low} to {high} words"
+            yield name, (self.words >= low) & (self.words <= high)
+        for name, over, most in SHARES:
+            least = self.shared >= 0 if over == most else self.shared > over
+            yield f"{name} in a relevant document", least & (self.shared <= most)
+
+
+def _rank_text(rank: float) -> str:
+    return NOT_FOUND if math.isnan(rank) else f"{rank:.0f}"

@@ -12,10 +12,9 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key, stored_scores
 from explorer.measuring.scores.score_tables import score_rows
 from explorer.progress import Phase, Progress, Work
 
@@ -64,7 +63,7 @@ def score_steps(
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
         found.append(model_names.find(name))
-    known = {one.digest: score_store.kept(shelf_key(one, pairs, settings)) for one in found}
+    known = {one.digest: stored_scores(shelf_key(one, pairs, settings)) for one in found}
     known = {digest: None if one is None or one.lacks(also) else one.only(also) for digest, one in known.items()}
     missing = {one.digest: one for one in found if known[one.digest] is None}
     for done, (digest, one) in enumerate(missing.items()):

@@ -1,17 +1,28 @@
-"""Embedding geometry of vectors: anisotropy, uniformity, alignment, hubness, and the drift between two models."""
+"""Embedding geometry of vectors: anisotropy, uniformity, alignment, hubness, and the drift between two models.
 
+During training, one layer & pooling is evaluated with its score, its geometry and the vectors of probe sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
+from explorer.measuring.scores.judge import Judge
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
 
 NEIGHBOURS = 10
 _ROWS = 1024  # of a matrix of cosines in memory
-
-Floats = NDArray[np.float64]
+PROBE = 300  # sentences whose vectors are saved at each evaluation, for the Replay page
 
 
 @dataclass(frozen=True)
@@ -106,3 +117,45 @@ def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:
 def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:
     vectors = vectors.astype(np.float64)
     return np.asarray(vectors - vectors.mean(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Checkup:
+    """The score × 100 on the dev set, and the geometry of Wang and Isola 2020; NaN if undefined."""
+
+    score: float
+    alignment: float  # mean squared distance of positive pairs; lower is closer
+    uniformity: float  # log of the mean Gaussian potential of random pairs; lower is more spread out
+    alike: float  # similarity of positive pairs: their mean cosine
+    random_pairs: float  # similarity of random pairs: mean cosine of two probe sentences
+    probe: NDArray[np.float16]  # (sentence, width)
+    layers: NDArray[np.float32] | None = None  # (query layer, key layer), if there is a pooler
+
+
+def probe_places(texts: Sequence[str]) -> NDArray[np.intp]:
+    """The positions of the probe sentences, spread evenly over the texts of the set."""
+    return np.linspace(0, len(texts) - 1, min(PROBE, len(texts))).astype(np.intp)
+
+
+def checkup(
+    judge: Judge, vectors: Tensor, layers: NDArray[np.float32] | None = None, precision: str = "float32"
+) -> Checkup:
+    """Evaluate the vectors (text, width) of the judge's texts, computed in that precision.
+
+    `layers` are the mean weights of their pooler.
+    """
+    import torch
+
+    known = torch.nn.functional.normalize(vectors.float(), dim=-1, eps=1e-8)
+    cosines = judge.alike(vectors)
+    probe = known[probe_places(judge.texts)]
+    apart = (probe @ probe.T)[*torch.triu_indices(len(probe), len(probe), offset=1)]
+    return Checkup(
+        score=judge.score(judge.items(vectors), precision),
+        alignment=float((2 - 2 * cosines).mean()) if len(cosines) else float("nan"),
+        uniformity=float((-2 * (2 - 2 * apart)).exp().mean().log()),
+        alike=float(cosines.mean()) if len(cosines) else float("nan"),
+        random_pairs=float(apart.mean()),
+        probe=probe.half().numpy(),
+        layers=layers,
+    )

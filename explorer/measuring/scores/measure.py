@@ -1,19 +1,27 @@
-"""Scores of an encoder on a set: stored ones if they exist, else measured and stored."""
+"""Scores of an encoder on a set: stored ones if they exist, else measured and stored.
+
+They are stored on disk, with a key of the digests of model, pairs and settings.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.data.text_sets import GradedPairs
+import numpy as np
+
+from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.encoding.load import declared, hardware
-from explorer.encoding.read.pooling import Reading
+from explorer.encoding.read.pooling import GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice, NotWritable
 from explorer.knobs import Knobs, knob
-from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
+from explorer.places import cache_folder, examples_folder, write_whole
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -24,6 +32,13 @@ logger = logging.getLogger(__name__)
 
 
 SHORTEST = 3  # tokens: [CLS], a word, [SEP]
+# a new version if the meaning of scores changes, so that old ones are not used
+VERSION = "2"
+
+SCORES = "scores"  # the folder of scores that ship with the examples
+
+_ARRAYS = ("cosines", "own", "gold")
+_NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,7 @@ Load = Callable[["Found", Settings], "Encoder"]
 def shelf_key(found: Found, pairs: GradedPairs, settings: Settings) -> str:
     """The key of stored scores: model, set and settings."""
     of_settings = settings.precision, settings.device, settings.max_length
-    return score_store.key(found.digest, pairs.digest, *of_settings, declared.poolings(found.folder))
+    return score_key(found.digest, pairs.digest, *of_settings, declared.poolings(found.folder))
 
 
 def load_encoder(found: Found, settings: Settings) -> Encoder:
@@ -97,13 +112,13 @@ def measure(
     are measured in the same pass, or in one of their own where the grid is stored, and stored with it.
     """
     asked = shelf_key(found, pairs, settings)
-    scores = None if again else score_store.kept(asked)
+    scores = None if again else stored_scores(asked)
     if scores is not None and not scores.lacks(also):
         return scores.only(also)
     yield Progress(f"loading {found.name}", 0, 0)
     encoder = load(found, settings)
     used = shelf_key(found, pairs, Settings(encoder.precision, encoder.device, encoder.limit(settings.max_length)))
-    scores = None if again else score_store.kept(used)
+    scores = None if again else stored_scores(used)
     if scores is None or scores.lacks(also):
         before = scores
         scores = yield from score_layers(encoder, pairs, settings.max_length, also)
@@ -111,8 +126,64 @@ def measure(
             broken = dict.fromkeys((*before.not_finite, *scores.not_finite))
             scores = replace(scores, also={**before.also, **scores.also}, not_finite=tuple(broken))
     try:
-        score_store.keep(asked, scores)
-        score_store.keep(used, scores)
+        store_scores(asked, scores)
+        store_scores(used, scores)
     except NotWritable as error:  # return the scores even if they cannot be stored
         logger.warning("The scores were not stored. %s", error)
     return scores.only(also)
+
+
+def score_key(
+    model: str,
+    pairs: str,
+    precision: str,
+    device: str,
+    max_length: int | None,
+    poolings: tuple[str, ...] = GRID_POOLINGS,
+) -> str:
+    """The key of a measurement: the digests of the model and of the pairs, every setting, and another grid than the
+    usual one."""
+    of_grid = () if poolings == GRID_POOLINGS else poolings
+    return digest_of(("layer scores", VERSION, model, pairs, precision, device, str(max_length), *of_grid))
+
+
+def stored_scores(name: str) -> LayerScores | None:
+    """Load the scores of a score_key: stored on this disk, or shipped with an example; None if missing or broken."""
+    found = _read(_path(name))
+    return found if found is not None else _read(examples_folder() / SCORES / f"{name}.npz")
+
+
+def _read(path: Path) -> LayerScores | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            notes = json.loads(str(file["notes"]))
+            arrays = {array: file[array] for array in (*_ARRAYS, "also") if array in file.files}
+        rows = tuple(Row(tuple(layers)) for layers in notes.pop("rows"))
+        parts, poolings = tuple(notes.pop("parts")), tuple(notes.pop("poolings", GRID_POOLINGS))
+        named = [Reading(Row(tuple(layers)), pooling) for pooling, layers in notes.pop("also", ())]
+        also = dict(zip(named, arrays.pop("also", ()), strict=True))
+        broken = tuple(Reading(Row(tuple(layers)), pooling) for pooling, layers in notes.pop("not_finite", ()))
+        known = {"own": None, "poolings": poolings, "also": also, "not_finite": broken, **arrays}
+        return LayerScores(rows=rows, parts=parts, **known, **notes)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        return None
+
+
+def store_scores(name: str, scores: LayerScores, folder: Path | None = None) -> None:
+    """Store scores atomically, in the cache or in another folder."""
+    notes = {note: getattr(scores, note) for note in _NOTES}
+    notes |= {"rows": [row.layers for row in scores.rows], "parts": scores.parts}
+    arrays = {array: getattr(scores, array) for array in _ARRAYS if getattr(scores, array) is not None}
+    if scores.poolings != GRID_POOLINGS:
+        notes["poolings"] = scores.poolings
+    if scores.also:
+        notes["also"] = [(one.pooling, one.row.layers) for one in scores.also]
+        arrays["also"] = np.stack(list(scores.also.values()))
+    if scores.not_finite:
+        notes["not_finite"] = [(one.pooling, one.row.layers) for one in scores.not_finite]
+    path = folder / f"{name}.npz" if folder else _path(name)
+    write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
+
+
+def _path(name: str) -> Path:
+    return cache_folder() / "scores" / f"{name}.npz"

@@ -12,7 +12,7 @@ from explorer.data.text_sets import Corpus
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged, TooFewRows
-from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
+from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule

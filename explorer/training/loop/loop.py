@@ -17,7 +17,7 @@ from torch import Tensor
 from explorer import run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
-from explorer.measuring.geometry.dev_check import Checkup
+from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.metrics import ClassScores, class_scores

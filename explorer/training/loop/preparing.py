@@ -24,8 +24,7 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume, TooFewRows
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check
-from explorer.measuring.neighbours.batch_search import batch_search
-from explorer.measuring.neighbours.ranking_judge import RankingJudge
+from explorer.measuring.neighbours.ranking_judge import RankingJudge, batch_search
 from explorer.measuring.neighbours.vector_index import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import Judge, ProbeJudge

@@ -17,7 +17,7 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import RunVerdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
@@ -234,10 +234,10 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
 def _learned(about: CardFacts) -> list[str]:
     """What the model learned, and how sure that is; nothing if it was not measured."""
     found = about.facts.learned(about.verdict)
-    line = learned_text.line(found)
+    line = learned.line(found)
     if line is None:
         return []
-    return [rendered(line.pieces, _piece, lambda text: f"**{text}**"), plain(learned_text.sure(found))]
+    return [rendered(line.pieces, _piece, lambda text: f"**{text}**"), plain(learned.sure(found))]
 
 
 def _piece(text: str) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from explorer import run_folder
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
-from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
-from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record import runs
 from explorer.training.record.run_facts import REPORT

@@ -31,7 +31,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
-    from explorer.measuring.geometry.dev_check import Checkup
+    from explorer.measuring.geometry.vector_geometry import Checkup
     from explorer.training.loop.learner import Update
     from explorer.training.loop.loop import Step
 

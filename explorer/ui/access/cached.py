@@ -1,7 +1,7 @@
 """Streamlit caches for models, vectors and scores, keyed by content digests.
 
 Keys use digests, never paths or objects: two folders with the same weights share their scores, and an edited file
-never gets an old result. Scores are kept on disk (measuring/scores/score_store.py); this cache avoids reading them
+never gets an old result. Scores are kept on disk (measuring/scores/measure.py); this cache avoids reading them
 again.
 """
 

@@ -11,8 +11,7 @@ from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import pair_rows
-from explorer.measuring.comparing.item_changes import ItemChanges
-from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, PairTraits, traits
+from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, PairTraits, traits
 from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.metrics import ACCURACY
 from explorer.ui import messages

@@ -12,7 +12,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.geometry.dev_check import PROBE
+from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores import bootstrap, correlation, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict, sentence

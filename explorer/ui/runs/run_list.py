@@ -7,7 +7,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -82,7 +82,7 @@ def _row(run: Run) -> dict[str, Any]:
     return {
         "Run": messages.ends(run.name),
         "State": "example" if run.is_example else status.state,
-        "Verdict": learned_text.short(status.learned),
+        "Verdict": learned.short(status.learned),
         "Gain": tested and tested.difference,
         "Test": tested and tested.exported,
         "Method": status.facts.method or None,

@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
-from explorer.measuring.comparing.item_changes import QueryChanges
+from explorer.measuring.comparing.pair_changes import QueryChanges
 from explorer.measuring.neighbours import query_results, ranking_judge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import CI

@@ -9,7 +9,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.errors import BadChoice
-from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.measuring.comparing import learned_text
-from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.comparing.learned_text import HOW_CHOSEN
+from explorer.measuring.comparing.learned import HOW_CHOSEN, HOW_SURE, Learned, differing, line, sure, what_is_right
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
 from explorer.ui import messages
@@ -29,12 +27,12 @@ def show(*verdicts: Sentence, icon: str = "") -> None:
 
 def learned(found: Learned) -> bool:
     """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
-    line = learned_text.line(found)
-    if line is None:
+    text = line(found)
+    if text is None:
         return False
-    show(line)
-    help = learned_text.HOW_SURE if found.packs else None
-    st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}", help=help)
+    show(text)
+    help = HOW_SURE if found.packs else None
+    st.markdown(f"**How sure:** {messages.plain(sure(found))}", help=help)
     return True
 
 
@@ -45,8 +43,8 @@ def learned_pairs(found: Sequence[PairChange], sides: str = "base → tuned", pa
     st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
     for number, (column, pair) in enumerate(zip(st.columns(len(found), gap="small"), found, strict=True), start=1):
         with column.container(border=True, gap="xsmall"):
-            first, second = learned_text.differing(pair.first, pair.second)
-            st.caption(messages.plain(learned_text.what_is_right(pair.pack)))
+            first, second = differing(pair.first, pair.second)
+            st.caption(messages.plain(what_is_right(pair.pack)))
             st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")

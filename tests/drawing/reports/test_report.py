@@ -10,7 +10,7 @@ import pytest
 
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Tuning, judge
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.learned import ProbeChanges
@@ -52,7 +52,7 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
 
 def test_the_report_opens_on_the_verdict(findings, page):
     body = page[page.index("<body>") :]
-    told = learned_text.line(findings.learned)
+    told = learned.line(findings.learned)
     first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
     assert first[1] == told.kind
     assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
@@ -67,8 +67,8 @@ def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_th
     assert "&lt;b&gt;It&lt;/b&gt; <strong>never</strong> rains here." in page
     assert "0.90 → 0.20" in page
     assert (
-        learned_text.NOT_HELD_OUT
-        in report(replace(made_up.findings(), probes=ProbeChanges(why_none=learned_text.NOT_HELD_OUT))).decode()
+        learned.NOT_HELD_OUT
+        in report(replace(made_up.findings(), probes=ProbeChanges(why_none=learned.NOT_HELD_OUT))).decode()
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.retrieval.retrieval_set import of_pairs
-from explorer.measuring.comparing.item_changes import ItemChanges, QueryChanges
+from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 
 NONE = np.nan
 BEFORE, AFTER = np.array([1.0, 0.5, 0.0, 0.0, 0.5, 1.0]), np.array([1.0, 1.0, 0.0, 0.0, 0.2, 0.1])

@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 
-from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison_report import where
-from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.learned import Learned, as_json, differing, line, lines, sure
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.verdict import rendered
@@ -23,7 +22,7 @@ from tests.measuring.comparing.test_learned import (
 
 
 def text(packs, edges=None, tuned=True, **about):
-    return learned_text.line(learned(packs, edges, tuned, **about)).text
+    return line(learned(packs, edges, tuned, **about)).text
 
 
 def test_what_was_learned_comes_first_and_then_the_score():
@@ -32,7 +31,7 @@ def test_what_was_learned_comes_first_and_then_the_score():
         "Learned to notice numbers (3 → 74 % of cases) and negation (10 → 70 %). "
         "General similarity: no certain change (+1.2, −3.2 to +5.6)."
     )
-    marked = [piece for piece, strong in learned_text.line(learned(packs)).pieces if strong]
+    marked = [piece for piece, strong in line(learned(packs)).pieces if strong]
     assert marked == ["numbers", "negation"]
 
 
@@ -75,14 +74,14 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
         for packs in itertools.combinations(EVERY, count):
             for edges in (None, (-1.0, 1.0), (1.0, 2.0), (-2.0, -1.0)):
                 found = learned(packs, edges)
-                line = learned_text.line(found)
-                assert (line is None) == (not packs and edges is None)
-                if line is None:
+                news = line(found)
+                assert (news is None) == (not packs and edges is None)
+                if news is None:
                     continue
-                assert line.text.count(". ") <= 1, line.text
-                assert ("quantifiers" in line.text) >= (LOST in packs)
-                assert (": worse" in line.text) == (edges == (-2.0, -1.0))
-                best = line.text.partition("Learned to notice ")[2].partition(". ")[0]
+                assert news.text.count(". ") <= 1, news.text
+                assert ("quantifiers" in news.text) >= (LOST in packs)
+                assert (": worse" in news.text) == (edges == (-2.0, -1.0))
+                best = news.text.partition("Learned to notice ")[2].partition(". ")[0]
                 assert ("negation" in best) == (LEARNED in packs)
                 assert "numbers" not in best
                 assert "antonyms" not in best
@@ -113,10 +112,10 @@ def test_of_two_models_none_has_learned_from_the_other():
 
 
 def test_how_sure_names_chance_only_where_an_interval_includes_0():
-    sure = learned_text.sure(learned((LEARNED,), (-1.0, 2.0)))
-    assert "Negation (+60 points, +40 to +80): not chance." in sure
-    assert sure.endswith("on STS-B test (9 pairs): could be chance, its 95 % CI includes 0.")
-    assert "not chance, its 95 % CI excludes 0" in learned_text.sure(learned((), (1.0, 2.0)))
+    text = sure(learned((LEARNED,), (-1.0, 2.0)))
+    assert "Negation (+60 points, +40 to +80): not chance." in text
+    assert text.endswith("on STS-B test (9 pairs): could be chance, its 95 % CI includes 0.")
+    assert "not chance, its 95 % CI excludes 0" in sure(learned((), (1.0, 2.0)))
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -151,7 +150,7 @@ def test_where_counts_the_cells_that_changed_and_names_the_largest(backwards):
     ],
 )
 def test_the_words_that_differ_are_emphasised_unless_most_do(first, second, strong):
-    found = learned_text.differing(first, second)
+    found = differing(first, second)
     assert ["".join(piece for piece, _ in side) for side in found] == [first, second]
     assert tuple([piece for piece, mark in side if mark] for side in found) == strong
 
@@ -164,10 +163,10 @@ def test_a_text_is_escaped_piece_by_piece():
 def test_lines_and_json_say_the_same_and_nothing_is_none():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2)
     found = learned((LEARNED,), (-1.0, 2.0))
-    lines, content = learned_text.lines(found, (pair,), "In none."), learned_text.as_json(found, (pair,))
-    assert lines[0] == content["text"]
-    assert lines[1] == f"How sure: {content['how_sure']}"
-    assert lines[-1] == "0.90 → 0.20  It rains. / It does not rain. (negation)"
+    shown, content = lines(found, (pair,), "In none."), as_json(found, (pair,))
+    assert shown[0] == content["text"]
+    assert shown[1] == f"How sure: {content['how_sure']}"
+    assert shown[-1] == "0.90 → 0.20  It rains. / It does not rain. (negation)"
     assert content["packs"][0]["after"]["value"] == 0.7
-    assert learned_text.lines(Learned(), ()) == []
-    assert learned_text.as_json(Learned(), ()) is None
+    assert lines(Learned(), ()) == []
+    assert as_json(Learned(), ()) is None

@@ -11,8 +11,7 @@ from explorer.encoding.read.pooling import OWN, parse, readings
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
-from explorer.measuring.scores import score_store
-from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key
+from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key, store_scores
 from explorer.progress import Progress, finish
 from tests.spoiling import reweigh
 from tests.tiny_models import save_tiny
@@ -59,7 +58,7 @@ def test_steps_are_compared_in_one_precision_wherever_scores_were_stored_before(
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     first = find(models[0])
     elsewhere = replace(finish(measure(first, sample.pairs(), Settings())), precision="bfloat16", device="cuda")
-    score_store.keep(shelf_key(first, sample.pairs(), Settings()), elsewhere)
+    store_scores(shelf_key(first, sample.pairs(), Settings()), elsewhere)
     assert finish(measure(first, sample.pairs(), Settings())).device == "cuda", "they say what they were computed in"
     scores = finish(score_steps(models[:2], sample.pairs(), Settings()))
     assert len({(one.precision, one.device) for one in scores}) == 1

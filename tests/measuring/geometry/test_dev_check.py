@@ -6,7 +6,7 @@ import torch
 from scipy.stats import spearmanr
 
 from explorer.data.text_sets import GradedPairs
-from explorer.measuring.geometry.dev_check import checkup
+from explorer.measuring.geometry.vector_geometry import checkup
 from explorer.measuring.scores.judge import PairJudge
 
 COUNT = 60

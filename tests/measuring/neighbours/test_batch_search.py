@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours import batch_search as searching
-from explorer.measuring.neighbours.batch_search import batch_search
+from explorer.measuring.neighbours import ranking_judge as searching
+from explorer.measuring.neighbours.ranking_judge import batch_search
 from explorer.measuring.neighbours.vector_index import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish

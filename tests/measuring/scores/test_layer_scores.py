@@ -6,8 +6,9 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
-from explorer.measuring.scores import layer_scores, pair_cosines, score_store
+from explorer.measuring.scores import layer_scores, pair_cosines
 from explorer.measuring.scores.layer_scores import score_layers, why_missing
+from explorer.measuring.scores.measure import store_scores, stored_scores
 from explorer.measuring.scores.metrics import agreement
 from explorer.measuring.scores.score_tables import score_rows
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -157,8 +158,8 @@ def test_vectors_that_are_not_finite_are_the_reason_and_no_precision_is_advised(
     first = ("a man plays a guitar", "the dog", "no", "a red ball")
     second = ("no", "a red ball", "the park", "the weather")
     scores = finish(score_layers(encoder, GradedPairs("few", first, second, (1.0, 2.0, 4.0, 3.0), ("",) * 4)))
-    score_store.keep("few", scores)
-    for one in (scores, score_store.kept("few")):
+    store_scores("few", scores)
+    for one in (scores, stored_scores("few")):
         for title, broken in NAMED.items():
             reading = parse(title, 2)
             assert (reading in one.not_finite) is broken

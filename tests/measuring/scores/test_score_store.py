@@ -8,8 +8,8 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import BadChoice, NotWritable
-from explorer.measuring.scores import score_store
-from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.scores import measure as measuring
+from explorer.measuring.scores.measure import Settings, load_encoder, measure, score_key, store_scores, stored_scores
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
@@ -31,8 +31,8 @@ def same(one, two):
 
 
 def test_scores_come_back_as_they_were_kept(bundled_scores):
-    score_store.keep("a", bundled_scores)
-    again = score_store.kept("a")
+    store_scores("a", bundled_scores)
+    again = stored_scores("a")
     assert again is not None
     assert same(again, bundled_scores)
 
@@ -40,23 +40,23 @@ def test_scores_come_back_as_they_were_kept(bundled_scores):
 def test_scores_of_an_earlier_version_are_not_taken_for_new_ones(bundled_scores, monkeypatch):
     settings = ("m", "p", "float32", "cpu", None)
     with monkeypatch.context() as patch:
-        patch.setattr(score_store, "VERSION", "1")
-        score_store.keep(score_store.key(*settings), bundled_scores)
-        assert score_store.kept(score_store.key(*settings)) is not None
-    assert score_store.kept(score_store.key(*settings)) is None
+        patch.setattr(measuring, "VERSION", "1")
+        store_scores(score_key(*settings), bundled_scores)
+        assert stored_scores(score_key(*settings)) is not None
+    assert stored_scores(score_key(*settings)) is None
 
 
 def test_what_was_never_kept_is_none():
-    assert score_store.kept("nothing") is None
+    assert stored_scores("nothing") is None
 
 
 def test_a_torn_file_is_measured_again_not_shown(bundled_scores, own_cache):
-    score_store.keep("a", bundled_scores)
+    store_scores("a", bundled_scores)
     (file,) = own_cache.rglob("*.npz")
     whole = file.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
-        assert score_store.kept("a") is None
+        assert stored_scores("a") is None
 
 
 def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatch):
@@ -65,14 +65,14 @@ def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatc
 
     monkeypatch.setattr(np, "savez_compressed", full_disk)
     with pytest.raises(NotWritable, match="No space left"):
-        score_store.keep("a", bundled_scores)
+        store_scores("a", bundled_scores)
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
 def test_every_setting_has_its_own_place():
     settings = [("m", "p", "auto", "cpu", None), ("m2", "p", "auto", "cpu", None), ("m", "p2", "auto", "cpu", None)]
     settings += [("m", "p", "float32", "cpu", None), ("m", "p", "auto", "cuda", None), ("m", "p", "auto", "cpu", 128)]
-    assert len({score_store.key(*each) for each in settings}) == len(settings)
+    assert len({score_key(*each) for each in settings}) == len(settings)
 
 
 def never(*_):
@@ -119,9 +119,9 @@ def test_work_that_cannot_be_kept_is_not_lost(few_pairs, tmp_path, monkeypatch, 
 
 def test_the_keys_of_encoders_are_those_of_earlier_releases_and_decoders_have_others():
     settings = ("m", "p", "float32", "cpu", None)
-    before = digest_of(("layer scores", score_store.VERSION, "m", "p", "float32", "cpu", "None"))
-    assert score_store.key(*settings) == score_store.key(*settings, GRID_POOLINGS) == before
-    assert score_store.key(*settings, DECODER_POOLINGS) != before
+    before = digest_of(("layer scores", measuring.VERSION, "m", "p", "float32", "cpu", "None"))
+    assert score_key(*settings) == score_key(*settings, GRID_POOLINGS) == before
+    assert score_key(*settings, DECODER_POOLINGS) != before
 
 
 def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):

@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from explorer.data.text_sets import GradedPairs
-from explorer.measuring.geometry.dev_check import PROBE
+from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import finish
 from explorer.run_folder import Evaluation, TrainingStep

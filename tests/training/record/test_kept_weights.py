@@ -5,7 +5,7 @@ import pytest
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.measuring.geometry.dev_check import probe_places
+from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.progress import finish
 from explorer.training.loop.preparing import prepare
 from explorer.training.record import runs

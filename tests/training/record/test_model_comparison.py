@@ -6,8 +6,7 @@ import pytest
 
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
-from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
-from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record.model_comparison import known_probes, run_of, tuning
 from tests import trainings

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from explorer.encoding.load import loading
-from explorer.measuring.scores import score_store
+from explorer.measuring.scores import measure
 from explorer.progress import Progress, finish
 from explorer.training.loop import resume_state as states
 from explorer.training.record.status import INTERRUPTED
@@ -29,7 +29,7 @@ def own_folders(tmp_path, monkeypatch):
 
 def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_anybody_asks(tmp_path, monkeypatch):
     assert side_scores.are_kept(sidebar_choice.first()), "it ships"
-    monkeypatch.setattr(score_store, "examples_folder", lambda: tmp_path)
+    monkeypatch.setattr(measure, "examples_folder", lambda: tmp_path)
     cached._kept.clear()
     first = sidebar_choice.first()
     assert not side_scores.are_kept(first)

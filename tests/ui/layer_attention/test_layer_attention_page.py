@@ -13,8 +13,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.scores import score_store
-from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.scores.measure import Settings, shelf_key, stored_scores
 from explorer.measuring.sentences import attention_weights
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -194,7 +193,7 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
     weights = attention_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
     assert " and ".join(f"{of_layers.max():.2f}" for of_layers in weights.by_layer) in told
     assert f"layer {weights.highest_layers[0]} " in told.lower()
-    scores = [score_store.kept(shelf_key(side, sample.pairs(), Settings())) for side in sides]
+    scores = [stored_scores(shelf_key(side, sample.pairs(), Settings())) for side in sides]
     gap = Comparison(*scores, OWN, OWN).chosen()
     assert all(f"{one.own_score():.2f}" in told for one in scores)
     assert f"{gap.low:+.2f} to {gap.high:+.2f}".replace("-", "−") in told.replace("-", "−")

@@ -7,7 +7,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
-from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing import learned
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict, Verdict
@@ -71,7 +71,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=RunVerdict(test, test))
     well(show(app, run))
     (told,) = words(getattr(app, kind))
-    assert told == learned_text.line(run.status().learned).text
+    assert told == learned.line(run.status().learned).text
     boxes = [*app.success, *app.error, *app.info, *app.warning]
     assert len(boxes) == 1, "one result, one box"
     assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
