@@ -161,7 +161,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(parts)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(jobs.WAITING_TEXT.format(messages.plain(front.title)))
+        st.caption(jobs.WAITING_FOR.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
     if folder.stop_requested():

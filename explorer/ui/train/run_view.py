@@ -106,7 +106,7 @@ def _under_way(run: Run, status: Status) -> None:
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(jobs.WAITING_TEXT.format(messages.plain(front.title)))
+        st.caption(jobs.WAITING_FOR.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
     if run.stop_requested():

@@ -76,7 +76,7 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
-    assert jobs.WAITING_TEXT.format("another run") in words(tiny.caption)
+    assert jobs.WAITING_FOR.format("another run") in words(tiny.caption)
     tiny.button(key="run stop").click().run()
     assert run.status().state == statuses.STOPPED
     assert run_view.STOPPED_EARLY in words(tiny.info)
