@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.measured import TaskCost
 from explorer.measuring.sentences.sentence_vectors import pick
 from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
@@ -51,6 +50,28 @@ class Encoded:
             raise BadChoice(f"There are no vectors of '{title}'. There are: {', '.join(self.titles)}.")
         vectors: Vectors = self.blocks[self.titles.index(title)][self.places]
         return vectors
+
+
+@dataclass(frozen=True)
+class TaskCost:
+    """What a task takes on this machine, in seconds and bytes."""
+
+    texts: int  # distinct ones, each encoded once
+    fits: int  # trainings of the probe
+    encoding: float
+    probing: float
+    probing_at_most: float  # if no training of SentEval's classifier stops early
+    disk: int  # bytes of the temporary file of vectors
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of everything."""
+        return self.encoding + self.probing
+
+    @property
+    def at_most(self) -> float:
+        """The time if no training of SentEval's classifier stops early."""
+        return self.encoding + self.probing_at_most
 
 
 def titles_of(encoder: Encoder) -> tuple[str, ...]:

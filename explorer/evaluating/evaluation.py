@@ -17,10 +17,10 @@ import numpy as np
 
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, ModelError, NotWritable, StrataError
-from explorer.evaluating.measured import Measured, SoFar, TaskCost
+from explorer.evaluating.encoded import TaskCost
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask, unscored
+from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options, ScoredTask, SoFar, unscored
 from explorer.evaluating.tasks import Subject, Task, column_of, load
 from explorer.evaluating.word_subject import WordSubject
 from explorer.measuring.scores.measure import Settings

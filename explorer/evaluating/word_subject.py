@@ -21,9 +21,9 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError
-from explorer.evaluating.measured import Items, Measured, Setting, TaskCost
+from explorer.evaluating.encoded import TaskCost
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
-from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Options
+from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
 from explorer.evaluating.tasks import Task
 from explorer.evaluating.tasks.word_models import IN_BAG, SPLIT, BagOfWords, mean_word_vectors, word_scores
 from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures

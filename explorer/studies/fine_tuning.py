@@ -19,10 +19,9 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
 from explorer.evaluating.evaluation import EvaluationResult
-from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, ScoredTask, unscored
+from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, Items, Measured, ScoredTask, Setting, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.knobs import Values
 from explorer.measuring.scores.metrics import MEASURES

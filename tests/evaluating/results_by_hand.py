@@ -3,9 +3,8 @@
 import numpy as np
 
 from explorer.data.text_sets import digest_of
-from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
-from explorer.evaluating.results.scored_task import TRANSFER, ScoredTask
+from explorer.evaluating.results.scored_task import TRANSFER, Items, Measured, ScoredTask
 
 DEFAULT = "model default"
 

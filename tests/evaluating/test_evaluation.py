@@ -14,7 +14,7 @@ from explorer.evaluating.evaluation import cell_of, evaluation, joined, loaded
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks import ALL, Subject, search
+from explorer.evaluating.tasks import ALL, Subject, retrieval
 from explorer.evaluating.word_subject import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
@@ -197,8 +197,8 @@ def test_fewer_layers_and_poolings_are_served_from_more(place, desk, saved):
 
 def test_only_the_layers_and_poolings_that_are_lacking_are_measured(place, desk, saved, monkeypatch):
     asked = []
-    real = search.search
-    monkeypatch.setattr(search, "search", lambda *of, **how: asked.append(how["titles"]) or real(*of, **how))
+    real = retrieval.search
+    monkeypatch.setattr(retrieval, "search", lambda *of, **how: asked.append(how["titles"]) or real(*of, **how))
     both = ("mean of layer 1", "cls of layer 2")
     (found,) = evaluated(place, ["Quora search"], Options(titles=both)).results
     assert asked == [("cls of layer 2",)]

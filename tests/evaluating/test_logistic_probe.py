@@ -7,8 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from explorer.evaluating.probes import logistic
-from explorer.evaluating.probes.probe_data import ProbeData, Rows
+from explorer.evaluating.probes import ProbeData, Rows, logistic
 from explorer.progress import finish
 
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from explorer.data import reference_scores
-from explorer.evaluating.results.published_rows import rows_for, what_differs
-from explorer.evaluating.results.result_table import models
+from explorer.evaluating.results.result_table import models, rows_for, what_differs
 from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task
 

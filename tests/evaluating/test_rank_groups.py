@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, norm, spearmanr
 
-from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.results.rank_groups import ERROR, Contender, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.rank_groups import ERROR, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.scored_task import Items, Measured
 from explorer.measuring.scores.bootstrap import difference, resampled
 from tests.evaluating.results_by_hand import measured
 
@@ -84,8 +84,7 @@ def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
 
 def test_models_that_are_equal_to_the_item_do_not_differ():
     same = [1.0] * 40 + [0.0] * 10
-    contenders = [Contender(name, ((measured(80, items=same),),)) for name in ("one", "other")]
-    found = ranking(contenders)
+    found = ranking({name: [[measured(80, items=same)]] for name in ("one", "other")})
     assert found.letters == ("a", "a")
     assert found.p[0, 1] == 1
 
@@ -100,10 +99,10 @@ def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
             for right in [random.uniform(size=2000) < share]
         )
 
-    low, high = Contender("low", (run(0.7), run(0.72))), Contender("high", (run(0.9),))
-    found = ranking([low, high])
+    low, high = (run(0.7), run(0.72)), (run(0.9),)
+    found = ranking({"low": low, "high": high})
     assert found.names == ("high", "low")
-    assert found.scores[1] == pytest.approx(np.mean([[one.score() for one in seed] for seed in low.runs]))
+    assert found.scores[1] == pytest.approx(np.mean([[one.score() for one in seed] for seed in low]))
     assert found.letters == ("a", "b")
 
 
@@ -112,31 +111,28 @@ def test_the_spread_of_seeds_counts():
     right = random.uniform(size=4000) < 0.8
     worse = right & (random.uniform(size=4000) < 0.97)
 
-    def contender(name, scores, items):
-        return Contender(name, tuple((measured(score, items=items),) for score in scores))
+    def runs(scores, items):
+        return [[measured(score, items=items)] for score in scores]
 
-    steady = ranking([contender("one", (80, 80, 80), right), contender("other", (77.6, 77.6, 77.6), worse)])
-    spread = ranking([contender("one", (90, 80, 70), right), contender("other", (87.6, 77.6, 67.6), worse)])
+    steady = ranking({"one": runs((80, 80, 80), right), "other": runs((77.6, 77.6, 77.6), worse)})
+    spread = ranking({"one": runs((90, 80, 70), right), "other": runs((87.6, 77.6, 67.6), worse)})
     assert steady.letters == ("a", "b")
     assert spread.letters == ("a", "a")
 
 
 def test_other_items_are_not_compared():
     one, other = measured(80, items=[1, 0, 1]), measured(70, items=[1, 0, 0], digest="other")
-    assert ranking([Contender("one", ((one,),)), Contender("other", ((other,),))]) is None
-    assert ranking([Contender("one", ((one,),)), Contender("other", ((measured(70),),))]) is None
-    assert ranking([Contender("one", ((one,),))]) is None
+    assert ranking({"one": [[one]], "other": [[other]]}) is None
+    assert ranking({"one": [[one]], "other": [[measured(70)]]}) is None
+    assert ranking({"one": [[one]]}) is None
 
 
 def wrongly_apart(random, models=5, pairs=150):
     """Whether any two of some models that are equally good are called different."""
     gold = random.uniform(0, 5, pairs)
     shared = random.normal(size=pairs)
-    contenders = [
-        Contender(str(at), ((correlated(gold, gold + shared + noisy(random, np.zeros(pairs), 1)),),))
-        for at in range(models)
-    ]
-    found = ranking(contenders, resamples=200, seed=int(random.integers(2**31)))
+    runs = {str(at): [[correlated(gold, gold + shared + noisy(random, np.zeros(pairs), 1))]] for at in range(models)}
+    found = ranking(runs, resamples=200, seed=int(random.integers(2**31)))
     return bool((found.p[np.triu_indices(models, 1)] <= ERROR).any())
 
 
@@ -150,6 +146,6 @@ def test_a_real_difference_is_found():
     random = np.random.default_rng(6)
     gold = random.uniform(0, 5, 1000)
     better, worse = (correlated(gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
-    found = ranking([Contender("worse", ((worse,),)), Contender("better", ((better,),))])
+    found = ranking({"worse": [[worse]], "better": [[better]]})
     assert found.names == ("better", "worse")
     assert found.letters == ("a", "b")

@@ -7,9 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import META, Origin, Result, ScoredModel
+from explorer.evaluating.results.scored_task import Items, Measured
 from tests.evaluating.results_by_hand import result, task
 
 

@@ -11,7 +11,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.tasks import retrieval
-from explorer.evaluating.tasks.search import search
+from explorer.evaluating.tasks.retrieval import search
 from explorer.measuring.neighbours.ranking_judge import reciprocal_ranks
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish

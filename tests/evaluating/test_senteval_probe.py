@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from explorer.evaluating.probes import senteval
-from explorer.evaluating.probes.probe_data import ProbeData, Rows
+from explorer.evaluating.probes import ProbeData, Rows, senteval
 from explorer.evaluating.probes.senteval import Network, Stopping, first_weights, trained
 from explorer.progress import Progress, finish
 from tests.independent import senteval_loops

@@ -9,10 +9,9 @@ import pytest
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import of_folder
 from explorer.evaluating import tasks
-from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import OF_ENCODING, Options, stated
+from explorer.evaluating.results.scored_task import COSTS, OF_ENCODING, Options, stated
 from explorer.evaluating.tasks import Subject, judges
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish

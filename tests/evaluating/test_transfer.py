@@ -9,8 +9,7 @@ from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
-from explorer.evaluating.probes import logistic, senteval
-from explorer.evaluating.probes.probe_data import ProbeData, Rows
+from explorer.evaluating.probes import ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network
 from explorer.evaluating.tasks import transfer as module
 from explorer.evaluating.tasks.transfer import SEEDS, TASKS, estimate, pair_features, transfer

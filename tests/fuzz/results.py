@@ -10,10 +10,19 @@ from random import Random
 import numpy as np
 
 from explorer.data.text_sets import digest_of
-from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
-from explorer.evaluating.results.scored_task import FINE_TUNING, RETRIEVAL, RUN_TEST, SEARCH, STS, TRANSFER, ScoredTask
+from explorer.evaluating.results.scored_task import (
+    FINE_TUNING,
+    RETRIEVAL,
+    RUN_TEST,
+    SEARCH,
+    STS,
+    TRANSFER,
+    Items,
+    Measured,
+    ScoredTask,
+)
 from tests.fuzz import mutants
 from tests.fuzz.pages import shown
 

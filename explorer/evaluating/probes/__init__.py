@@ -1,1 +1,58 @@
-"""Classifiers on fixed sentence vectors: logistic regression, and SentEval's neural network."""
+"""Classifiers on fixed sentence vectors, and the features and classes of a labelled set that they are fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.labelled.labelled_set import FOLDS
+
+Features = NDArray[np.float32]  # (row, width)
+Classes = NDArray[np.intp]  # (row)
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features and classes of some rows."""
+
+    x: Features
+    y: Classes
+
+    def at(self, places: Places) -> Rows:
+        """Some of the rows."""
+        return Rows(self.x[places], self.y[places])
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeData:
+    """The splits of a set; without a test split, every row of `train` is scored by folds."""
+
+    train: Rows
+    dev: Rows | None
+    test: Rows | None
+    classes: int
+
+    @property
+    def scored(self) -> Rows:
+        """The rows that a prediction is wanted for."""
+        return self.train if self.test is None else self.test
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every feature is a number, which a model of a low precision may not give."""
+        splits = (rows for rows in (self.train, self.dev, self.test) if rows is not None)
+        return all(bool(np.isfinite(rows.x).all()) for rows in splits)
+
+
+def folds(classes: Classes, seed: int, count: int = FOLDS) -> list[tuple[Places, Places]]:
+    """The rows to train on and to test on, for each of some stratified folds."""
+    from sklearn.model_selection import StratifiedKFold
+
+    splitter = StratifiedKFold(n_splits=count, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(len(classes)), classes))

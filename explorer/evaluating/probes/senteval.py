@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.labelled.labelled_set import FOLDS
-from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows, folds
+from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, folds
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ of the difference in its standard errors; Holm (1979) keeps the chance of any fa
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from string import ascii_lowercase
@@ -14,21 +14,14 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.results.scored_task import Items, Measured
 from explorer.measuring.scores.bootstrap import RESAMPLES, resampled
 from explorer.measuring.scores.metrics import measure_named
 
 Floats = NDArray[np.float64]
+Runs = Sequence[Sequence[Measured]]  # (seed, task): the results of a model, trained once or with several seeds
 
 ERROR = 0.05  # the chance of any false difference among all pairs of models
-
-
-@dataclass(frozen=True, eq=False)
-class Contender:
-    """A model, or the same model trained with several seeds: its result on each task, in the same order."""
-
-    name: str
-    runs: tuple[tuple[Measured, ...], ...]  # (seed, task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +34,25 @@ class Ranking:
     p: Floats  # (model, model): corrected by Holm; NaN on the diagonal
 
 
-def ranking(contenders: Sequence[Contender], resamples: int = RESAMPLES, seed: int = 0) -> Ranking | None:
+def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 0) -> Ranking | None:
     """Rank models on the tasks they share; None if their items differ, so that nothing is paired, or for one model."""
-    runs = [run for one in contenders for run in one.runs]
-    if len(contenders) < 2 or not all(map(_same_items, zip(*runs, strict=True))):
+    every = [run for runs in models.values() for run in runs]
+    if len(models) < 2 or not all(map(_same_items, zip(*every, strict=True))):
         return None
-    draws = _draws(contenders, resamples, seed)
-    scores = np.array([np.mean([[task.score() for task in run] for run in one.runs]) for one in contenders])
+    # scores × 100 (model, resample), averaged over tasks and seeds; each task is resampled on its own
+    by_task = [_resampled(task, resamples, seed + at) for at, task in enumerate(zip(*every, strict=True))]
+    ends = np.cumsum([len(runs) for runs in models.values()])[:-1]
+    draws = np.stack([runs.mean(axis=0) for runs in np.split(np.mean(by_task, axis=0), ends)])
+    tables = [np.array([[task.score() for task in run] for run in runs]) for runs in models.values()]  # (seed, task)
+    scores = np.array([table.mean() for table in tables])
     if not (np.isfinite(scores).all() and np.isfinite(draws).all()):
         return None
+    # of each model's mean over its seeds; 0 for one seed, whose spread is unknown
+    variances = [np.var(table.mean(axis=1), ddof=1) / len(table) if len(table) > 1 else 0.0 for table in tables]
     order = np.argsort(-scores, kind="stable")
-    p = holm(p_values(scores[order], draws[order], _seed_variances(contenders)[order]))
-    return Ranking(tuple(contenders[at].name for at in order), scores[order], letters_of(p <= ERROR), p)
+    p = holm(p_values(scores[order], draws[order], np.array(variances)[order]))
+    names = list(models)
+    return Ranking(tuple(names[at] for at in order), scores[order], letters_of(p <= ERROR), p)
 
 
 def p_values(scores: Floats, draws: Floats, seed_variances: Floats) -> Floats:
@@ -100,15 +100,7 @@ def _same_items(results: Sequence[Measured]) -> bool:
     return len(kinds) == 1 and all(known)
 
 
-def _draws(contenders: Sequence[Contender], resamples: int, seed: int) -> Floats:
-    """Scores × 100 (model, resample), averaged over tasks and seeds; each task is resampled on its own."""
-    every = [run for one in contenders for run in one.runs]
-    mean = np.mean([_of_task(task, resamples, seed + at) for at, task in enumerate(zip(*every, strict=True))], axis=0)
-    ends = np.cumsum([len(one.runs) for one in contenders])[:-1]
-    return np.stack([runs.mean(axis=0) for runs in np.split(mean, ends)])
-
-
-def _of_task(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
+def _resampled(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
     """Scores × 100 (result, resample) on one task."""
     items: list[Items] = [result.items for result in results if result.items is not None]
     values, gold = np.stack([one.values for one in items]), items[0].gold
@@ -118,12 +110,3 @@ def _of_task(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
     count = values.shape[1]
     times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
     return np.asarray(100 * values @ times.T / count)
-
-
-def _seed_variances(contenders: Sequence[Contender]) -> Floats:
-    """The variance of each model's mean over its seeds; 0 for one seed, whose spread is unknown."""
-    found = []
-    for one in contenders:
-        of_seeds = [np.mean([task.score() for task in run]) for run in one.runs]
-        found.append(np.var(of_seeds, ddof=1) / len(of_seeds) if len(of_seeds) > 1 else 0.0)
-    return np.array(found)

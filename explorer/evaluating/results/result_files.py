@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from explorer import places, typed_json
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.evaluating.measured import COSTS, Items, Measured, QueryIntervals, Setting
-from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.results.scored_task import COSTS, Items, Measured, QueryIntervals, ScoredTask, Setting
 from explorer.places import results_folder, write_whole
 
 META = "model_meta.json"  # in every folder of results, as mteb wants it

@@ -1,18 +1,30 @@
-"""Results as a table of models × tasks: mean and standard deviation over seeds, averages, rank groups."""
+"""Results as a table of models × tasks, next to published scores.
+
+A model has the mean and standard deviation over seeds, averages and a rank group; a row of a paper has its scores, the
+difference of measured ones to them, and what differs in the setting.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from explorer.data import sources
+from explorer.data import reference_scores, sources
+from explorer.data.graded import sts
+from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
+from explorer.data.tables.columns import plain
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results import scored_task
-from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking
+from explorer.evaluating.results.rank_groups import Ranking, ranking
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.results.scored_task import COSTS, SENTEVAL, Measured, Options, ScoredTask
+from explorer.measuring.scores.metrics import ACCURACY, METRICS
+
+AVERAGE, GROUP = "average of {}", "rank group"
+_OF_SEARCH = "MRR@10"
+# GLUE's own measures, for a table that does not name its metrics
+_OF_GLUE, _OF_OTHER_GLUE = {"GLUE CoLA": "Matthews"}, "accuracy"
 
 
 @dataclass(frozen=True)
@@ -45,9 +57,13 @@ class ModelRow:
 
     def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> MeanScore | None:
         """The score on a task; None if a seed lacks it, or has no such measure."""
-        if len(self.runs) == 1:
-            return _cell(_of_seeds(self.first(task), title, measure))
-        return _cell([_score(run.get(task.digest), title, measure) for run in self.runs])
+        if len(self.runs) > 1:
+            return mean_score([_score(run.get(task.digest), title, measure) for run in self.runs])
+        found = self.first(task)
+        if found is None or title not in found.titles or (measure or found.measures[0]) not in found.measures:
+            return None
+        of_seeds = found.table[found.titles.index(title), found.measures.index(measure or found.measures[0])]
+        return mean_score([float(score) if math.isfinite(score) else None for score in of_seeds])
 
     def average(
         self, tasks: Sequence[ScoredTask], title: str = MODEL_DEFAULT, measure: str | None = None
@@ -57,7 +73,7 @@ class ModelRow:
         known = [[score for score in scores if score is not None] for scores in of_seeds]
         if not tasks or any(len(scores) < len(tasks) for scores in known):
             return None
-        return _cell([fmean(scores) for scores in known])
+        return mean_score([fmean(scores) for scores in known])
 
 
 def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
@@ -80,7 +96,11 @@ def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
             key = (made.recipe, str(known.index(digest)))
         models.setdefault(key, model)
         found.setdefault(key, {}).setdefault(digest, {})[result.task.digest] = result.measured
-    names = [_named(model, len(found[key])) for key, model in models.items()]
+    names = []
+    for key, model in models.items():
+        made, seeds = model.origin, len(found[key])
+        tuned = f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
+        names.append(tuned if made.recipe else model.name)
     names = [
         f"{name} ({model.name})" if model.origin.recipe and names.count(name) > 1 else name
         for name, model in zip(names, models.values(), strict=True)
@@ -110,24 +130,11 @@ def without_base(rows: Sequence[ModelRow], every: Sequence[ModelRow], tasks: Seq
     return tuple(dict.fromkeys(lacking))
 
 
-def _named(first: ScoredModel, seeds: int) -> str:
-    """The name of a model; of what was trained, its method and base: `simcse on all-MiniLM-L6-v2, 3 seeds`."""
-    made = first.origin
-    if not made.recipe:
-        return first.name
-    return f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
-
-
 def ranked(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of the models that have every task; None if fewer than two do."""
     digests = [task.digest for task in tasks]
     whole = [row for row in rows if all(digest in run for run in row.runs for digest in digests)]
-    return ranking(
-        [Contender(row.name, tuple(tuple(run[digest] for digest in digests) for run in row.runs)) for row in whole]
-    )
-
-
-AVERAGE, GROUP = "average of {}", "rank group"
+    return ranking({row.name: [[run[digest] for digest in digests] for run in row.runs] for row in whole})
 
 
 def cells(
@@ -146,18 +153,16 @@ def cells(
     header = ["model", *scored_task.labels(tasks).values(), *last]
     table = []
     sign = 1 if measure in COSTS else -1
-    for row in sorted(
-        rows, key=lambda row: _place(sign, averages.get(row.name), *(row.cell(task, title, measure) for task in tasks))
-    ):
+
+    def place(row: ModelRow) -> list[float]:
+        scores = [averages.get(row.name), *(row.cell(task, title, measure) for task in tasks)]
+        return [math.inf if score is None else sign * score.mean for score in scores]
+
+    for row in sorted(rows, key=place):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
         texts = ["" if score is None else str(score) for score in scores]
         table.append([row.name, *texts, *([letters.get(row.name, "")] if letters else [])])
     return header, table
-
-
-def _place(sign: int, *scores: MeanScore | None) -> tuple[float, ...]:
-    """What to sort by, so that the best scores come first and missing ones last."""
-    return tuple(math.inf if score is None else sign * score.mean for score in scores)
 
 
 def _score(measured: Measured | None, title: str, measure: str | None) -> float | None:
@@ -167,16 +172,88 @@ def _score(measured: Measured | None, title: str, measure: str | None) -> float 
     return score if math.isfinite(score) else None
 
 
-def _of_seeds(measured: Measured | None, title: str, measure: str | None) -> list[float | None]:
-    """The score of each seed of one result."""
-    if measured is None or title not in measured.titles or (measure or measured.measures[0]) not in measured.measures:
-        return [None]
-    row, column = measured.titles.index(title), measured.measures.index(measure or measured.measures[0])
-    return [float(score) if math.isfinite(score) else None for score in measured.table[row, column]]
-
-
-def _cell(scores: Sequence[float | None]) -> MeanScore | None:
+def mean_score(scores: Sequence[float | None]) -> MeanScore | None:
+    """Mean and standard deviation over seeds; None if a seed lacks its score, since a mean of some would mislead."""
     known = [score for score in scores if score is not None]
     if not known or len(known) < len(scores):
         return None
     return MeanScore(fmean(known), stdev(known) if len(known) > 1 else None)
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRow:
+    """A row of a paper's table, with its scores on the tasks shown."""
+
+    source: str  # "SG-BERT, Table 1"
+    model: str
+    base: str
+    pooling: str
+    aggregation: str  # over sub-corpora; "" if it is not known or there are none
+    metric: str  # "spearman", …; "" if the paper does not name it
+    scores: Mapping[str, PrintedScore]  # by the name of the task
+
+    def measure(self, task: str) -> str:
+        """The measure of results that this row has on a task: papers average sub-corpora of STS12 to STS16 only."""
+        if not self.metric:
+            return _OF_GLUE.get(task, _OF_OTHER_GLUE)
+        averaged = self.aggregation not in ("", "all") and task in AGGREGATED
+        return f"{self.metric} {self.aggregation}" if averaged else self.metric
+
+    def difference(self, row: ModelRow, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
+        """The measured score less the published one, under the paper's measure; None if one of them is missing."""
+        published, measured = self.cell(task.name), row.cell(task, title, self.measure(task.name))
+        return None if published is None or measured is None else measured.mean - published.mean
+
+    def cell(self, task: str) -> MeanScore | None:
+        """The published score."""
+        score = self.scores.get(task)
+        return None if score is None or score.value is None else MeanScore(score.value, score.std)
+
+
+def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
+    """The rows of all papers that have a score on any of the tasks with these names."""
+    tables = (table for table in reference_scores.tables() if table.kind == "scores")
+    every = (published_row(table, row, names) for table in tables for row in table.rows)
+    return tuple(row for row in every if row.scores)
+
+
+def published_row(table: PrintedTable, row: PrintedRow, names: Sequence[str]) -> PublishedRow:
+    """A row of a table, with its scores on the tasks with these names."""
+    metric, wanted = table.metric, {plain(name): name for name in names}
+    if table.task:  # its columns are measures
+        name = wanted.get(plain(table.task))
+        scores = {name: row.scores[_OF_SEARCH]} if name and _OF_SEARCH in row.scores else {}
+    else:  # without case and punctuation: papers write SST2, results SST-2
+        scores = {wanted[plain(one)]: score for one, score in row.scores.items() if plain(one) in wanted}
+    known = METRICS[metric].key if metric in METRICS else metric if metric == ACCURACY else ""
+    return PublishedRow(
+        source=f"{table.paper.name}, Table {table.number}",
+        model=row.label,
+        base=row.base or "no transformer",
+        pooling=row.pooling or "",
+        aggregation=row.aggregation or table.aggregation or "",
+        metric=known if metric else _OF_SEARCH,
+        scores=scores,
+    )
+
+
+def what_differs(
+    rows: Sequence[PublishedRow], measured: ModelRow, tasks: Sequence[ScoredTask], title: str
+) -> list[str]:
+    """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
+    names = {name for row in rows for name in row.scores}
+    settings = [task.settings for task in tasks if task.name in names and measured.has(task)]
+    texts = {str(setting["text"]) for setting in settings if "text" in setting}
+    probes = {str(setting["probe"]) for setting in settings if "probe" in setting}
+    bases = " or ".join(dict.fromkeys(row.base for row in rows))
+    poolings = " or ".join(dict.fromkeys(row.pooling for row in rows if row.pooling)) or "not stated"
+    differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
+    for what, here, theirs, titles in (
+        ("text", texts, sts.SENTEVAL, Options.knobs["text"].titles),
+        ("classifier", probes, SENTEVAL, Options.knobs["probe"].titles),
+    ):
+        if here - {theirs}:
+            differs.append(f"{what}: {titles[theirs]}, here {', '.join(sorted(titles.get(one, one) for one in here))}")
+    if not all(row.metric for row in rows):
+        differs.append("metric: not named in the paper, here GLUE's (accuracy; Matthews' correlation for CoLA)")
+    return differs

@@ -1,24 +1,32 @@
-"""A task as results identify it: kind, digest of its data, every setting that decides its scores, and its label."""
+"""A task as results identify it, and what was measured of a model on it.
+
+A task is its kind, the digest of its data and every setting that decides its scores; it has a label in tables. Measured
+are a score for every layer & pooling, and what each item contributed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from explorer.data.graded import sts
 from explorer.data.text_sets import digest_of
-from explorer.evaluating.measured import Setting
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, IVF
 from explorer.measuring.scores.measure import Settings
+from explorer.progress import Progress
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
 VERSION = "2"
+Setting = str | int | float | bool | None
 EVALUATED = Settings()
 LOGISTIC, SENTEVAL = "logistic", "senteval"  # probes
-
-
+COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
 _PROMPT = (
     "Put before every text of this role in a retrieval set, such as 'query: '. Empty: what the model declares in "
     "config_sentence_transformers.json, as encode_query and encode_document add it."
@@ -144,32 +152,63 @@ def unscored(task: str, name: str, folder: str = "") -> ScoredTask:
     return ScoredTask("", task, {}, name, folder)
 
 
-@dataclass(frozen=True)
-class _Label:
-    task: ScoredTask
-    notes: tuple[str, ...]  # behind the name
-    folder: str = ""  # before it
-
-    def __str__(self) -> str:
-        notes = f" ({', '.join(self.notes)})" if self.notes else ""
-        return f"{self.folder}{self.task.name}{notes}"
-
-    def with_notes(self, *notes: str) -> _Label:
-        return replace(self, notes=(*self.notes, *(note for note in notes if note not in self.notes)))
-
-
 def labels(tasks: Sequence[ScoredTask]) -> dict[str, str]:
     """The label of each task, by its digest; no two are alike."""
-    found = {task.digest: _Label(task, _notes(task)) for task in tasks}
-    for lengthened in (_by_folder, _by_path, _by_kind, _by_settings, _by_data):
-        alike: dict[str, list[_Label]] = {}
-        for label in found.values():
-            alike.setdefault(str(label), []).append(label)
+    every = {task.digest: task for task in tasks}
+    found = {digest: ("", _notes(task)) for digest, task in every.items()}  # the folder before a name, notes behind it
+
+    def text(digest: str, folder: str, notes: Iterable[str]) -> str:
+        behind = ", ".join(dict.fromkeys(notes))
+        return f"{folder}{every[digest].name}" + (f" ({behind})" if behind else "")
+
+    for step in ("folder", "path", "kind", "settings", "data"):
+        alike: dict[str, list[str]] = {}
+        for digest, parts in found.items():
+            alike.setdefault(text(digest, *parts), []).append(digest)
         for group in alike.values():
-            longer = lengthened(group) if len(group) > 1 else group
-            if len(set(map(str, longer))) > 1:
-                found |= {label.task.digest: label for label in longer}
-    return {digest: str(label) for digest, label in found.items()}
+            differ = _differing([every[digest].settings for digest in group])
+            longer = {}
+            for digest in group if len(group) > 1 else ():
+                task, (folder, notes) = every[digest], found[digest]
+                longer[digest] = {
+                    "folder": (_end(task.folder, 1), notes),
+                    "path": (_end(task.folder, 2), notes),
+                    "kind": (folder, (*notes, *filter(None, [_KINDS.get(task.kind)]))),
+                    "settings": (folder, (*notes, *_stated(task, differ))),
+                    "data": (folder, (*notes, task.data[:8])),
+                }[step]
+            if len({text(digest, *parts) for digest, parts in longer.items()}) > 1:
+                found |= longer
+    return {digest: text(digest, *parts) for digest, parts in found.items()}
+
+
+def _notes(task: ScoredTask) -> tuple[str, ...]:
+    """What is not as usual."""
+    tuned = [_KINDS[FINE_TUNING]] if task.kind == FINE_TUNING else []
+    unusual = ("other prompts" if "prompt" in name else _in_full(name, value) for name, value in task.unusual.items())
+    return (*tuned, *unusual)
+
+
+def _end(folder: str, parts: int) -> str:
+    return f"{'/'.join(folder.split('/')[-parts:])}/" if folder else ""
+
+
+def _differing(every: Sequence[Mapping[str, Setting]]) -> list[str]:
+    """The settings that have several values."""
+    names = dict.fromkeys(name for settings in every for name in settings)
+    return [name for name in names if len({repr(settings.get(name)) for settings in every}) > 1]
+
+
+def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
+    """Settings in words, of those that the task has."""
+    return [_in_full(name, task.settings[name]) for name in names if name in task.settings]
+
+
+def _in_full(name: str, value: Setting) -> str:
+    if name in _WORDS:
+        return _WORDS[name](str(value))
+    named = name.replace("max_", "maximum ").replace("_", " ")
+    return f"the model's {named}" if value is None else f"{named} {value!r}" if "prompt" in name else f"{named} {value}"
 
 
 def varying(tasks: Sequence[ScoredTask]) -> dict[str, str]:
@@ -186,51 +225,60 @@ def described(task: ScoredTask) -> str:
     return "; ".join([*where, *every, f"data {task.data[:8]}"])
 
 
-def _by_folder(group: Sequence[_Label]) -> list[_Label]:
-    return [replace(label, folder=_end(label.task.folder, 1)) for label in group]
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What a paired test of two models needs of each item, under the model default."""
+
+    values: NDArray[np.float64]  # (item): a cosine, 1 for a correct label, a reciprocal rank
+    gold: NDArray[np.float64] | None = None  # (item): human scores, if the metric is a correlation with them
+    parts: tuple[str, ...] = ()  # the sub-corpus of each item
+    digest: str = ""  # of the items: models are compared only on the same ones
 
 
-def _by_path(group: Sequence[_Label]) -> list[_Label]:
-    return [replace(label, folder=_end(label.task.folder, 2)) for label in group]
+@dataclass(frozen=True)
+class QueryChoice:
+    """The layer & pooling that half of the queries choose, and scores × 100 on the other half."""
+
+    title: str
+    score: float
+    default_score: float  # of the model default
+    difference: float
+    low: float  # of the difference, 95 % CI
+    high: float
 
 
-def _end(folder: str, parts: int) -> str:
-    return f"{'/'.join(folder.split('/')[-parts:])}/" if folder else ""
+@dataclass(frozen=True)
+class QueryIntervals:
+    """The 95 % CI of the model default on a retrieval set, and the choice if every layer & pooling was scored."""
+
+    low: float
+    high: float
+    choice: QueryChoice | None = None
 
 
-def _by_kind(group: Sequence[_Label]) -> list[_Label]:
-    return [label.with_notes(*filter(None, [_KINDS.get(label.task.kind)])) for label in group]
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The scores × 100 of one model on one task, and costs in their units; NaN where there is none."""
+
+    split: str  # "test"; "all" for folds over the whole set
+    titles: tuple[str, ...]  # of every layer & pooling: "mean of layer 6", …, "model default"
+    measures: tuple[str, ...]  # "spearman", "pearson", …; the first is the main one
+    table: NDArray[np.float64]  # (layer & pooling, measure, seed)
+    seeds: tuple[int, ...] = (0,)  # of what is drawn, such as a classifier's first weights
+    setting: Mapping[str, Setting] = field(default_factory=dict)  # what else decides the scores
+    items: Items | None = None
+    seconds: float = 0.0
+    intervals: QueryIntervals | None = None  # of a retrieval set
+
+    def score(self, title: str = MODEL_DEFAULT, measure: str | None = None) -> float:
+        """The mean over seeds of a measure, by default the main one; NaN for what was not measured."""
+        if title not in self.titles:
+            return float("nan")
+        return float(self.table[self.titles.index(title), self.measures.index(measure or self.measures[0])].mean())
 
 
-def _by_settings(group: Sequence[_Label]) -> list[_Label]:
-    differ = _differing([label.task.settings for label in group])
-    return [label.with_notes(*_stated(label.task, differ)) for label in group]
+@dataclass(frozen=True, eq=False)
+class SoFar(Progress):
+    """Progress of long work with what is measured so far, so that it can be kept if the work is stopped."""
 
-
-def _differing(every: Sequence[Mapping[str, Setting]]) -> list[str]:
-    """The settings that have several values."""
-    names = dict.fromkeys(name for settings in every for name in settings)
-    return [name for name in names if len({repr(settings.get(name)) for settings in every}) > 1]
-
-
-def _by_data(group: Sequence[_Label]) -> list[_Label]:
-    return [label.with_notes(label.task.data[:8]) for label in group]
-
-
-def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
-    """Settings in words, of those that the task has."""
-    return [_in_full(name, task.settings[name]) for name in names if name in task.settings]
-
-
-def _notes(task: ScoredTask) -> tuple[str, ...]:
-    """What is not as usual, each thing once."""
-    tuned = [_KINDS[FINE_TUNING]] if task.kind == FINE_TUNING else []
-    unusual = ("other prompts" if "prompt" in name else _in_full(name, value) for name, value in task.unusual.items())
-    return tuple(dict.fromkeys((*tuned, *unusual)))
-
-
-def _in_full(name: str, value: Setting) -> str:
-    if name in _WORDS:
-        return _WORDS[name](str(value))
-    named = name.replace("max_", "maximum ").replace("_", " ")
-    return f"the model's {named}" if value is None else f"{named} {value!r}" if "prompt" in name else f"{named} {value}"
+    measured: Measured = field(kw_only=True)

@@ -20,9 +20,8 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import of_encoding
-from explorer.evaluating.measured import Measured, TaskCost
-from explorer.evaluating.results.scored_task import OF_ENCODING, Options, ScoredTask, stated
+from explorer.evaluating.encoded import TaskCost, of_encoding
+from explorer.evaluating.results.scored_task import OF_ENCODING, Measured, Options, ScoredTask, stated
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
 from explorer.places import given_path
 from explorer.progress import Progress, Work

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
-    from explorer.evaluating.probes.probe_data import ProbeData
+    from explorer.evaluating.probes import ProbeData
 
 logger = logging.getLogger(__name__)
 

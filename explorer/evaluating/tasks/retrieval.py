@@ -1,8 +1,15 @@
-"""Score every layer & pooling on a retrieval set: how high an encoder ranks the documents relevant to a query.
+"""Score every layer & pooling on a retrieval set, or on the search of duplicate questions.
 
-The 100 documents with the highest cosine are ranked by an exact search. Scores are means over queries × 100. The best
-of all layers & poolings on some queries has a score on these that is too high, since it was chosen for it: it is chosen
-on half of the queries, and compared with the default on the others.
+Of a retrieval set, the 100 documents with the highest cosine are ranked by an exact search. Scores are means over
+queries × 100. The best of all layers & poolings on some queries has a score on these that is too high, since it was
+chosen for it: it is chosen on half of the queries, and compared with the default on the others.
+
+The protocol of duplicate questions is that of the layer-attention pooling paper (Oh et al. 2022, Table 3); see
+`question_pairs`. The 10 documents with the highest cosine are retrieved. A query scores the reciprocal rank of its
+first answer among them, 0 if there is none; MRR@10 is the mean. A document with the text of the query that is not
+labelled as its duplicate is a miss. The columns of the table are "MRR@10" (× 100; higher is better), "ms per query"
+(milliseconds of a search of all queries at once, divided by their number) and "index MB" (millions of bytes); of the
+last two lower is better.
 """
 
 from __future__ import annotations
@@ -17,23 +24,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import sources
+from explorer.data.graded import question_pairs
+from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
-from explorer.evaluating.measured import Items, Measured, QueryChoice, QueryIntervals, Setting
-from explorer.evaluating.results.scored_task import RETRIEVAL, Options
+from explorer.evaluating.results.scored_task import (
+    COSTS,
+    RETRIEVAL,
+    SEARCH,
+    Items,
+    Measured,
+    Options,
+    QueryChoice,
+    QueryIntervals,
+    Setting,
+)
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours.ranking_judge import (
     DEPTH,
     MEASURES,
+    MRR,
     FoundDocuments,
     batch_search,
     measures,
     rankable,
+    reciprocal_ranks,
 )
-from explorer.measuring.neighbours.vector_index import FLAT, IndexSetting
+from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
@@ -42,6 +62,10 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
+SEARCH_MEASURES = (MRR, *COSTS)
+TOP = 10  # documents that are retrieved for a question
+LENGTH = 64  # tokens of a question
+MEGABYTE = 1e6
 
 
 class Retrieval(Task[RetrievalSet]):
@@ -236,3 +260,88 @@ def half(queries: Sequence[str]) -> NDArray[np.bool_]:
     first = np.zeros(len(queries), dtype=bool)
     first[sorted(range(len(queries)), key=drawn.__getitem__)[: len(queries) // 2]] = True
     return first
+
+
+class QuestionSearch(Task[QuestionPairs]):
+    """Duplicate questions: one of a pair is searched with the other."""
+
+    kind = SEARCH
+    suites = (Suite("search", (question_pairs.TASK,), 3),)
+    decided_by = ("index",)
+
+    @classmethod
+    def load(cls, name: str, options: Options) -> QuestionSearch:
+        """Load the pairs of questions."""
+        return cls(name, question_pairs.load())
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The distinct questions."""
+        return self.data.collection.texts
+
+    def length(self, subject: Subject) -> int:
+        """The maximum length: that of a question, unless another is set."""
+        return min(subject.settings.max_length or LENGTH, subject.encoder.max_length)
+
+    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+        """Search under each layer & pooling."""
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        titles, length = self.titles(subject, options), self.length(subject)
+        work = search(subject.encoder, self.data, titles=titles, index=options.index, max_length=length)
+        return (yield from work)
+
+
+def search(
+    encoder: Encoder,
+    questions: QuestionPairs,
+    *,
+    titles: Sequence[str] | None = None,
+    index: str = FLAT,
+    nlist: int = 1024,
+    nprobe: int = 5,
+    max_length: int = LENGTH,
+) -> Work[Measured]:
+    """Search with an encoder under some layers & poolings, by default the model default; one encoding serves all."""
+    started = time.perf_counter()
+    asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
+    task = questions.collection
+    documents, limit = len(task.documents), min(max_length, encoder.max_length)
+    used = IndexSetting(index, nlist, nprobe).adapted(documents)
+    table = np.full((len(asked), len(SEARCH_MEASURES), 1), np.nan)
+    setting: dict[str, Setting] = {
+        "documents": documents,
+        "queries": len(task),
+        "queries without an answer (excluded)": task.report.unjudged,
+        "question key": "id" if questions.ids else "text",
+        "rows dropped": questions.dropped,
+        "results per query": TOP,
+        "index": used.kind,
+    }
+    if used.kind != FLAT:
+        setting |= {"nlist": used.nlist, "nprobe": used.nprobe}
+    if used.nlist != nlist:
+        setting["adapted"] = (
+            f"nlist is {used.nlist:,} instead of {nlist:,}: FAISS wants at least {PER_LIST} training vectors per list, "
+            f"and there are {documents:,} documents"
+        )
+    setting |= {**of_encoder(encoder, limit), "threads": None}
+    items: dict[str, Items] = {}
+
+    def take(title: str, found: FoundDocuments) -> None:
+        values = reciprocal_ranks(found.places, task.judgements)
+        costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE
+        table[asked.index(title), :, 0] = 100 * values.mean(), *costs
+        setting["threads"], items[title] = found.threads, Items(values, digest=task.digest)
+
+    texts, own = (task.documents, task.queries), encoder.default_head.prompt
+    prompts = RolePrompts(own, own)  # a question is found by its duplicate: both are sentences
+    yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
+    return Measured(
+        split=questions.split,
+        titles=asked,
+        measures=SEARCH_MEASURES,
+        table=table,
+        setting=setting,
+        items=items.get(MODEL_DEFAULT),
+        seconds=time.perf_counter() - started,
+    )

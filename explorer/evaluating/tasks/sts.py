@@ -15,8 +15,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
-from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.results.scored_task import STS, Options
+from explorer.evaluating.results.scored_task import STS, Items, Measured, Options
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved

@@ -15,12 +15,19 @@ from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import FLOAT, checked_titles, encoded, seconds_of, width_of
-from explorer.evaluating.measured import Items, Measured, Setting, SoFar, TaskCost
-from explorer.evaluating.probes import logistic, senteval
-from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
+from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
+from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network, trained
-from explorer.evaluating.results.scored_task import LOGISTIC, SENTEVAL, TRANSFER, Options
+from explorer.evaluating.results.scored_task import (
+    LOGISTIC,
+    SENTEVAL,
+    TRANSFER,
+    Items,
+    Measured,
+    Options,
+    Setting,
+    SoFar,
+)
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
 from explorer.progress import Progress, Work

@@ -32,7 +32,7 @@ from explorer import in_words
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import UnreadableFile
-from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.results.scored_task import Items, Measured, Setting
 from explorer.measuring.scores.metrics import agreement, measures_of
 from explorer.progress import Progress, Work
 

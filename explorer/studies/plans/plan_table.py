@@ -6,7 +6,7 @@ First the rows of the bases, then one for each method and setting.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from statistics import fmean, stdev
+from statistics import fmean
 
 from explorer.data import sources
 from explorer.encoding.locate import model_names
@@ -15,6 +15,7 @@ from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import MeanScore as Score
+from explorer.evaluating.results.result_table import mean_score
 from explorer.evaluating.results.scored_task import ScoredTask, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
@@ -69,13 +70,13 @@ class PlanRow:
     def score(self, column: str) -> Score | None:
         """A score over all seeds; None if a seed lacks it, since a mean of some would mislead."""
         if column in self.tasks:
-            return _score(self.tasks[column])
-        return _score([_of_run(one.done, column) for one in self.cells])
+            return mean_score(self.tasks[column])
+        return mean_score([_of_run(one.done, column) for one in self.cells])
 
     @property
     def before(self) -> Score | None:
         """The base's test score under the layer & pooling that is trained, which need not be its model default."""
-        found = _score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
+        found = mean_score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
         return found and (found if found.std else Score(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
@@ -221,13 +222,6 @@ class _Scores:
             self._without.setdefault(label, []).append(called)
             return None
         return found.measured.score(MODEL_DEFAULT)
-
-
-def _score(scores: Sequence[float | None]) -> Score | None:
-    known = [score for score in scores if score is not None]
-    if not known or len(known) < len(scores):
-        return None
-    return Score(fmean(known), stdev(known) if len(known) > 1 else None)
 
 
 def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:

@@ -11,12 +11,10 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import columns, evaluation, loaded
-from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
-from explorer.evaluating.results.published_rows import PublishedRow, published_row
 from explorer.evaluating.results.result_files import ScoredModel
-from explorer.evaluating.results.result_table import MeanScore, ModelRow
-from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
+from explorer.evaluating.results.result_table import MeanScore, ModelRow, PublishedRow, published_row
+from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options, ScoredTask
 from explorer.evaluating.tasks import Subject
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, knob
 from explorer.methods import load

@@ -12,9 +12,8 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
-from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
+from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN, items_of
 from explorer.training.record import runs

@@ -6,9 +6,8 @@ import streamlit as st
 
 from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import scored_task
-from explorer.evaluating.results.scored_task import ScoredTask
+from explorer.evaluating.results.scored_task import Measured, ScoredTask
 from explorer.ui.results.filters import FilteredResults
 from explorer.ui.widgets import downloads, segments
 

@@ -9,13 +9,11 @@ import streamlit as st
 
 from explorer.data import sources
 from explorer.data.text_sets import digest_of
-from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
-from explorer.evaluating.results.published_rows import PublishedRow, rows_for, what_differs
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
 from explorer.evaluating.results.result_files import Result, SavedResults
-from explorer.evaluating.results.result_table import GROUP, ModelRow, ranked
-from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask
+from explorer.evaluating.results.result_table import GROUP, ModelRow, PublishedRow, ranked, rows_for, what_differs
+from explorer.evaluating.results.scored_task import COSTS, FINE_TUNING, ScoredTask
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults

@@ -13,8 +13,7 @@ from explorer.data import sample
 from explorer.data.text_sets import Sentences
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import Vectors, encoded
-from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.results.scored_task import Items, Measured, Options
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.progress import Progress, Work
 
