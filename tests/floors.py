@@ -73,7 +73,7 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/evaluating/results/table_formats.py": "`77.23 ± 0.43`",
     # errors of other libraries, which say it in words only
     "explorer/places.py": "`(os error 28)` of safetensors and tokenizers",
-    "explorer/encoding/locate/hub.py": "`cancelled` of xet",
+    "explorer/encoding/locate/model_names.py": "`cancelled` of xet",
     "explorer/errors.py": "`out of memory` of torch",
 }
 

@@ -139,7 +139,7 @@ def learner(
 
 def generator(setting: Setting, of: Encoder) -> Path:
     """A masked language model with the encoder's vocabulary, untrained: what it predicts does not matter here."""
-    from explorer.encoding.load.masked_model import with_new_head
+    from explorer.encoding.load.language_models import with_new_head
 
     folder = Path(setting.folder) / f"generator-{of.width}"
     if not folder.is_dir():

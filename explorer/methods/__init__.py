@@ -24,8 +24,7 @@ from explorer.methods._additions import (
     follow,
     pooling_knob,
 )
-from explorer.methods._description import DEMONSTRATION, UNEVEN, Paper, Suggestion, cited, papers
-from explorer.methods._method import Autocast, Method
+from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._schedule import ADAPTERS, EARLY_STOPS, NoDuplicates, Sampler, Schedule
 
 __all__ = [

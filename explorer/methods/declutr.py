@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.data.text_sets import DOCUMENTS, Corpus
-from explorer.encoding.load import masked_model
-from explorer.encoding.read.batches import in_order
+from explorer.encoding.load import language_models
+from explorer.encoding.read.encoder import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
@@ -112,8 +112,8 @@ class DeCLUTR(UncorrectedAdam, Pooled):
                 f"{self.longest_span} or less."
             )
         encoder = self.base.encoder
-        self.masker = masked_model.Masker(encoder, MASKED)
-        self.masked = masked_model.head_around(self.base.model, encoder)
+        self.masker = language_models.Masker(encoder, MASKED)
+        self.masked = language_models.head_around(self.base.model, encoder)
         self.composer = Composer(encoder)
         self.documents = LongDocuments(self.composer, 2 * self.anchors * self.longest_span)
 
@@ -167,7 +167,7 @@ class DeCLUTR(UncorrectedAdam, Pooled):
             count = int(chosen.numpy().sum())  # counted on the host: a GPU need not wait
             shown, ids, real, chosen = (one.to(device, non_blocking=True) for one in (shown, ids, real, chosen))
             states, scores = self.masked.states_and_scores(shown, real, chosen, count)
-            words = ids.flatten()[masked_model.chosen_places(chosen, count)]
+            words = ids.flatten()[language_models.chosen_places(chosen, count)]
             with torch.autocast(scores.device.type, enabled=False):
                 sums.append(functional.cross_entropy(scores.float(), words, reduction="sum"))
             counts.append(sums[-1].new_full((), count))

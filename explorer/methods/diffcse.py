@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from explorer.gathering import gathered, own_share
 from explorer.methods import Pooled, Schedule, knob
-from explorer.methods._replaced_tokens import DETECTION_PARTS, ReplacedTokenDetection
+from explorer.methods._objectives import DETECTION_PARTS, ReplacedTokenDetection
 
 PROJECTORS = ("batch norm", "tanh")
 

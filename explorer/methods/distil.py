@@ -11,7 +11,7 @@ from explorer import losses
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import LAST_NORM
-from explorer.encoding.tune import cutting
+from explorer.encoding.tune import editing
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -92,7 +92,7 @@ class Distil(Pooled):
         """Freeze the whole encoder, and train a cut one in its place."""
         whole = self.base
         self.check_layers(self.values(), whole.encoder.name, whole.layers)
-        where = cutting.stack(whole.encoder)
+        where = editing.stack(whole.encoder)
         self.teacher = whole.frozen()
         self.base = whole.cut(self.keep_layers or -(-whole.layers // 2), where)
         self._normed = where.norm is not None

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.data.text_sets import LABELLED_TEXTS, Corpus
-from explorer.encoding.read.batches import in_order
+from explorer.encoding.read.encoder import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import gathered

@@ -14,8 +14,13 @@ from explorer.encoding.read.parts.layer_attention import ACTIVATIONS, NORMALISER
 from explorer.encoding.read.pooling import FIRST_LAST, FIRST_LAST_FROM_0, titled
 from explorer.knobs import Values
 from explorer.methods import UNEVEN, Method, Schedule, cited, knob
-from explorer.methods._info_nce import InfoNCEOnPairs, InfoNCEOnSentences, InfoNCEOnTriplets
-from explorer.methods._replaced_tokens import DETECTION_PARTS, ReplacedTokenDetection
+from explorer.methods._objectives import (
+    DETECTION_PARTS,
+    InfoNCEOnPairs,
+    InfoNCEOnSentences,
+    InfoNCEOnTriplets,
+    ReplacedTokenDetection,
+)
 
 # by name: poolings of the last layers, then the poolings that are query and value of the attention; in Table 2's order
 POOLERS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from explorer.data.text_sets import SENTENCES
-from explorer.encoding.read.flow import Flow
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.parts.flow_map import FlowMap
+from explorer.encoding.read.parts.flow_map import Flow, FlowMap
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST, LAST_TWO, POOLINGS, parse, titled
 from explorer.encoding.tune.tunable import Tunable

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from explorer import losses
 from explorer.data.text_sets import BACK_TRANSLATIONS, SENTENCES
-from explorer.encoding.read.batches import in_order
-from explorer.encoding.read.encoder import States
+from explorer.encoding.read.encoder import States, in_order
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.tune.lora import effective
 from explorer.errors import BadChoice

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from explorer.encoding.read.head import Dense, Head
 from explorer.knobs import Values
 from explorer.methods import Pooled, Schedule, cited, knob
-from explorer.methods._info_nce import InfoNCEOnPairs, InfoNCEOnSentences, InfoNCEOnTriplets
+from explorer.methods._objectives import InfoNCEOnPairs, InfoNCEOnSentences, InfoNCEOnTriplets
 
 
 class DenseHead(Pooled):

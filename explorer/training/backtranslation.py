@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
-from explorer.encoding.load.translation import BATCH, BEAMS, load
+from explorer.encoding.load.language_models import BATCH, BEAMS, load_translator
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
@@ -49,7 +49,7 @@ def backtranslate(
         _check_makers(out, about)
     if done < len(texts):
         yield Progress("loading the translators", 0, 0)
-        translators = [load(found, beams=beams, batch=batch, device=device) for found in (there, back)]
+        translators = [load_translator(found, beams=beams, batch=batch, device=device) for found in (there, back)]
         done, size = _begin(out, about, texts)
     while done < len(texts):
         yield Progress(STAGE, done, len(texts))

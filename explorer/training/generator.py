@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from explorer.encoding.load import hardware, masked_model
-from explorer.encoding.load.masked_model import MaskedModel, Masker
+from explorer.encoding.load import hardware, language_models
+from explorer.encoding.load.language_models import MaskedModel, Masker
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
 from explorer.optimizers import learning_rate
@@ -56,7 +56,7 @@ def make_generator(
     masker = Masker(encoder, SHARE)
     with whole_folder(folder) as part:
         yield Progress("building the head", 0, 0)
-        model = masked_model.with_new_head(encoder)
+        model = language_models.with_new_head(encoder)
         before, words = _accuracy(model, encoder, masker, measured, seed)
         weights = [weight for weight in model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=rate, weight_decay=0.01, fused=True)

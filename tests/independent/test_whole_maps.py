@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.read.flow import Flow
+from explorer.encoding.read.parts.flow_map import Flow
 from explorer.methods import post_processing
 from explorer.progress import finish
 from tests.independent.bert import layers, linear, pool, wide

@@ -16,7 +16,7 @@ from explorer.data.text_sets import KINDS
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Method, Schedule
-from explorer.methods._description import PAPERS
+from explorer.methods._method import PAPERS
 from explorer.training.loop.learner import changing
 from tests.device import DEVICE
 from tests.live import ROOT
@@ -69,7 +69,7 @@ def test_an_unknown_method_is_refused_with_the_nearest_name():
         methods.load("simsce")
     with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
         methods.load("sg_opt")
-    for hidden in ("self-guided", "_info_nce", "__init__", ""):
+    for hidden in ("self-guided", "_objectives", "__init__", ""):
         with pytest.raises(BadChoice, match=rf"There is no method '{hidden}'\."):
             methods.load(hidden)
 

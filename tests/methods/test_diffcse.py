@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.load import masked_model
+from explorer.encoding.load import language_models
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
@@ -159,7 +159,7 @@ def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tm
 
 def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
     with pytest.raises(UnsupportedModel, match="which does not predict masked words"):
-        masked_model.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
+        language_models.load_masked(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
     decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
     with pytest.raises(BadChoice, match="has no mask token"):
-        masked_model.Masker(decoder, 0.3)
+        language_models.Masker(decoder, 0.3)

@@ -9,7 +9,7 @@ from explorer import losses, methods
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.tune import cutting
+from explorer.encoding.tune import editing
 from explorer.encoding.tune.lora import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
@@ -51,7 +51,7 @@ def taught(encoder, head, sentences=FIRST):
 def test_before_training_the_student_is_the_cut_encoder(tmp_path, kind):
     encoder = saved(tmp_path, kind)
     method = made(encoder, keep_layers=2).eval()
-    cut = cutting.cut(encoder, 2)
+    cut = editing.cut(encoder, 2)
     assert method.base.layers == method.base.model.config.num_hidden_layers == 2
     assert torch.allclose(vectors_of(method, FIRST), taught(cut, Head(("mean",))), atol=1e-5)
     method(FIRST).backward()
@@ -123,7 +123,7 @@ def test_libraries_open_the_export_as_an_encoder_with_fewer_layers(tmp_path, kin
     assert torch.allclose(by_transformers(tmp_path / "export", pooling, SENTENCES), expected, atol=1e-5)
     again = encoder_of(tmp_path / "export")
     assert again.model.config.num_hidden_layers == 1
-    assert again.model.num_parameters() == cutting.cut(encoder, 1).model.num_parameters()
+    assert again.model.num_parameters() == editing.cut(encoder, 1).model.num_parameters()
 
 
 @pytest.mark.parametrize("kind", ["bert", "modernbert", "t5"])
@@ -177,6 +177,6 @@ def test_an_encoder_of_one_layer_is_refused(tmp_path):
 
 
 def test_an_encoder_that_cannot_be_cut_is_refused(whole, monkeypatch):
-    monkeypatch.setattr(cutting, "_alike", lambda one, other, limit: False)
+    monkeypatch.setattr(editing, "_alike", lambda one, other, limit: False)
     with pytest.raises(UnsupportedModel, match="whose layers Strata cannot remove"):
         made(whole)

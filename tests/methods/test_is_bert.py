@@ -7,7 +7,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from explorer import methods
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load import declared
 from explorer.encoding.read.head import Head
@@ -161,7 +161,7 @@ def test_every_library_gives_the_vectors_of_training(run):
     assert_close(by_strata(folder), expected)
     assert declared.head(folder).describe() == method.head().describe()
     assert declared.declared(folder).words == "convolution over tokens"
-    code = usage_code.transformers(method.head(), "AutoModel").replace(usage_code.FOLDER, str(folder))
+    code = source_code.transformers(method.head(), "AutoModel").replace(source_code.FOLDER, str(folder))
     known = {}
     exec(code, known)
     assert_close(known["vectors"], as_trained(method.base, method.head(), tuple(known["sentences"])))

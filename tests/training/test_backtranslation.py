@@ -37,7 +37,7 @@ THERE, BACK = (Found(name, Path(name), digest=name * 8) for name in ("there", "b
 def translators(monkeypatch) -> dict[str, Shouting]:
     """Two translators that stand in for models; they are loaded anew for each job, and count through all of them."""
     made = {"there": Shouting("1"), "back": Shouting("2")}
-    monkeypatch.setattr(backtranslation, "load", lambda found, **_: made[found.name])
+    monkeypatch.setattr(backtranslation, "load_translator", lambda found, **_: made[found.name])
     return made
 
 
@@ -115,7 +115,7 @@ def test_more_sentences_at_the_end_are_added(translators, out):
 
 def test_what_is_done_needs_no_models(translators, out, monkeypatch):
     finish(work(out))
-    monkeypatch.setattr(backtranslation, "load", None)
+    monkeypatch.setattr(backtranslation, "load_translator", None)
     told = []
     assert finish(work(out), told.append) == out
     assert [(step.done, step.total) for step in told] == [(10, 10)]
@@ -157,7 +157,7 @@ def test_a_file_of_something_else_is_not_gone_on_with(translators, out, changed,
 def test_a_model_under_another_name_is_the_same_model(translators, out, monkeypatch):
     finish(work(out, SENTENCES[:4]))
     renamed = {"there" * 8: translators["there"], "back" * 8: translators["back"]}
-    monkeypatch.setattr(backtranslation, "load", lambda found, **_: renamed[found.digest])
+    monkeypatch.setattr(backtranslation, "load_translator", lambda found, **_: renamed[found.digest])
     finish(work(out, there=Found("x", Path(), "there" * 8), back=Found("y", Path(), "back" * 8)))
     assert out.read_bytes() == expected()
 
@@ -240,7 +240,7 @@ def test_a_place_that_cannot_be_written_to_is_told(translators, tmp_path):
 
 
 def test_what_cannot_be_done_is_said_before_a_model_is_loaded(out, monkeypatch):
-    monkeypatch.setattr(backtranslation, "load", None)
+    monkeypatch.setattr(backtranslation, "load_translator", None)
     with pytest.raises(TooFewRows, match="no sentence to translate"):
         finish(work(out, ()))
     with pytest.raises(BadChoice, match=r"mine\.csv does not end in \.tsv"):

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.encoding.read.head import Head
-from explorer.encoding.tune import cutting
+from explorer.encoding.tune import editing
 from explorer.errors import BadChoice
 from explorer.progress import finish
 from explorer.training.loop import resume_state
@@ -58,7 +58,7 @@ def test_the_export_and_every_step_have_the_layers_that_remain(place, whole):
 def test_before_is_the_whole_model_and_same_is_the_cut_one(place, whole):
     run, _ = whole
     encoder = encoder_of(place.model)
-    cut = cutting.cut(encoder, 1)
+    cut = editing.cut(encoder, 1)
     status = run.status()
     for path, scores in ((place.dev, status.verdict.dev), (place.test, status.verdict.test)):
         first, second, gold = texts_of(path)
@@ -73,7 +73,7 @@ def test_before_is_the_whole_model_and_same_is_the_cut_one(place, whole):
 def test_card_and_run_say_what_was_cut(place, whole):
     run, _ = whole
     encoder = encoder_of(place.model)
-    kept, every = cutting.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
+    kept, every = editing.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
     told = f"the first 1 of 2 layers ({kept:,} of {every:,} weights)"
     status = run.status()
     assert status.facts.cut.words == told

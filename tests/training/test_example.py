@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from explorer import run_folder
 from explorer.data import sample
 from explorer.data.graded import probes
-from explorer.encoding.export.standalone_source import of_head
+from explorer.encoding.export.source_code import of_head
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.layout import ADAPTER

@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.encoding.load import masked_model
+from explorer.encoding.load import language_models
 from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import NotWritable, TooFewRows, UnsupportedModel
 from explorer.progress import finish
@@ -31,7 +31,7 @@ def test_it_learns_and_what_it_learned_is_a_generator_for_the_encoder(encoder, t
     found = made(encoder, tmp_path / "generator")
     assert found.words > 10
     assert found.after > found.before + 0.1
-    generator = masked_model.load(of_folder("generator", tmp_path / "generator"), encoder)
+    generator = language_models.load_masked(of_folder("generator", tmp_path / "generator"), encoder)
     ids, mask = encoder.padded(encoder.tokens(SENTENCES[:9]).ids)
     hidden = ids.clone()
     hidden[:, 3] = encoder.tokenizer().mask_token_id
@@ -43,7 +43,7 @@ def test_it_learns_and_what_it_learned_is_a_generator_for_the_encoder(encoder, t
 def test_words_at_chosen_places_are_expected_as_at_all_places(tmp_path, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
     torch.manual_seed(0)
-    model = masked_model.with_new_head(encoder).eval()
+    model = language_models.with_new_head(encoder).eval()
     ids, mask = encoder.padded(encoder.tokens(SENTENCES[:5]).ids)
     chosen = torch.rand(ids.shape) < 0.4
     with torch.no_grad():

@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from explorer.encoding.export import standalone_source
+from explorer.encoding.export import source_code
 from explorer.encoding.load import loading
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import ADAPTER_WEIGHTS
@@ -136,7 +136,7 @@ def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
     _write_settings(part / "modules.json", lines)
     for place in places[1 : 1 + len(reading)]:
         _write_reading_of_layers(place.partition("_")[2], head, tuned, part / place)
-    for name, source in standalone_source.of_head(head).items():
+    for name, source in source_code.of_head(head).items():
         (part / name).write_text(source, encoding="utf-8")
     # Normalize, the last, has no settings
     for step, place in zip(head.dense, places[1 + len(reading) :], strict=False):

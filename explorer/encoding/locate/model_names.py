@@ -1,14 +1,33 @@
-"""Find the folder of a model by its name: bundled, folder, run, or hub."""
+"""Find a model by its name: bundled, folder, run, or one of the Hugging Face hub, from where it can be downloaded."""
 
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from explorer import run_folder
-from explorer.encoding.locate import hub, layout, lookup
-from explorer.errors import HubUnreachable, ModelError, NotAModelFolder, StrataError
+from explorer.encoding.locate import layout, lookup
+from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotAModelFolder, StrataError
 from explorer.places import given_path
-from explorer.progress import Work, finish
+from explorer.progress import Phase, Progress, Work, finish
+
+Answer = TypeVar("Answer")
+
+PACE = 0.5  # seconds between two reports, and so the longest wait for a stop
+_CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commit>
+# includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
+_WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
+_MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
+_OFFLINE_HELP = (
+    f"Without the hub, choose the bundled {lookup.BUNDLED} or a folder with a model in it; on a machine with a "
+    "connection, 'hf download <name>' fills a cache that can be copied here."
+)
 
 
 @dataclass(frozen=True)
@@ -62,18 +81,21 @@ def find(source: str, online: bool = False) -> Found:
         return of_folder(shown_name(name), folder)
     model, revision = lookup.on_hub(name)
     folder = lookup.cached(model, revision)
-    lacks = "" if folder is None else hub.lacks(folder)
-    if folder is None or lacks:
-        state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
+    missing = "" if folder is None else lacks(folder)
+    if folder is None or missing:
+        there = "is neither a folder here nor in the local cache"
+        state = f"is in the local cache without {missing}" if missing else there
         run = (
             f" The run of that name is '{run_folder.model_name(name)}'."
             if run_folder.model_name(model) in run_folder.models()
             else ""
         )
+        names = ", ".join(on_disk()[:5])
+        others = f", a folder, or one of those in the cache: {names}" if names else " or a folder"
         raise HubUnreachable(
             f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run "
             f"'{lookup.download_command(model, revision)}'. Without a connection, choose the bundled "
-            f"{lookup.BUNDLED}{_or_else()}."
+            f"{lookup.BUNDLED}{others}."
         )
     return of_folder(name, folder, folder.name)
 
@@ -117,14 +139,196 @@ def fetch(source: str) -> Work[Found]:
     name = lookup.unlinked(source.strip())
     folder = lookup.of_name(name)
     if folder is None:
-        yield from hub.fetch(*lookup.on_hub(name))
+        yield from download(*lookup.on_hub(name))
         folder = lookup.cached(*lookup.on_hub(name))
     base = None if folder is None else layout.base_on_hub(folder)
     if base is not None:
-        yield from hub.fetch(*lookup.on_hub(base))
+        yield from download(*lookup.on_hub(base))
     return find(source)
 
 
-def _or_else() -> str:
-    names = hub.on_disk()[:5]
-    return f", a folder, or one of those in the cache: {', '.join(names)}" if names else " or a folder"
+def lacks(folder: Path) -> str:
+    """What a snapshot still lacks: a cache may hold only some files. The base of an adapter is another snapshot."""
+    adapter = layout.adapter(folder)
+    if adapter is not None and not (adapter / layout.ADAPTER_WEIGHTS).is_file():
+        return f"its weights ({layout.ADAPTER_WEIGHTS})"
+    if adapter is not None and layout.needs_base(adapter):
+        return ""
+    place = layout.transformer(folder)
+    files = layout.weights(place)
+    if not files or not all(path.is_file() for path in files):
+        return "its weights"
+    # older releases saved nothing for Normalize
+    kinds = ("Normalize", "Transformer")
+    if not all(module.folder.is_dir() for module in layout.modules(folder) if module.kind not in kinds):
+        return "its modules"
+    return "" if layout.vocabulary(place) else "its tokenizer"
+
+
+def on_disk() -> tuple[str, ...]:
+    """The hub names of the models that are complete in the local cache."""
+    from huggingface_hub import constants
+
+    found = []
+    for path in sorted(Path(constants.HF_HUB_CACHE).glob(f"{_CACHED}*")):
+        name = path.name.removeprefix(_CACHED).replace("--", "/", 1)
+        with suppress(ModelError, ValueError):  # a broken modules.json, or a cache folder that is not a model
+            folder = lookup.cached(name)
+            if folder is not None and not lacks(folder) and layout.transformer(folder).is_dir():
+                found.append(name)
+    return tuple(found)
+
+
+def files_on_hub(name: str, revision: str | None = None) -> dict[str, int]:
+    """The needed files_on_hub of a model on the hub, with sizes in bytes. Uses the network."""
+    from huggingface_hub import HfApi
+
+    try:
+        siblings: list[Any] = HfApi().model_info(name, revision=revision, files_metadata=True).siblings or []
+    except Exception as error:
+        raise in_words(error, name, revision) from error
+    sizes = {each.rfilename: int(each.size or 0) for each in siblings}
+    return {file: sizes[file] for file in wanted(sizes)}
+
+
+def wanted(paths: Iterable[str]) -> tuple[str, ...]:
+    """The needed files_on_hub of a repository: safetensors if there are any, else pickles."""
+    near = [path for path in map(PurePosixPath, paths) if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
+    heavy = [path for path in near if _WEIGHTS.fullmatch(path.name)]
+    safe = {path.parent for path in heavy if path.suffix == ".safetensors"}
+    pickled = {path for path in heavy if path.suffix == ".bin" and path.parent in safe}
+    kept = {path for path in near if path.suffix in layout.SETTINGS} | {*heavy} - pickled
+    return tuple(sorted(map(str, kept)))
+
+
+def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
+    """Turn an error of the hub into one that names the next step; its own text may hold addresses and keys."""
+    from huggingface_hub import errors
+
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.GatedRepoError):
+        return ModelGated(
+            f"'{name}' requires you to accept its licence. Accept it at https://huggingface.co/{name}, "
+            "then log in with 'hf auth login' or set HF_TOKEN, and try again."
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return ModelNotFound(
+            f"The hub has no model '{name}'. Check the spelling, which is usually 'organisation/name'. A private "
+            "model gives the same error: if it is private, log in with 'hf auth login' or set HF_TOKEN."
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return ModelNotFound(
+            f"'{name}' has no revision '{revision or 'main'}'. See its branches, tags and commits at "
+            f"https://huggingface.co/{name}/commits, or leave '@{revision or 'main'}' out."
+        )
+    if status in (401, 403):
+        return ModelGated(
+            f"The hub refuses '{name}' (HTTP {status}). Log in with 'hf auth login' or set HF_TOKEN to a token "
+            "that may read it."
+        )
+    chain = (error, error.__cause__, error.__context__)
+    if any(isinstance(each, errors.OfflineModeIsEnabled) for each in chain):
+        reason = "HF_HUB_OFFLINE is set, so the hub is not used"
+    elif type(error) is RuntimeError and "cancelled" in str(error):  # xet stops all downloads of a process, or none
+        reason = "it was stopped together with another download; start it again"
+    elif status == 429:
+        reason = "too many requests (HTTP 429): wait and try again"
+    elif status is not None:
+        reason = f"the hub answers HTTP {status}"
+    elif isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
+        reason = error.strerror  # the disk is full, say
+    else:
+        reason = f"huggingface.co cannot be reached ({type(error).__name__})"
+    return HubUnreachable(f"'{name}' could not be downloaded: {reason}. {_OFFLINE_HELP}")
+
+
+def download(name: str, revision: str | None = None) -> Work[None]:
+    """Download the needed files_on_hub of a model into the local cache; done and total are a file's bytes.
+
+    Close the generator to stop: the current file is discarded, earlier ones are kept.
+    """
+    asking = Progress(Phase.ASKING_HUB, 0, 0)
+    yield asking
+    sizes = yield from _meanwhile(lambda: files_on_hub(name, revision), lambda: asking)
+    for file, size in sizes.items():
+        yield from _fetch_file(name, revision, file, size)
+    folder = lookup.cached(name, revision)
+    missing = "its config.json" if folder is None else lacks(folder)
+    if missing:
+        raise NotAModelFolder(
+            f"'{name}' on the hub lacks {missing}. Strata needs config.json, model.safetensors or pytorch_model.bin, "
+            "and the tokenizer's files_on_hub. Choose a model saved for transformers."
+        )
+
+
+def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[None]:
+    from huggingface_hub import hf_hub_download
+
+    bar = _Bar()
+
+    def progress() -> Progress:
+        return Progress(Phase.DOWNLOADING, min(bar.done, size), size, "bytes", file)
+
+    yield progress()
+    try:
+        yield from _meanwhile(lambda: hf_hub_download(name, file, revision=revision, tqdm_class=bar), progress)
+    except Exception as error:
+        raise in_words(error, name, revision) from error
+    except (GeneratorExit, KeyboardInterrupt):
+        bar.give_up()
+        raise
+
+
+def _meanwhile(do: Callable[[], Answer], progress: Callable[[], Progress]) -> Work[Answer]:
+    """Run a call in a thread and report progress until it returns, since the call itself cannot be stopped."""
+    answer: Future[Answer] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(do())
+        except Exception as error:  # noqa: BLE001  raised below, where the answer is asked for
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="fetching", daemon=True).start()
+    while wait([answer], timeout=PACE).not_done:
+        yield progress()
+    return answer.result()
+
+
+class _GivenUpError(Exception):
+    """Raised inside the library, to stop a download."""
+
+
+class _Bar:
+    """A progress bar class for the hub's library, and its only instance."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._given_up = False
+
+    def give_up(self) -> None:
+        """Stop the download, with either of the library's two protocols."""
+        from huggingface_hub.utils._xet import abort_xet_session
+
+        abort_xet_session()  # first, since xet only prints errors that a report raises
+        self._given_up = True
+
+    def __call__(self, **_: object) -> _Bar:
+        return self
+
+    def update(self, count: float) -> None:
+        """Add bytes on the disk; negative if the library starts over."""
+        if self._given_up:
+            raise _GivenUpError
+        self.done += int(count)
+
+    def ignore(self, *_: object, **__: object) -> None:
+        """Ignore network bytes, which may be compressed, and their rate."""
+
+    update_transfer = set_postfix_str = set_transfer_postfix_str = ignore
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""

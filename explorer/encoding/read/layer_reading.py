@@ -7,17 +7,16 @@ model's hidden states. It needs torch and safetensors, and nothing of Strata.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from explorer.encoding.locate import configuration
 from explorer.encoding.read import parts
-from explorer.encoding.read.module_files import write
 from explorer.encoding.read.pooling import is_pooling, pooled
 from explorer.errors import UnsupportedModel
 
@@ -83,3 +82,11 @@ def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None]:
             raise refused
         return poolings, layers
     return poolings, None
+
+
+def write(folder: str, settings: Mapping[str, object], tensors: Mapping[str, Tensor]) -> None:
+    """Write config.json, and model.safetensors if there are weights, to an existing folder."""
+    (Path(folder) / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    plain = {name: tensor.detach().float().cpu().contiguous() for name, tensor in tensors.items()}
+    if plain:
+        save_file(plain, Path(folder) / "model.safetensors", {"format": "pt"})

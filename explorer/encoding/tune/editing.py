@@ -1,16 +1,24 @@
-"""The places in each architecture where embeddings, position ids, attention heads and dropout can be changed."""
+"""What can be changed inside an encoder: embeddings, position ids, attention heads, dropout, and the number of layers.
+
+An encoder is cut after one of its layers: the layers above are removed, and nothing else changes.
+"""
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.locate import families
-from explorer.errors import UnsupportedModel
+from explorer.encoding.locate import families, lookup
+from explorer.encoding.read.encoder import Encoder, every_layer
+from explorer.encoding.read.head import Head
+from explorer.errors import BadChoice, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
 Edit = Callable[[Tensor, Tensor], Tensor]
 
 _VALUES = 2**16  # of a 16-bit number
+# the most that rounding changes the states of a layer in an encoder that is cut there, as a share of the largest
+_ROUNDING = {"float32": 1e-4, "bfloat16": 2e-2, "float16": 2e-3}
 
 
 def entrance(model: PreTrainedModel) -> nn.Module:
@@ -102,3 +112,142 @@ def use_fast_dropout(module: nn.Module) -> None:
         for name, child in parent.named_children():
             if type(child) is nn.Dropout and not child.inplace:
                 setattr(parent, name, FastDropout(child.p).train(child.training))
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The layers of a model: where they are in it, the norm after the last one, and the lowest possible cut."""
+
+    path: str  # of the list of layers; "" if all layers share one set of weights
+    norm: nn.Module | None
+    lowest: int  # 0: the embedding block can be alone
+
+    def finished(self, states: Tensor) -> Tensor:
+        """The states of a layer as an encoder returns them that is cut there."""
+        return states if self.norm is None else cast(Tensor, self.norm(states))
+
+
+def stack(encoder: Encoder) -> Stack:
+    """Find the layers of an encoder and prove it: every possible cut must return the states of its layer."""
+    ids = torch.tensor(encoder.tokens(["A sentence."]).ids, device=encoder.device)
+    limit = _ROUNDING[encoder.precision]
+    path = _path(encoder)
+    with torch.inference_mode():
+        hidden = every_layer(encoder.model, input_ids=ids)
+        last = len(hidden) - 1
+        lowest = 0 if _can_be_alone(_cut(encoder.model, path, 0), ids) else 1
+        cuts = [_states(_cut(encoder.model, path, layer), ids) for layer in range(lowest, last)]
+        for norm in (None, *_norms(encoder.model, path)):
+            found = Stack(path, norm, lowest)
+            pairs = zip(cuts, hidden[lowest:-1], strict=True)
+            if all(_alike(one, found.finished(states), limit) for one, states in pairs):
+                return found
+    raise _refused(encoder)
+
+
+def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
+    """The encoder with its first `layers` layers; 0 leaves the embedding block. It shares its weights with the whole.
+
+    Its model default is the mean, after the prompts of the whole.
+    """
+    where = where or stack(encoder)
+    whole: int = encoder.model.config.num_hidden_layers
+    if not where.lowest <= layers <= whole:
+        raise BadChoice(
+            f"'{encoder.name}' cannot be cut after layer {layers}: it has {whole} layers. Choose a layer from "
+            f"{where.lowest} to {whole}{'' if where.lowest else ' (0: the embedding block alone)'}."
+        )
+    prompts = encoder.default_head
+    return Encoder(
+        name=encoder.name,
+        digest=lookup.joined_digests(encoder.digest, f"cut after layer {layers}"),
+        model=_cut(encoder.model, where.path, layers),
+        tokenizer=encoder.tokenizer(),
+        max_length=encoder.max_length,
+        head=Head(("mean",), prompt=prompts.prompt, roles=prompts.roles),
+        lower_case=encoder.lower_case,
+        precision=encoder.precision,
+        device=encoder.device,
+        folder=encoder.folder,
+        poolings=encoder.poolings,
+    )
+
+
+def as_cut(encoder: Encoder, where: Stack) -> Encoder:
+    """The whole encoder, returning for each layer the states of an encoder that is cut there, from one pass."""
+    if where.norm is None:
+        return encoder
+    found = copy.copy(encoder)
+    found.model = cast("PreTrainedModel", _Finished(encoder.model, where))
+    return found
+
+
+class _Finished(nn.Module):
+    """A model that applies its last norm to the states of every layer."""
+
+    def __init__(self, model: PreTrainedModel, where: Stack) -> None:
+        super().__init__()
+        self.model, self.where, self.config = model, where, model.config
+
+    def forward(self, **given: Any) -> Any:
+        *below, last = self.model(**given).hidden_states  # the norm was applied to the last already
+        return SimpleNamespace(hidden_states=(*map(self.where.finished, below), last))
+
+
+def _path(encoder: Encoder) -> str:
+    """The name of the outermost list with one part for each layer."""
+    layers = encoder.model.config.num_hidden_layers
+    lists = (
+        path for path, part in encoder.model.named_modules() if isinstance(part, nn.ModuleList) and len(part) == layers
+    )
+    return next(lists, "")
+
+
+def _cut(model: PreTrainedModel, path: str, layers: int) -> PreTrainedModel:
+    """A model with fewer layers that shares the weights of the whole."""
+    whole = model.config.num_hidden_layers
+    kept = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    gone = list(cast(nn.ModuleList, model.get_submodule(path)))[layers:] if path else []
+    # what is in the second argument counts as copied already: the weights that stay, and the layers that are removed
+    found = copy.deepcopy(model, {**kept, **{id(layer): nn.Identity() for layer in gone}})
+    if path:
+        found.set_submodule(path, cast(nn.ModuleList, found.get_submodule(path))[:layers])
+    config = found.config
+    for name, value in list(vars(config).items()):
+        if "layer" in name and isinstance(value, list) and len(value) == whole:  # such as which layers attend to all
+            setattr(config, name, value[:layers])
+    config.num_hidden_layers = layers
+    return found
+
+
+def _can_be_alone(embeddings: PreTrainedModel, ids: Tensor) -> bool:
+    """Whether a family can encode, and be saved, without layers: some need one, or their configuration does."""
+    try:
+        _states(embeddings, ids)
+        type(embeddings.config).from_dict(embeddings.config.to_dict())
+    except Exception:  # noqa: BLE001  whatever the code of a family raises that no one calls without layers
+        return False
+    return True
+
+
+def _states(model: PreTrainedModel, ids: Tensor) -> Tensor:
+    found: Tensor = model(input_ids=ids).last_hidden_state
+    return found
+
+
+def _norms(model: nn.Module, path: str) -> Iterator[nn.Module]:
+    """Norms outside of the layers, one of which may follow the last layer."""
+    for name, part in model.named_modules():
+        if "norm" in type(part).__name__.lower() and not (path and name.startswith(f"{path}.")):
+            yield part
+
+
+def _alike(one: Tensor, other: Tensor, limit: float) -> bool:
+    return one.shape == other.shape and bool((one - other).abs().max() <= limit * other.abs().max())
+
+
+def _refused(encoder: Encoder) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"'{encoder.name}' is a {encoder.model.config.model_type}, whose layers Strata cannot remove: what is left "
+        f"would not return the states of its layers. Choose an encoder {families.SUCH_AS}."
+    )

@@ -13,10 +13,9 @@ from torch.utils.hooks import RemovableHandle
 
 from explorer.encoding.locate import families
 from explorer.encoding.read import attention
-from explorer.encoding.read.batches import batches, passes
-from explorer.encoding.read.encoder import Encoder, States, every_layer
+from explorer.encoding.read.encoder import Encoder, States, batches, every_layer, passes
 from explorer.encoding.read.sentence_pairs import Composed
-from explorer.encoding.tune import cutting, editing, lora
+from explorer.encoding.tune import editing, lora
 from explorer.encoding.tune.editing import Edit, use_fast_dropout
 from explorer.encoding.tune.lora import Lora
 
@@ -81,12 +80,12 @@ class Tunable(nn.Module):
         other.model.load_state_dict(self.model.state_dict())
         return other
 
-    def cut(self, layers: int, where: cutting.Stack) -> Tunable:
+    def cut(self, layers: int, where: editing.Stack) -> Tunable:
         """A trained copy of the first `layers` layers, with the same weights, and adapters if this one has them.
 
         Its `encoder` is the cut one.
         """
-        other = Tunable(cutting.cut(self.encoder, layers, where), self.max_length, self.adapters)
+        other = Tunable(editing.cut(self.encoder, layers, where), self.max_length, self.adapters)
         weights = self.model.state_dict()
         other.model.load_state_dict({name: weights[name] for name in other.model.state_dict()})
         return other

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import in_words
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.escaping import fenced, plain, table
@@ -37,7 +37,7 @@ class SmallEncoder:
 def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work[SmallEncoder]:
     """Fit what a point of the picture needs, as the picture does, and cut the encoder."""
     from explorer.encoding.read.head import Head
-    from explorer.encoding.tune.cutting import cut, stack
+    from explorer.encoding.tune.editing import cut, stack
 
     whole = size.pooling == MODEL_DEFAULT
     where = stack(encoder)
@@ -91,7 +91,7 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         f"{plain(found.name)} with its first {size.layers} layers: {plain(small.head.describe())}. Made with Strata. "
         f"SHA-256 of the model that was cut: {found.digest}.",
         "## Use",
-        fenced("python", usage_code.sentence_transformers(small.head)),
+        fenced("python", source_code.sentence_transformers(small.head)),
         *_stored(small, size.stored, size.dimensions),
         *_alone(small, opener),
         "## Size and quality",
@@ -141,5 +141,5 @@ def _stored(small: SmallEncoder, stored: str, dimensions: int) -> tuple[str, ...
 
 def _alone(small: SmallEncoder, opener: str) -> tuple[str, ...]:
     encoder = small.encoder
-    code = usage_code.transformers(small.head, opener, small.head.prompt, encoder.lower_case)
+    code = source_code.transformers(small.head, opener, small.head.prompt, encoder.lower_case)
     return ("With transformers alone:", fenced("python", code)) if code else ()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from explorer.data.text_sets import Sentences
     from explorer.encoding.read.encoder import Encoder
-    from explorer.encoding.tune.cutting import Stack
+    from explorer.encoding.tune.editing import Stack
     from explorer.measuring.scores.judge import Judge
 
 Vectors = NDArray[np.float32]
@@ -57,7 +57,7 @@ def picture(
 
     Projections and int8 are fitted on the text, without the sentences of the evaluation set.
     """
-    from explorer.encoding.tune.cutting import cut, stack
+    from explorer.encoding.tune.editing import cut, stack
 
     started = time.perf_counter()
     judge, where = judge_of(given, encoder), stack(encoder)
@@ -146,7 +146,7 @@ def cells_of(
     poolings: Sequence[str],
 ) -> Work[Iterator[SizeCell]]:
     """The model default, then the cuts from the highest to the lowest; all from one pass over the texts."""
-    from explorer.encoding.tune.cutting import as_cut
+    from explorer.encoding.tune.editing import as_cut
 
     last, head = _depth(encoder), encoder.default_head
     every = copy.copy(as_cut(encoder, where))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
@@ -163,7 +163,7 @@ def _what(about: CardFacts) -> str:
 
 
 def _use(about: CardFacts) -> str:
-    code = usage_code.transformers(about.head, about.opener, about.prompt, about.lower_case)
+    code = source_code.transformers(about.head, about.opener, about.prompt, about.lower_case)
     rows = {
         "Layer & pooling": plain(about.head.describe()),
         "Embedding dimension": f"{about.dimension}",
@@ -178,7 +178,7 @@ def _use(about: CardFacts) -> str:
     return "\n\n".join(
         (
             "## Use",
-            fenced("python", usage_code.sentence_transformers(about.head)),
+            fenced("python", source_code.sentence_transformers(about.head)),
             *alone,
             table(("", ""), _known_only(rows)),
         )
@@ -261,7 +261,7 @@ def _classification(about: CardFacts) -> list[str]:
         f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
         "higher is better. Matthews' correlation is 0 for classes by chance."
     )
-    code = usage_code.transformers(
+    code = source_code.transformers(
         replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, _longest(about)
     )
     example = [

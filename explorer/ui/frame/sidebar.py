@@ -15,7 +15,7 @@ from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.load import declared, hardware
-from explorer.encoding.locate import hub, layout, lookup, model_names
+from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
@@ -159,7 +159,7 @@ def _measurement_settings() -> Settings:
 
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, the models of runs, then what the hub's cache holds."""
-    return [lookup.BUNDLED, *run_folder.models(), *hub.on_disk()]
+    return [lookup.BUNDLED, *run_folder.models(), *model_names.on_disk()]
 
 
 def _choose_another() -> None:

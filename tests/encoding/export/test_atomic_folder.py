@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from explorer.encoding.export import exporting
 from explorer.encoding.export.exporting import export
-from explorer.encoding.read import module_files
+from explorer.encoding.read import layer_reading
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWritable
@@ -35,7 +35,7 @@ def full(*_: object, **__: object) -> None:
     ("place", "name"),
     [
         (PreTrainedModel, "save_pretrained"),
-        (module_files, "save_file"),
+        (layer_reading, "save_file"),
         (exporting, "_write_reading"),
         (Path, "rename"),
         (Path, "mkdir"),

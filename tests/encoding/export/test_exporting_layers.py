@@ -10,13 +10,12 @@ import torch
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export
-from explorer.encoding.export.standalone_source import of_head
+from explorer.encoding.export.source_code import of_head
 from explorer.encoding.load import declared
-from explorer.encoding.read.flow import Flow
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.parts.flow_map import FlowMap
+from explorer.encoding.read.parts.flow_map import Flow, FlowMap
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
@@ -149,8 +148,8 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
     for number, head in enumerate(heads):
         folder = tmp_path / f"run{number}"
         export(tuned, head, folder, "# card", None)
-        for told in (usage_code.sentence_transformers(head), usage_code.transformers(head, "AutoModel")):
-            code = told.replace(usage_code.FOLDER, str(folder))
+        for told in (source_code.sentence_transformers(head), source_code.transformers(head, "AutoModel")):
+            code = told.replace(source_code.FOLDER, str(folder))
             known = {}
             exec(code[code.index("sentences = ") :].splitlines()[0], known)
             codes.append(code)

@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer, WeightedLayerPooling
 from torch import Tensor
 
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load.declared import default_cell
 from explorer.encoding.read.encoder import Encoder
@@ -109,9 +109,9 @@ def test_an_export_of_a_left_padded_model_pads_on_the_right_and_is_read_alike_by
 def test_the_lines_of_the_model_card_give_the_same_vectors(bert, tmp_path, head):
     tuned = tunable(encoder_of(bert))
     export(tuned, head, tmp_path / "run", "# card", bert)
-    code = usage_code.transformers(head, "AutoModel")
+    code = source_code.transformers(head, "AutoModel")
     names: dict[str, Tensor] = {}
-    exec(code.replace(usage_code.FOLDER, str(tmp_path / "run")), names)
+    exec(code.replace(source_code.FOLDER, str(tmp_path / "run")), names)
     assert_close(names["vectors"], as_trained(tuned, head, tuple(names["sentences"])))
 
 

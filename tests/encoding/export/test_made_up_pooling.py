@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from explorer.encoding.export import exporting, usage_code
+from explorer.encoding.export import exporting, source_code
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
@@ -64,4 +64,4 @@ def test_it_is_exported_under_the_librarys_name_read_again_and_in_the_code_of_th
     assert declared.declared(tmp_path / "out").words == "middle of the last layer"
     again = load(of_folder("out", tmp_path / "out"), "float32", "cpu")
     assert again.head.poolings == ("middle",)
-    assert "states[:, 1]" in usage_code.transformers(again.head, "AutoModel")
+    assert "states[:, 1]" in source_code.transformers(again.head, "AutoModel")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_norm import LayerNorm
@@ -20,17 +20,17 @@ from tests.tiny_models import WIDTH, save_tiny
 
 def typed(code: str, folder: Path) -> dict[str, Any]:
     """What a Python of one's own knows after the lines."""
-    assert usage_code.FOLDER in code
+    assert source_code.FOLDER in code
     known: dict[str, Any] = {}
-    exec(code.replace(usage_code.FOLDER, str(folder)), known)
+    exec(code.replace(source_code.FOLDER, str(folder)), known)
     return known
 
 
 def check(tuned: Tunable, head: Head, folder: Path) -> None:
     encoder = tuned.encoder
     prompt = encoder.head.prompt if encoder.head else ""
-    alone = usage_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
-    for code in (usage_code.sentence_transformers(), alone):
+    alone = source_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
+    for code in (source_code.sentence_transformers(), alone):
         known = typed(code, folder)
         expected = as_trained(tuned, head, tuple(known["sentences"]))
         np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
@@ -74,4 +74,4 @@ def test_prompt_and_lower_case_are_in_the_lines(tmp_path, prompt, lower_case):
 
 def test_a_step_that_takes_more_lines_is_left_to_sentence_transformers():
     head = Head(("cls",), (LayerNorm(torch.ones(WIDTH), torch.zeros(WIDTH)),))
-    assert usage_code.transformers(head, "AutoModel") is None
+    assert source_code.transformers(head, "AutoModel") is None

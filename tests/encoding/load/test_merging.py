@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, T5EncoderModel
 
 from explorer.encoding.load import declared
-from explorer.encoding.locate import hub, layout
+from explorer.encoding.locate import layout, model_names
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.head import Head
 from explorer.errors import (
@@ -175,15 +175,15 @@ def test_an_adapter_and_its_base_are_found_in_the_cache_of_the_hub(saved, bert, 
     keep(cache, "org/adapter", saved)
     with pytest.raises(HubUnreachable, match=r"belongs to 'org/base', which is neither .* run 'hf download org/base'"):
         find("org/adapter")
-    assert hub.on_disk() == ()
+    assert model_names.on_disk() == ()
     configure(saved / "adapter_config.json", revision="v2")
     with pytest.raises(HubUnreachable, match="hf download org/base --revision v2"):
         find(str(saved))
     keep(cache, "org/base", bert)
-    assert set(hub.on_disk()) == {"org/adapter", "org/base"}
+    assert set(model_names.on_disk()) == {"org/adapter", "org/base"}
     found = find("org/adapter")
     assert torch.equal(encoder_of(found.folder).states(list(SENTENCES)).hidden, expected)
-    assert "adapter_model.safetensors" in hub.wanted(["adapter_config.json", "adapter_model.safetensors"])
+    assert "adapter_model.safetensors" in model_names.wanted(["adapter_config.json", "adapter_model.safetensors"])
 
 
 def rewrite(folder: Path, change) -> None:

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-from explorer.encoding.load.translation import Translator, load
-from explorer.encoding.locate import hub
+from explorer.encoding.load.language_models import Translator, load_translator
+from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import (
     BadChoice,
@@ -27,7 +27,7 @@ from tests.tiny_translators import TRANSLATORS, save_translator
 
 
 def translator_of(folder: Path, **options: int) -> Translator:
-    return load(of_folder("tiny", folder), device="cpu", **({"longest": 10, "beams": 3} | options))
+    return load_translator(of_folder("tiny", folder), device="cpu", **({"longest": 10, "beams": 3} | options))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_long_sentence_is_read_to_the_models_end_and_a_translation_breaks_off(
 
 def test_a_translator_knows_what_it_is(bart):
     found = of_folder("tiny", bart)
-    translator = load(found, device="cpu")
+    translator = load_translator(found, device="cpu")
     assert (translator.name, translator.digest) == ("tiny", found.digest)
     assert (translator.beams, translator.batch, translator.writes) == (5, 32, POSITIONS)
     assert not translator.model.training
@@ -230,7 +230,7 @@ def _wmt19(folder: Path) -> Path:
 
 
 def test_wmt19s_files_are_a_whole_model_on_this_disk(tmp_path):
-    assert hub.lacks(_wmt19(tmp_path / "wmt19")) == ""
+    assert model_names.lacks(_wmt19(tmp_path / "wmt19")) == ""
 
 
 def test_wmt19s_files_are_read_and_written_in_two_vocabularies(tmp_path):

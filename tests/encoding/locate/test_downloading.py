@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from explorer.encoding.locate import hub
+from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound
 from tests import fake_hub
 
@@ -22,17 +22,18 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
         *("onnx/model.onnx", "onnx/config.json", "openvino/openvino_model.bin", "original/model.safetensors"),
         *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/pytorch_model.bin"),
     ]
-    assert hub.wanted(files) == (
+    assert model_names.wanted(files) == (
         *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/pytorch_model.bin", "config.json"),
         *("model.safetensors", "modules.json", "spiece.model", "tokenizer.json", "vocab.txt"),
     )
     shards = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin", "pytorch_model.bin.index.json"]
-    assert list(hub.wanted(shards)) == shards
+    assert list(model_names.wanted(shards)) == shards
 
 
 ASK = """
 import json, sys
-from explorer.encoding.locate import hub, model_names
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate import model_names
 answers = {}
 for asked in sys.argv[1:]:
     try:
@@ -40,7 +41,7 @@ for asked in sys.argv[1:]:
         answers[asked] = [found.revision, sorted(path.name for path in found.folder.iterdir())]
     except Exception as error:
         answers[asked] = [type(error).__name__, str(error)]
-print(json.dumps([answers, hub.on_disk()]))
+print(json.dumps([answers, model_names.on_disk()]))
 """
 
 
@@ -134,7 +135,7 @@ def test_the_hubs_own_exceptions_are_put_in_words_without_their_text():
         (OSError(28, "No space left on device"), HubUnreachable),
     )
     for error, kind in cases:
-        answer = hub.in_words(error, "org/model", "v1")
+        answer = model_names.in_words(error, "org/model", "v1")
         assert type(answer) is kind
         assert "org/model" in str(answer)
         assert "hf_secret" not in str(answer)

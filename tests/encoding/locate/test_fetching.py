@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from explorer.encoding.locate import hub, model_names
+from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
 from tests import fake_hub
@@ -55,7 +55,7 @@ def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, co
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
         found = finish(model_names.fetch("org/tiny"))
-    monkeypatch.setattr(hub, "files", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(model_names, "files_on_hub", lambda *_: pytest.fail("the hub was asked"))
     for again in (
         model_names.fetch("org/tiny"),
         model_names.fetch(f"org/tiny@{fake_hub.COMMIT}"),
@@ -106,8 +106,8 @@ def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
         answer.wait(60)
         answered.set()
 
-    monkeypatch.setattr(hub, "files", silent)
-    work = hub.fetch("org/tiny")
+    monkeypatch.setattr(model_names, "files_on_hub", silent)
+    work = model_names.download("org/tiny")
     assert [next(work).text for _ in range(3)] == ["asking huggingface.co"] * 3
     work.close()
     assert not answered.is_set(), "the stop did not wait for the hub"
@@ -120,7 +120,7 @@ def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):
         connect(address)
         with pytest.raises(ModelNotFound, match="The hub has no model 'org/absent'"):
             finish(model_names.fetch("org/absent"))
-        monkeypatch.setattr(hub, "files", lambda *_: {"model.safetensors": 9, "gone.json": 9})
+        monkeypatch.setattr(model_names, "files_on_hub", lambda *_: {"model.safetensors": 9, "gone.json": 9})
         with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be downloaded: the hub answers HTTP 404"):
             finish(model_names.fetch("org/tiny"))
 
@@ -137,7 +137,7 @@ def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, conn
 def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
     from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressReporter
 
-    bar = hub._Bar()
+    bar = model_names._Bar()
     with XetDownloadProgressReporter(reconstruction_desc="", total=90, log_level=0, tqdm_class=bar) as reporter:
         for on_disk, fetched in ((0, 20), (40, 50), (90, 60)):
             report = SimpleNamespace(total_bytes_completed=on_disk, total_bytes=90, total_bytes_completion_rate=1.0)
@@ -149,11 +149,11 @@ def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
 def test_a_stop_ends_what_comes_by_xet_and_what_comes_by_http(monkeypatch):
     aborted = []
     monkeypatch.setattr("huggingface_hub.utils._xet.abort_xet_session", lambda: aborted.append(True))
-    bar = hub._Bar()
+    bar = model_names._Bar()
     bar.update(1)
     bar.give_up()
     assert aborted == [True]
-    with pytest.raises(hub._GivenUpError):
+    with pytest.raises(model_names._GivenUpError):
         bar.update(1)
 
 

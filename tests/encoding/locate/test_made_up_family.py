@@ -19,7 +19,7 @@ from explorer.encoding.locate import families, layout
 from explorer.encoding.locate.families import Family
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS
-from explorer.encoding.tune import cutting, editing, lora
+from explorer.encoding.tune import editing, lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.spoiling import configure, encoder_of
@@ -226,7 +226,7 @@ def test_its_query_and_value_get_adapters(copy):
 
 def test_it_is_cut_after_any_layer(copy):
     for layer in range(4):
-        part = cutting.cut(copy.encoder, layer)
+        part = editing.cut(copy.encoder, layer)
         assert torch.allclose(
             part.states(SENTENCES).hidden[-1], copy.encoder.states(SENTENCES).hidden[layer], atol=1e-6
         )

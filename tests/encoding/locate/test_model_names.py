@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate import hub, lookup
-from explorer.encoding.locate.hub import on_disk
-from explorer.encoding.locate.model_names import find, of_folder, shown_name
+from explorer.encoding.locate import lookup, model_names
+from explorer.encoding.locate.model_names import find, of_folder, on_disk, shown_name
 from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder
 
 COMMIT = "a" * 40
@@ -221,13 +220,13 @@ def test_a_cached_model_without_a_shard_or_a_module_is_incomplete(cache, bert):
     (folder / "modules.json").write_text(
         json.dumps([{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "1_Pooling"}])
     )
-    assert hub.lacks(folder) == "its modules"
+    assert model_names.lacks(folder) == "its modules"
     (folder / "1_Pooling").mkdir()
-    assert hub.lacks(folder) == ""
+    assert model_names.lacks(folder) == ""
     (folder / "model.safetensors").rename(folder / "model-1.safetensors")
     shards = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(shards))
-    assert hub.lacks(folder) == "its weights"
+    assert model_names.lacks(folder) == "its weights"
 
 
 def test_the_models_in_the_cache_are_listed_and_offered(cache, bert):

@@ -3,8 +3,8 @@ import random
 
 import pytest
 
-from explorer.encoding.read import batches as module
-from explorer.encoding.read.batches import BUSY, COLUMNS, ROWS, passes
+from explorer.encoding.read import encoder as module
+from explorer.encoding.read.encoder import BUSY, COLUMNS, ROWS, passes
 
 
 def lengths(count: int, seed: int = 0) -> list[int]:

@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from explorer.encoding.read.flow import Flow
-from explorer.encoding.read.parts.flow_map import FlowMap
+from explorer.encoding.read.parts.flow_map import Flow, FlowMap
 
 TWO = torch.tensor([[1.0, 2, 3, 4], [3, 6, 1, 0]])
 

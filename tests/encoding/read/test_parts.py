@@ -8,9 +8,9 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from explorer.encoding.export import usage_code
+from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export
-from explorer.encoding.export.standalone_source import alone
+from explorer.encoding.export.source_code import alone
 from explorer.encoding.load import declared
 from explorer.encoding.read import parts
 from explorer.encoding.read.head import Head
@@ -32,7 +32,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from explorer.encoding.locate import configuration
-from explorer.encoding.read.module_files import write
+from explorer.encoding.read.layer_reading import write
 
 
 class Times(nn.Module):
@@ -170,7 +170,7 @@ def test_a_part_is_one_file_in_the_folder(tuned, tmp_path, added):
     assert sorted(path.name for path in folder.glob("*.py")) == ["layer_reading.py", "times.py"]
     opened = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
-    code = usage_code.transformers(head, "AutoModel").replace(usage_code.FOLDER, str(folder))
+    code = source_code.transformers(head, "AutoModel").replace(source_code.FOLDER, str(folder))
     known = {}
     exec(code, known)
     for name in ("layer_reading", "times"):  # from the run's folder, which another test does not have

@@ -7,7 +7,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.encoding.tune import cutting
+from explorer.encoding.tune import editing
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
 from tests.spoiling import encoder_of
@@ -35,18 +35,18 @@ def vectors(encoder: Encoder, pooling: str) -> torch.Tensor:
 
 def test_a_cut_has_the_vectors_of_its_layer(family):
     kind, encoder = family
-    where = cutting.stack(encoder)
+    where = editing.stack(encoder)
     assert (where.norm is not None) == (kind in NORM_AT_THE_END)
-    every = cutting.as_cut(encoder, where)
+    every = editing.as_cut(encoder, where)
     for layer in range(where.lowest, LAYERS + 1):
-        found = vectors(cutting.cut(encoder, layer, where), "mean")
+        found = vectors(editing.cut(encoder, layer, where), "mean")
         assert torch.allclose(found, vectors(every, f"mean of layer {layer}"), atol=1e-5)
 
 
 def test_layers_above_the_cut_are_removed_and_the_whole_stays(family):
     kind, encoder = family
     before, size = vectors(encoder, "mean"), encoder.model.num_parameters()
-    cut = cutting.cut(encoder, 1)
+    cut = editing.cut(encoder, 1)
     assert cut.model.config.num_hidden_layers == 1
     assert (cut.model.num_parameters() < size) == (kind not in ONE_SET_OF_WEIGHTS)
     assert encoder.model.num_parameters() == size
@@ -60,9 +60,9 @@ def test_layers_above_the_cut_are_removed_and_the_whole_stays(family):
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "albert", "modernbert", "t5", "qwen2"])
 def test_sentence_transformers_opens_an_exported_cut(tmp_path, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
-    where = cutting.stack(encoder)
+    where = editing.stack(encoder)
     for layers in range(where.lowest, 2):
-        check_export(cutting.cut(encoder, layers, where), tmp_path / f"cut {layers}")
+        check_export(editing.cut(encoder, layers, where), tmp_path / f"cut {layers}")
 
 
 def check_export(cut, folder):
@@ -77,7 +77,7 @@ def check_export(cut, folder):
 @pytest.mark.parametrize("layers", [-1, LAYERS + 1])
 def test_a_layer_that_is_not_there_is_refused_with_those_that_are(family, layers):
     with pytest.raises(BadChoice, match=rf"layer {layers}: it has {LAYERS} layers. Choose a layer from [01] to 3"):
-        cutting.cut(family[1], layers)
+        editing.cut(family[1], layers)
 
 
 def test_a_model_whose_layers_depend_on_what_is_above_them_is_refused(tmp_path, monkeypatch):
@@ -92,4 +92,4 @@ def test_a_model_whose_layers_depend_on_what_is_above_them_is_refused(tmp_path, 
 
     monkeypatch.setattr(kind, "forward", scaled)
     with pytest.raises(UnsupportedModel, match="is a bert, whose layers Strata cannot remove"):
-        cutting.stack(encoder)
+        editing.stack(encoder)

@@ -16,7 +16,7 @@ from explorer.data.text_sets import Sentences
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import parse
-from explorer.encoding.tune.cutting import cut
+from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.sentences.sentence_vectors import of_reading

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.encoding.locate import configuration, weights
-from explorer.encoding.read.module_files import write
+from explorer.encoding.read.layer_reading import write
 from explorer.errors import UnsupportedModel
 
 # by the name of the torch.nn class; names from files are looked up here, never imported

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from explorer.encoding.locate import weights
-from explorer.encoding.read.module_files import write
+from explorer.encoding.read.layer_reading import write
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,11 @@
-"""Replaced token detection with the help of the sentence vector: the second loss of DiffCSE, on any vectors.
+"""Objectives of several methods, on whatever vectors a method makes: InfoNCE, and replaced token detection.
 
-Chuang and others 2022, section 3. A frozen masked language model fills in masked words; a second encoder, whose first
-token is the vector of the original sentence, detects which words were replaced.
+InfoNCE on sentences, on pairs and on triplets is that of SimCSE (Gao, Yao and Chen 2021, equations 4 and 5), which
+layer-wise attention pooling reuses (its equations 6 to 8).
+
+Replaced token detection is the second loss of DiffCSE (Chuang and others 2022, section 3). A frozen masked language
+model fills in masked words; a second encoder, whose first token is the vector of the original sentence, detects which
+words were replaced.
 """
 
 from __future__ import annotations
@@ -13,16 +17,82 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.text_sets import SENTENCES
-from explorer.encoding.load import masked_model
+from explorer.data.text_sets import PAIRS, SENTENCES, TRIPLETS
+from explorer.encoding.load import language_models
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.editing import Edit
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.losses import info_nce
+from explorer.losses import info_nce, info_nce_hard
 from explorer.methods import Method, cited, knob
 
 DETECTION_PARTS = ("generator_model", "discriminator", "classify_tokens")  # that are for training only
+
+
+class InfoNCE(Method):
+    """Classify the positive of every sentence among the sentences of the batch."""
+
+    temperature: float = knob(
+        0.05,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, Table D.1: 0.05).",
+    )
+
+    def projected(self, sentences: list[str]) -> Tensor:
+        """The vectors (sentence, width) of the loss."""
+        raise NotImplementedError
+
+    def sides(self, *columns: list[str]) -> list[Tensor]:
+        """The vectors of each column, of all processes, computed in one pass."""
+        together = self.projected([sentence for column in columns for sentence in column])
+        return [gathered(side) for side in together.chunk(len(columns))]
+
+
+class InfoNCEOnSentences(InfoNCE):
+    """The positive is the sentence itself, under another dropout mask."""
+
+    rows = SENTENCES
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """The loss of each sentence, encoded twice with different dropout."""
+        (sentences,) = columns
+        one, other = self.sides(sentences, sentences)
+        self.record_similarities(one, other)
+        return info_nce(one, other, self.temperature)
+
+
+class InfoNCEOnPairs(InfoNCE):
+    """The positive is the second column."""
+
+    rows = PAIRS
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """The loss of first and second sentences."""
+        one, other = self.sides(*columns)
+        self.record_similarities(one, other)
+        return info_nce(one, other, self.temperature)
+
+
+class InfoNCEOnTriplets(InfoNCE):
+    """The positive is the second column, the hard negative the third."""
+
+    rows = TRIPLETS
+
+    weight: float = knob(
+        0.0,
+        low=-100.0,
+        high=100.0,
+        front=True,
+        help="Added to the logit of the row's own hard negative.",
+    )
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """The loss of anchors, positives and hard negatives."""
+        anchor, positive, negative = self.sides(*columns)
+        self.record_similarities(anchor, positive)
+        return info_nce_hard(anchor, positive, negative, self.temperature, self.weight)
 
 
 class ReplacedTokenDetection(Method):
@@ -64,8 +134,8 @@ class ReplacedTokenDetection(Method):
         """Build the generator and the discriminator with its output layer."""
         super().build()
         encoder = self.base.encoder
-        self.masker = masked_model.Masker(encoder, self.mask_share)
-        self.generator_model = masked_model.load(model_names.find(self.generator), encoder)
+        self.masker = language_models.Masker(encoder, self.mask_share)
+        self.generator_model = language_models.load_masked(model_names.find(self.generator), encoder)
         self.discriminator = self.base.another()
         self.classify_tokens = nn.Linear(self.width, 2)
 
@@ -102,7 +172,7 @@ class ReplacedTokenDetection(Method):
             counted = (
                 torch.arange(count, device=mask.device)
                 if self.count_padding
-                else masked_model.chosen_places(mask, real)
+                else language_models.chosen_places(mask, real)
             )
             labels = ((filled_in != ids) & mask).flatten()[counted].long()
             with torch.autocast(states.device.type, enabled=False):
