@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from explorer.data import sample
-from explorer.data.graded import probes, sts
+from explorer.data.graded import sts
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
@@ -54,7 +54,10 @@ def main() -> None:
     encoders = {name: load(find(name), "float32", "cpu", attention="eager") for name in MODELS}
     sets = {
         graded.name: drawn(next(iter(encoders.values())), graded)
-        for graded in (sample.pairs(), *(sts.load(*sts.name_and_split(name)) for name in ("STS-B dev", "SICK-R test")))
+        for graded in (
+            sample.probe_pairs(),
+            *(sts.load(*sts.name_and_split(name)) for name in ("STS-B dev", "SICK-R test")),
+        )
     }
     print(f"\nDeletion test, seed {SEED}: {', '.join(f'{len(pairs)} pairs of {name}' for name, pairs in sets.items())}")
     kept = Kept(os.environ.get("STRATA_DELETION"))
@@ -245,7 +248,9 @@ def _print_agreement(name: str, sets: dict[str, list[Pair]], kept: Kept) -> None
 def _print_packs(encoders: dict[str, Encoder]) -> None:
     """The cosine of pairs that differ in meaning, and what the words add that one of their sentences lacks."""
     groups = {"typed": list(TOLD)} | {
-        pack.name: list(zip(pack.first, pack.second, strict=True))[:SHOWN] for pack in probes.packs() if not pack.same
+        pack.name: list(zip(pack.first, pack.second, strict=True))[:SHOWN]
+        for pack in sample.probe_packs()
+        if not pack.same
     }
     print("\n| | cosine | words that differ |\n|---|---|---|")
     for group, pairs in groups.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data import sample
-from explorer.data.graded import probes, sts
+from explorer.data.graded import sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN
@@ -83,7 +83,7 @@ def _published() -> list[GradedPairs]:
 
 def _scores(encoder: Encoder, graded: list[GradedPairs]) -> dict[str, float]:
     """What is distinguished in %, and Spearman × 100 on each set, both under the model's default."""
-    packs = probes.packs()
+    packs = sample.probe_packs()
     found = probed(packs, finish(of_reading(encoder, sentences_of(packs), OWN)))
     scores = {pack.name: 100 * found.distinguished(pack.name).value for pack in packs if not pack.same}
     for pairs in graded:

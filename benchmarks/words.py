@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.timing import told
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder
@@ -60,7 +60,7 @@ def main() -> None:
 def _packs(encoders: dict[str, Encoder]) -> None:
     """Every pack under both models, and the first pairs of it by their whole matrices too."""
     print("\nWords that differ, in the probe packs")
-    for pack in (pack for pack in probes.packs() if pack.name in PACKS):
+    for pack in (pack for pack in sample.probe_packs() if pack.name in PACKS):
         found: dict[str, PairSums] = {}
         for side, (name, encoder) in zip("AB", encoders.items(), strict=True):
             started = time.perf_counter(), time.process_time()

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.methods import load
 from explorer.progress import Progress, finish
@@ -140,9 +140,9 @@ def in_no_time() -> Iterator[None]:
 @contextmanager
 def few_probes(pairs: int = 3) -> Iterator[None]:
     """Probe packs of so many pairs: a run encodes all packs twice, which takes longer than a tiny training."""
-    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in probes.judged())
+    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in sample.judged_packs())
     with (
-        mock.patch("explorer.data.graded.probes.judged", return_value=few),
+        mock.patch("explorer.data.sample.judged_packs", return_value=few),
         mock.patch.dict(os.environ, {FEW_PROBES: str(pairs)}),
     ):
         yield

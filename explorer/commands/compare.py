@@ -140,7 +140,7 @@ def _probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: ProgressLine
 ) -> ProbeChanges:
     """The changes of the probe packs: as the run measured them, else both models encode them."""
-    from explorer.data.graded.probes import packs
+    from explorer.data.sample import probe_packs
     from explorer.measuring.scores.measure import load_encoder
     from explorer.measuring.sentences.probe_cosines import probed, sentences_of
     from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -152,9 +152,9 @@ def _probes(
         return known
     sides = []
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
-        work = of_reading(load_encoder(side, settings), sentences_of(packs()), reading, settings.max_length)
-        sides.append(probed(packs(), finish(work, line.tell)).by_pack)
-    return verdict.probe_changes(packs(), *sides)
+        work = of_reading(load_encoder(side, settings), sentences_of(probe_packs()), reading, settings.max_length)
+        sides.append(probed(probe_packs(), finish(work, line.tell)).by_pack)
+    return verdict.probe_changes(probe_packs(), *sides)
 
 
 def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:

@@ -154,8 +154,7 @@ def _check(options: argparse.Namespace, *others: Knob) -> None:
 
 def _of_vectors(options: argparse.Namespace) -> str:
     """The sentences nearest to the query, and what the search cost, as text or JSON."""
-    from explorer.data.vectors.opening import opened
-    from explorer.data.vectors.vector_corpus import prepared
+    from explorer.data.vectors.vector_corpus import opened, prepared
     from explorer.measuring.neighbours.query_results import Answer, answer_as_json, answer_as_text, asked
     from explorer.measuring.neighbours.vector_search import searchable
     from explorer.progress import finish

@@ -1,16 +1,19 @@
-"""The text that ships with Strata: scored pairs with tags, sentences, triplets, minimal pairs and a retrieval set."""
+"""The text that ships with Strata: scored pairs, sentences, triplets, minimal pairs, a retrieval set, probe packs.
 
-from dataclasses import replace
-from functools import cache
+A probe pack has pairs with the same meaning, or pairs with one small difference, such as a negation.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 
-from explorer.data import splitting
-from explorer.data.retrieval import beir_folder
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data import retrieval_sets, splitting
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
-from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets
+from explorer.data.tables.table import Table
+from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets, digest_of
 
 FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # in the menu of sets
@@ -20,6 +23,57 @@ SEARCH = "Sample search"
 MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as names of text to train on
 
 NEGATION = "A man is not playing a guitar.", "A man is playing a guitar."  # Start opens their words
+PROBE_PACKS = "Probe packs"  # in the menu of sets
+PARAPHRASE = "paraphrase"
+# in the order of display, same meaning first, each with what its pairs have in common. The training text that ships
+# has no row of the last two kinds.
+ABOUT_PACKS = {
+    PARAPHRASE: (True, "the same in other words"),
+    "typo": (True, "the same, misspelt"),
+    "negation": (False, "one says yes, the other no"),
+    "role swap": (False, "the roles are exchanged"),
+    "antonym": (False, "one word is its opposite"),
+    "number": (False, "another number"),
+    "quantifier": (False, "another quantity: all, some, few, none"),
+    "time order": (False, "another order in time: before, after, first, then"),
+}
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Pairs with one kind of difference, and whether they have the same meaning."""
+
+    name: str
+    same: bool
+    about: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True)
+class ProbePairs:
+    """The pairs of every pack as an evaluation set."""
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the pairs, independent of the name."""
+        return digest_of(("probe pairs", *self.first, *self.second, *map(repr, self.same)))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every sentence once, in order of first appearance."""
+        return tuple(dict.fromkeys((*self.first, *self.second)))
+
+    def __len__(self) -> int:
+        return len(self.same)
 
 
 @cache
@@ -77,7 +131,7 @@ def triplets() -> Triplets:
 @cache
 def search() -> RetrievalSet:
     """Everyday questions, the passages that answer them, and passages that only share their words or topic."""
-    return replace(beir_folder.read(FOLDER / "search"), name=SEARCH)
+    return replace(retrieval_sets.read(FOLDER / "search"), name=SEARCH)
 
 
 @cache
@@ -97,16 +151,47 @@ def more_minimal_pairs() -> Triplets:
 
 def kinds_of(name: str) -> tuple[str, ...]:
     """How each row's negative differs from its anchor, such as "negation", in a text of minimal pairs."""
-    return read_file(_file_of(name)).column("kind")
+    return _rows_of_minimal(name).column("kind")
+
+
+@cache
+def probe_packs() -> tuple[Pack, ...]:
+    """The probe packs, in the order of display."""
+    table = read_file(FOLDER / "probes.tsv")
+    rows = tuple(zip(*(table.column(name) for name in ("pack", "first", "second")), strict=True))
+    return tuple(
+        Pack(
+            name,
+            same,
+            about,
+            tuple(first for pack, first, _ in rows if pack == name),
+            tuple(second for pack, _, second in rows if pack == name),
+        )
+        for name, (same, about) in ABOUT_PACKS.items()
+    )
+
+
+def judged_packs() -> tuple[Pack, ...]:
+    """The packs of `probe_pairs`, in their order: the paraphrases, and what each of them is compared with."""
+    return tuple(pack for pack in probe_packs() if pack.name == PARAPHRASE or not pack.same)
+
+
+def probe_pairs() -> ProbePairs:
+    """The paraphrases, and the pairs of every pack that differ in meaning."""
+    rows = [
+        (one, other, pack.same) for pack in judged_packs() for one, other in zip(pack.first, pack.second, strict=True)
+    ]
+    first, second, same = zip(*rows, strict=True)
+    return ProbePairs(PROBE_PACKS, first, second, same)
 
 
 def _minimal(name: str) -> Triplets:
-    table = read_file(_file_of(name))
+    table = _rows_of_minimal(name)
     return text_rows.triplets(table, guess(table, TRIPLETS), name.capitalize())[0]
 
 
-def _file_of(name: str) -> Path:
-    return FOLDER / f"{name.replace(' ', '_')}.tsv"
+def _rows_of_minimal(name: str) -> Table:
+    return read_file(FOLDER / f"{name.replace(' ', '_')}.tsv")
 
 
 def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:

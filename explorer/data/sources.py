@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from explorer.data import sample, uploads
-from explorer.data.graded import probes, question_pairs, sets
-from explorer.data.graded.probes import ProbePairs
+from explorer.data import retrieval_sets, sample, uploads
+from explorer.data.graded import question_pairs, sets
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.retrieval import beir_folder
-from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
+from explorer.data.retrieval_sets import RetrievalSet, of_pairs
+from explorer.data.sample import ProbePairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
@@ -34,7 +33,7 @@ NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
     **RETRIEVAL_SETS,
     sample.MINIMAL_PAIRS: sample.minimal_pairs,
     sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
-    probes.NAME: probes.pairs,
+    sample.PROBE_PACKS: sample.probe_pairs,
 }
 
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
@@ -118,7 +117,7 @@ def retrieval_set(source: str) -> RetrievalSet | None:
         return RETRIEVAL_SETS[source]()
     path = given_path(source) if is_file(source) or is_folder(source) else None
     if path is not None and path.is_dir():
-        return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else None
+        return retrieval_sets.read(path) if retrieval_sets.is_retrieval_folder(path) else None
     table = read_file(path) if path is not None else None
     if table is None or not are_unlabelled_pairs(table):
         return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -116,7 +116,7 @@ def bm25(task: RetrievalSet) -> Work[Measured]:
         titles=(MODEL_DEFAULT,),
         measures=MEASURES,
         table=100 * of_query.mean(axis=1)[None, :, None],
-        setting={"documents": len(task.documents), "queries": len(task), **task.report.counts, **SETTING},
+        setting={"documents": len(task.documents), "queries": len(task), **task.counts, **SETTING},
         items=Items(of_query[0], digest=task.digest),
         seconds=time.perf_counter() - started,
     )

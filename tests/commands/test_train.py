@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.errors import Diverged
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
@@ -51,7 +51,7 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert told["verdict"]["test"]["exported"] == best["test"]
     assert told["learned"]["text"] in err.splitlines()
     assert f"How sure: {told['learned']['how_sure']}" in err
-    assert len(told["verdict"]["packs"]) == len(probes.judged()) - 1
+    assert len(told["verdict"]["packs"]) == len(sample.judged_packs()) - 1
     assert [seed["seed"] for seed in told["seeds"]] == [1, 7]
     assert told["seeds"][0] == first.status().results[0].as_json(), "as in a run of the app"
     assert told["seeds"][1]["dev"] == max(score for step, score in looks(run, 2).items() if step)

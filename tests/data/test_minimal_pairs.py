@@ -6,7 +6,6 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.corpora import corpus, serves
-from explorer.data.graded import probes
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLETS
 from tests.data import held_out
@@ -14,8 +13,8 @@ from tests.data import held_out
 BOTH = {sample.MINIMAL_PAIRS: sample.minimal_pairs(), sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs()}
 ROWS = tuple(row for of in BOTH.values() for row in zip(of.anchors, of.positives, of.negatives, strict=True))
 TEXTS = tuple(sentence for row in ROWS for sentence in row)
-DIFFERENT = tuple(pack for pack in probes.packs() if not pack.same)
-PROBES = tuple(sentence for pack in probes.packs() for sentence in (*pack.first, *pack.second))
+DIFFERENT = tuple(pack for pack in sample.probe_packs() if not pack.same)
+PROBES = tuple(sentence for pack in sample.probe_packs() for sentence in (*pack.first, *pack.second))
 TEST = sample.test()
 # with fewer words a frame such as "the _ is _" is grammar
 TEMPLATE_WORDS = 3
@@ -39,7 +38,7 @@ def test_every_taught_difference_has_rows_and_some_rows_protect_similarity():
 
 def test_no_probe_and_no_sentence_of_the_scored_pairs_is_in_the_training_text():
     trained = {held_out.words(text) for text in TEXTS}
-    assert not [one for one in (*PROBES, *sample.pairs().sentences) if held_out.words(one) in trained]
+    assert not [one for one in (*PROBES, *sample.probe_pairs().sentences) if held_out.words(one) in trained]
 
 
 @pytest.mark.parametrize("pack", DIFFERENT, ids=lambda pack: pack.name)

@@ -143,7 +143,7 @@ def test_the_deviations_that_are_in_two_tables_are_listed_as_an_error():
 
 def test_published_sizes_are_those_of_the_sets_but_for_the_known_misprint():
     one = table("ConIsI", "2")
-    sizes = {(known.name, split.name): split.pairs for known in SETS for split in known.splits}
+    sizes = {(known.name, split.name): split.rows for known in SETS for split in known.splits}
     wrong = []
     for row in one.rows[:3]:
         for name, score in row.scores.items():

@@ -128,7 +128,7 @@ def test_the_retrieval_set_has_two_answers_to_each_query_among_600_passages():
     assert {len(judged) for judged in task.judgements} == {2}
     assert len({place for judged in task.judgements for place in judged}) == 120
     assert len(set(task.texts)) == 660
-    assert not any(task.report.counts.values())
+    assert not any(task.counts.values())
 
 
 def test_words_alone_do_not_find_the_answers(words_of_search):

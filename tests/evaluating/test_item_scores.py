@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.retrieval_sets import of_pairs
 from explorer.data.text_sets import Labelled, Triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import TooFewRows
 from explorer.evaluating import tasks

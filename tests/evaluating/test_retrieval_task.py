@@ -11,7 +11,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
-from explorer.data.retrieval.retrieval_set import of_pairs, retrieval_set
+from explorer.data.retrieval_sets import of_pairs, retrieval_set
 from explorer.data.sample import minimal_pairs, triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.lookup import BUNDLED

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.retrieval_sets import of_pairs
 from explorer.data.sample import triplets
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError

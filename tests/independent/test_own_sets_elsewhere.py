@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from explorer.data import sample
-from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.retrieval_sets import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.judges import judged

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from explorer.data.graded.probes import ProbePairs
-from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval.retrieval_set import RetrievalReport, RetrievalSet
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.sample import ProbePairs
 from explorer.data.text_sets import (
     KINDS,
     LABELLED_TEXTS,
@@ -88,7 +88,7 @@ def labelled_set(random: Random) -> LabelledSet:
 def retrieval_set(random: Random) -> RetrievalSet:
     queries = texts(random)
     judged = tuple({random.randrange(3): random.randrange(1, 3)} for _ in queries)
-    return RetrievalSet("", "", queries, texts(random), judged, RetrievalReport(0, 0, 0, 0))
+    return RetrievalSet("", "", queries, texts(random), judged)
 
 
 def triplets(random: Random) -> Triplets:

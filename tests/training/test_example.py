@@ -11,7 +11,6 @@ from scipy.stats import spearmanr
 
 from explorer import run_folder
 from explorer.data import sample
-from explorer.data.graded import probes
 from explorer.encoding.export.source_code import of_head
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
@@ -148,7 +147,7 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
 
 
 def test_the_demonstration_learned_to_notice_negations_and_numbers():
-    packs = probes.packs()
+    packs = sample.probe_packs()
     side = probed(packs, finish(of_reading(tuned(NAME), sentences_of(packs), OWN)))
     assert side.distinguished("negation").low > 0.5
     assert side.distinguished("number").low > 0.5

@@ -5,8 +5,7 @@ import yaml
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import TripletEvaluator
 
-from explorer.data import sources
-from explorer.data.graded import probes
+from explorer.data import sample, sources
 from explorer.measuring.comparing import learned
 from explorer.training.record import run_results
 from tests.trainings import new, train
@@ -28,7 +27,7 @@ def test_triplets_have_the_accuracy_that_sentence_transformers_says(place, run, 
 
 
 def test_probe_packs_have_the_share_that_a_loop_over_couples_says(run):
-    pairs = probes.pairs()
+    pairs = sample.probe_pairs()
     model = SentenceTransformer(str(run.model), device="cpu")
     cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
     same, others = (
@@ -39,13 +38,13 @@ def test_probe_packs_have_the_share_that_a_loop_over_couples_says(run):
 
 
 def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(run, place):
-    pairs, verdict = probes.pairs(), run.status().verdict
+    pairs, verdict = sample.probe_pairs(), run.status().verdict
     sides = []
     for folder in (place.model, run.model):
         model = SentenceTransformer(str(folder), device="cpu")
         cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
         sides.append(dict(zip(zip(pairs.first, pairs.second, strict=True), cosines, strict=True)))
-    packs = {pack.name: list(zip(pack.first, pack.second, strict=True)) for pack in probes.judged()}
+    packs = {pack.name: list(zip(pack.first, pack.second, strict=True)) for pack in sample.judged_packs()}
     for change in verdict.packs:
         for side, share in zip(sides, (change.before, change.after), strict=True):
             couples = [side[one] > side[other] for one in packs["paraphrase"] for other in packs[change.name]]
@@ -62,7 +61,7 @@ def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, 
         changes = {"dev": "Probe packs"}
     else:
         text = tmp_path / "seen.csv"
-        rows = [*place.text.read_text().splitlines(), f'"{probes.pairs().second[0]}"']
+        rows = [*place.text.read_text().splitlines(), f'"{sample.probe_pairs().second[0]}"']
         text.write_text("\n".join(rows) + "\n")
         changes = {"data": (str(text),)}
     found = train(new(place, "simcse", **changes)).status()
@@ -78,7 +77,7 @@ def test_what_the_numbers_are_is_told(run):
         "share distinguished",
         "accuracy",
     ]
-    size = len(probes.pairs().same)
+    size = len(sample.probe_pairs().same)
     sure = learned.sure(run.status().learned)
     assert "Share distinguished" in sure
     assert f"on Probe packs ({size} pairs)" in sure

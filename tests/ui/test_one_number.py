@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.__main__ import main
 from explorer.data import sample, sources
-from explorer.data.graded import probes
 from explorer.encoding.load import hardware
 from explorer.measuring.comparing import comparison
 from explorer.progress import finish
@@ -54,7 +53,7 @@ def own(tmp_path_factory, place):
 @pytest.fixture(scope="module")
 def pairs(own, tmp_path_factory):
     """A file of so many pairs that bfloat16 would give it another score."""
-    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.pairs()
+    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.probe_pairs()
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = zip(given.gold, given.first, given.second, strict=True)
         csv.writer(file).writerows([("score", "sentence1", "sentence2"), *rows])
@@ -65,7 +64,7 @@ def pairs(own, tmp_path_factory):
 def run(place, pairs):
     """A training as the Plans page begins it, with the probe packs as a further test set."""
     settings = {**trainings.SETTINGS, "steps": 4}
-    sets = {"test": str(pairs), "more_tests": (probes.NAME,)}
+    sets = {"test": str(pairs), "more_tests": (sample.PROBE_PACKS,)}
     return trainings.train(trainings.new(place, "simcse", name="probed", settings=settings, precision="auto", **sets))
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from explorer.data.graded import sts
-from explorer.data.retrieval.retrieval_set import RetrievalSet, retrieval_set
+from explorer.data.retrieval_sets import RetrievalSet, retrieval_set
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores, SetNotFound, TooFewRows, WrongColumns

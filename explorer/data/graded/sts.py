@@ -32,74 +32,82 @@ PATIENCE = 10.0  # seconds until a hub without an answer counts as unreachable, 
 
 @dataclass(frozen=True)
 class Split:
-    """One split of a set: its file in a folder, what its path on the hub contains, and its size."""
+    """One split of a set: its file in a folder, its size, and what its path on the hub contains."""
 
-    name: str
+    name: str  # "all" for a set without splits
     file: str
-    pairs: int
+    rows: int
+    sizes: tuple[int, ...] = ()  # rows per sub-corpus, or per class and the largest first, if published
     on_hub: tuple[str, ...] = ()  # empty: not on the hub
-    parts: tuple[int, ...] = ()  # pairs per sub-corpus, if published
 
 
 @dataclass(frozen=True)
-class GradedSet:
-    """The description of one set."""
+class PublishedSet:
+    """The description of one set, of scored pairs or of texts with labels."""
 
     name: str
-    hub_id: str
     splits: tuple[Split, ...]
+    hub_id: str = ""
+    also: tuple[str, ...] = ()  # other names, normalised by `plain`
     part: str | None = None  # the column that names the sub-corpus
     tag: str | None = None  # another column with a label of each pair
-    also: tuple[str, ...] = ()  # other names, normalised by `plain`
+    about: str = ""  # what the labels mean, how many there are, and the columns of the files
+    classes: int = 2
+    columns: str = "label text"
+
+    @property
+    def folds(self) -> bool:
+        """Whether a classifier on fixed vectors can be scored on it; not on a dev split alone."""
+        return any(split.name in ("all", "test") for split in self.splits)
 
 
-def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[Split]:
-    return (Split("test", f"{folder}/test.tsv", pairs, (on_hub,), parts),)
+def _test(folder: str, rows: int, *sizes: int, on_hub: str = "test") -> tuple[Split]:
+    return (Split("test", f"{folder}/test.tsv", rows, sizes, (on_hub,)),)
 
 
-def _track(languages: str, on_hub: str = "") -> GradedSet:
+def _track(languages: str, on_hub: str = "") -> PublishedSet:
     """A track of SemEval-2017's task 1: 250 pairs of two languages."""
     file = f"STS17_{languages.replace('-', '_')}/test.tsv"
-    splits = (Split("test", file, 250, (on_hub,) if on_hub else ()),)
-    return GradedSet(f"STS17-{languages}", "mteb/sts17-crosslingual-sts" if on_hub else "", splits)
+    splits = (Split("test", file, 250, on_hub=(on_hub,) if on_hub else ()),)
+    return PublishedSet(f"STS17-{languages}", splits, "mteb/sts17-crosslingual-sts" if on_hub else "")
 
 
 # Sizes: Cer et al. 2017 (STS-B, STS17), Marelli et al. 2014 (SICK); the yearly tasks as SentEval scores them,
 # that is without pairs without a score and, in 2013, without SMT, which is not free; Agirre et al. 2014 (Spanish:
 # Wikipedia and news).
 SETS = (
-    GradedSet(
+    PublishedSet(
         "STS-B",
-        "mteb/stsbenchmark-sts",
         (
-            Split("train", "STSB/train.tsv", 5749, ("train",), (3299, 2000, 450)),
-            Split("dev", "STSB/dev.tsv", 1500, ("validation", "dev"), (500, 625, 375)),
-            Split("test", "STSB/test.tsv", 1379, ("test",), (500, 625, 254)),
+            Split("train", "STSB/train.tsv", 5749, (3299, 2000, 450), ("train",)),
+            Split("dev", "STSB/dev.tsv", 1500, (500, 625, 375), ("validation", "dev")),
+            Split("test", "STSB/test.tsv", 1379, (500, 625, 254), ("test",)),
         ),
+        "mteb/stsbenchmark-sts",
+        also=("stsbenchmark",),
         part="genre",
         tag="source",
-        also=("stsbenchmark",),
     ),
-    GradedSet("STS12", "mteb/sts12-sts", _test("STS12", 3108, 750, 750, 459, 750, 399), part="source"),
-    GradedSet("STS13", "mteb/sts13-sts", _test("STS13", 1500, 189, 750, 561), part="source"),
-    GradedSet("STS14", "mteb/sts14-sts", _test("STS14", 3750, 450, 300, 750, 750, 750, 750), part="source"),
-    GradedSet("STS15", "mteb/sts15-sts", _test("STS15", 3000, 375, 750, 375, 750, 750), part="source"),
-    GradedSet("STS16", "mteb/sts16-sts", _test("STS16", 1186, 254, 249, 230, 244, 209), part="source"),
-    GradedSet(
+    PublishedSet("STS12", _test("STS12", 3108, 750, 750, 459, 750, 399), "mteb/sts12-sts", part="source"),
+    PublishedSet("STS13", _test("STS13", 1500, 189, 750, 561), "mteb/sts13-sts", part="source"),
+    PublishedSet("STS14", _test("STS14", 3750, 450, 300, 750, 750, 750, 750), "mteb/sts14-sts", part="source"),
+    PublishedSet("STS15", _test("STS15", 3000, 375, 750, 375, 750, 750), "mteb/sts15-sts", part="source"),
+    PublishedSet("STS16", _test("STS16", 1186, 254, 249, 230, 244, 209), "mteb/sts16-sts", part="source"),
+    PublishedSet(
         "SICK-R",
-        "mteb/sickr-sts",
         (
             Split("train", "SICK/train.tsv", 4500),
             Split("dev", "SICK/trial.tsv", 500),
             Split("test", "SICK/test.tsv", 4927),
         ),
-        tag="entailment",
+        "mteb/sickr-sts",
         also=("sick",),
+        tag="entailment",
     ),
-    GradedSet(
+    PublishedSet(
         "STS17",
-        "mteb/sts17-crosslingual-sts",
         _test("STS17_en", 250, on_hub="en-en"),
+        "mteb/sts17-crosslingual-sts",
         also=("sts17en", "sts17enen"),
     ),
     _track("ar-ar", "ar-ar"),
@@ -108,7 +116,7 @@ SETS = (
     _track("es-en", "es-en"),
     _track("es-en-wmt"),
     _track("tr-en", "en-tr"),
-    GradedSet("STS14-es", "", (Split("test", "STS14_es/test.tsv", 804, (), (324, 480)),), part="source"),
+    PublishedSet("STS14-es", (Split("test", "STS14_es/test.tsv", 804, (324, 480)),), part="source"),
 )
 OTHER_SPLITS = {"validation": "dev", "valid": "dev", "trial": "dev"}
 
@@ -165,59 +173,59 @@ def name_and_split(title: str) -> tuple[str, str]:
     return (name, split) if name else (split, "test")
 
 
-def find(name: str) -> GradedSet:
+def find(name: str) -> PublishedSet:
     """The set with this name, ignoring case and punctuation."""
-    by_name = {as_plain: known for known in SETS for as_plain in (plain(known.name), *known.also)}
+    return named(name, SETS)
+
+
+def named(name: str, every: Sequence[PublishedSet], what: str = "set", advice: str = "") -> PublishedSet:
+    """The one of these sets with a name, ignoring case and punctuation; the error suggests a name that is near."""
+    by_name = {as_plain: known for known in every for as_plain in (plain(known.name), *known.also)}
     if plain(name) in by_name:
         return by_name[plain(name)]
     near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.7)  # at 0.6 STS99 is near STS-B
     hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
-    raise SetNotFound(f"There is no set {name!r}.{hint} There are: {', '.join(s.name for s in SETS)}.")
-
-
-def split_name(name: str) -> str:
-    """The split with this name or an equivalent one: "validation" is "dev"."""
-    return OTHER_SPLITS.get(name.lower(), name.lower())
+    raise SetNotFound(f"There is no {what} {name!r}.{hint} There are: {', '.join(s.name for s in every)}.{advice}")
 
 
 def data_folder(folder: Path | None = None) -> Path | None:
     """The folder, by default the one that STRATA_DATA names; None without either."""
-    named = os.environ.get(VARIABLE)
-    return folder or (given_path(named) if named else None)
+    stated = os.environ.get(VARIABLE)
+    return folder or (given_path(stated) if stated else None)
 
 
-def find_split(chosen: GradedSet, name: str) -> Split:
+def find_split(chosen: PublishedSet, name: str) -> Split:
     """The split of a set with this name or an equivalent one."""
-    wanted = split_name(name)
-    for split in chosen.splits:
-        if split.name == wanted:
-            return split
+    wanted = OTHER_SPLITS.get(name.lower(), name.lower())  # "validation" is "dev"
+    found = next((split for split in chosen.splits if split.name == wanted), None)
+    if found is not None:
+        return found
     there = ", ".join(split.name for split in chosen.splits)
     raise SetNotFound(f"{chosen.name} has no split {name!r}. It has: {there}.")
 
 
-def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
+def _whole(chosen: PublishedSet, split: Split, table: Table) -> GradedPairs:
     """The pairs of a table, if their counts are as published, in every sub-corpus."""
     title = f"{chosen.name} {split.name}"
     part = chosen.part if chosen.part in table.columns else None
     pairs, report = graded_pairs(table, guess(table, SCORED_PAIRS).corrected({"part": part}), title)
     advice = f"The file may be truncated or another version: replace it.\n{report}"
-    if len(pairs) != split.pairs:
-        raise DataError(f"{title} has {len(pairs)} pairs here, but {split.pairs} as published. {advice}")
+    if len(pairs) != split.rows:
+        raise DataError(f"{title} has {len(pairs)} pairs here, but {split.rows} as published. {advice}")
     found = Counter(pairs.parts)
     # sizes only, since the names of the sub-corpora differ between publishers
-    if part and split.parts and sorted(found.values()) != sorted(split.parts):
+    if part and split.sizes and sorted(found.values()) != sorted(split.sizes):
         here = ", ".join(f"{name} {count}" for name, count in found.items())
         raise DataError(
             f"{title} has sub-corpora of other sizes than published. Here: {here}; "
-            f"published: {', '.join(map(str, split.parts))}. {advice}"
+            f"published: {', '.join(map(str, split.sizes))}. {advice}"
         )
     if chosen.tag in table.columns and len(table.rows) == len(pairs):  # dropped rows would shift the tags
         return replace(pairs, tags=table.column(chosen.tag or ""))
     return pairs
 
 
-def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online: bool) -> str:
+def _where_to_get(chosen: PublishedSet, split: Split, file: Path | None, *, online: bool) -> str:
     reason = f"there is no {file}" if file else f"{VARIABLE} names no folder"
     if split.file.endswith("_senteval.tsv"):
         hub = "SentEval's text is read from a folder only"
@@ -247,7 +255,15 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
         path = _path(hub_id, contains, online=True)
     if path is None:
         return None
-    return read_bytes(path.name.removesuffix(ZIPPED), _unzipped(path))
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:  # no permission, truncated, damaged
+        raise UnreadableFile(
+            # the file behind the link, else the cache would return it again
+            f"{path.name} in the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is "
+            "downloaded again."
+        ) from error
+    return read_bytes(path.name.removesuffix(ZIPPED), data)
 
 
 def version_file(hub_id: str) -> Path:
@@ -255,17 +271,6 @@ def version_file(hub_id: str) -> Path:
     from huggingface_hub import constants
 
     return Path(constants.HF_HUB_CACHE) / f"datasets--{hub_id.replace('/', '--')}" / "refs" / "main"
-
-
-def _unzipped(path: Path) -> bytes:
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:  # no permission, truncated, damaged
-        raise UnreadableFile(
-            # the file behind the link, else the cache would return it again
-            f"{path.name} in the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is "
-            "downloaded again."
-        ) from error
 
 
 def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:

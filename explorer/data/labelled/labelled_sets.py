@@ -1,57 +1,129 @@
-"""Load labelled sets: those of SentEval and GLUE, whose sizes are checked, and the user's own files and folders."""
+"""Labelled sets with their splits: those of SentEval and GLUE, whose sizes are checked, and the user's own files.
 
-import difflib
+A set is checked before it is used: a classifier can be trained and scored on it.
+"""
+
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from explorer.data import sources
-from explorer.data.graded.sts import VARIABLE, data_folder
-from explorer.data.labelled.labelled_set import LabelledSet, check
-from explorer.data.retrieval import beir_folder
+from explorer.data import retrieval_sets, sources
+from explorer.data.graded import sts
+from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
-from explorer.data.text_sets import LABELLED_TEXTS, Labelled
-from explorer.errors import DataError, SetNotFound, UnreadableFile
+from explorer.data.text_sets import LABELLED_TEXTS, Labelled, digest_of
+from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile
 from explorer.places import given_path
 
 # names of files without their ending; within a split the names are equivalent
 SPLITS = {"train": ("train", "training"), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
+FOLDS = 10
+LEAST_ROWS = 10  # rows of a fold, below which its accuracy moves by more than 10 points with one row
+MORE = "Add rows, or give a folder with a train, a dev and a test file, which needs no folds."
 
 Columns = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
-class LabelledSplit:
-    """One split of a set: its file in a folder, and the number of rows of each class, largest first, if published."""
-
-    name: str  # "all" for a set without splits
-    file: str
-    rows: int
-    classes: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class PublishedSet:
-    """The description of one set."""
+class LabelledSet:
+    """The splits of a set; without a test split all rows are in `train`, and scores come from folds over them."""
 
     name: str
-    about: str
-    splits: tuple[LabelledSplit, ...]
-    classes: int = 2
-    columns: str = "label text"
-    also: tuple[str, ...] = ()  # other names, normalised by `plain`
+    train: Labelled
+    dev: Labelled | None = None
+    test: Labelled | None = None
 
     @property
-    def folds(self) -> bool:
-        """Whether a classifier on fixed vectors can be scored on it; not on a dev split alone."""
-        return any(split.name in ("all", "test") for split in self.splits)
+    def scored(self) -> Labelled:
+        """The rows that a classifier is scored on."""
+        return self.train if self.test is None else self.test
+
+    @property
+    def split(self) -> str:
+        """The name of the scored split: "test", or "all" for folds over all rows."""
+        return "all" if self.test is None else "test"
+
+    @property
+    def splits(self) -> dict[str, Labelled]:
+        """The splits by name."""
+        whole = self.test is None and self.dev is None
+        by_name = {"all" if whole else "train": self.train, "dev": self.dev, "test": self.test}
+        return {name: rows for name, rows in by_name.items() if rows is not None}
+
+    @property
+    def texts(self) -> list[str]:
+        """All sentences, split by split: the first ones, then the second ones."""
+        return [text for rows in self.splits.values() for text in (*rows.texts, *rows.second)]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, sorted."""
+        return self.train.classes
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether a row is a pair of sentences."""
+        return bool(self.train.second)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all texts and labels, independent of the names."""
+        return digest_of(f"{name} {rows.digest}" for name, rows in self.splits.items())
+
+
+def check(given: LabelledSet, folds: bool = True) -> LabelledSet:
+    """The set itself, if a classifier can be trained and scored on it.
+
+    Without `folds`, its rows are only divided once, so fewer are enough, and a dev split alone is too.
+    """
+    if folds and given.dev is not None and given.test is None:
+        raise DataError(f"{given.name} has a dev split and no test split. Add a test split, or leave out dev.")
+
+    def shown(parts: list[str]) -> str:
+        return ", ".join([*parts[:10], *([f"and {len(parts) - 10} more"] if len(parts) > 10 else [])])
+
+    for split, rows in given.splits.items():
+        if not len(rows):
+            raise TooFewRows(f"The {split} split of {given.name} has no rows; at least one is needed. Add rows.")
+        if bool(rows.second) != given.is_pairs:
+            raise DataError(
+                f"{given.name} has one sentence per row in one split and two in another. Give both the same columns."
+            )
+        if split != "test" and len(rows.classes) < 2:
+            raise DataError(
+                f"Every row of the {split} split of {given.name} has the label {rows.labels[0]!r}; a classifier needs "
+                "at least two classes. Choose another column for label, or add rows of another class."
+            )
+        unknown = sorted(set(rows.classes) - set(given.classes))
+        if unknown:
+            raise DataError(
+                f"The {split} split of {given.name} has the labels {shown(list(map(repr, unknown)))}, which no row of "
+                f"its train split has. The labels there: {shown(list(map(repr, given.classes)))}. Spell them alike, or "
+                "add such rows to train."
+            )
+    if folds and given.dev is None:  # settings are chosen by folds over the train split
+        rows, least = given.train, FOLDS * LEAST_ROWS
+        if len(rows) < least:
+            raise TooFewRows(f"{rows.name} has {len(rows)} rows; {FOLDS} folds need at least {least}. {MORE}")
+        counts = Counter(rows.labels)
+        rare = [f"{label!r} {counts[label]}" for label in rows.classes if counts[label] < FOLDS]
+        if rare:
+            raise TooFewRows(
+                f"{rows.name} has classes with fewer than {FOLDS} rows, one for each of {FOLDS} folds: "
+                f"{shown(rare)}. Add rows of them, or remove these classes."
+            )
+    return given
 
 
 def _unsplit(name: str, about: str, *classes: int) -> PublishedSet:
-    return PublishedSet(name, about, (LabelledSplit("all", f"{name}/all.tsv", sum(classes), classes),))
+    return PublishedSet(name, (Split("all", f"{name}/all.tsv", sum(classes), classes),), about=about)
 
 
 # Sizes of the files that SentEval scores (Conneau and Kiela 2018). CR is often given as 3775; SentEval's file has 3771.
@@ -62,24 +134,24 @@ SETS = (
     _unsplit("MPQA", "opinions, positive or negative (Wiebe et al. 2005)", 7295, 3311),
     PublishedSet(
         "SST-2",
-        "film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
         (
-            LabelledSplit("train", "SST2/train.tsv", 67349),
-            LabelledSplit("dev", "SST2/dev.tsv", 872),
-            LabelledSplit("test", "SST2/test.tsv", 1821),
+            Split("train", "SST2/train.tsv", 67349),
+            Split("dev", "SST2/dev.tsv", 872),
+            Split("test", "SST2/test.tsv", 1821),
         ),
+        about="film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
         also=("sst",),
     ),
     PublishedSet(
         "TREC",
-        "six types of questions (Li and Roth 2002)",
-        (LabelledSplit("train", "TREC/train.tsv", 5452), LabelledSplit("test", "TREC/test.tsv", 500)),
+        (Split("train", "TREC/train.tsv", 5452), Split("test", "TREC/test.tsv", 500)),
+        about="six types of questions (Li and Roth 2002)",
         classes=6,
     ),
     PublishedSet(
         "MRPC",
-        "paraphrase or not (Dolan et al. 2004)",
-        (LabelledSplit("train", "MRPC/train.tsv", 4076), LabelledSplit("test", "MRPC/test.tsv", 1725)),
+        (Split("train", "MRPC/train.tsv", 4076), Split("test", "MRPC/test.tsv", 1725)),
+        about="paraphrase or not (Dolan et al. 2004)",
         columns="label sentence1 sentence2",
     ),
 )
@@ -87,11 +159,11 @@ SETS = (
 
 def _glue(name: str, about: str, train: int, dev: int, pairs: bool = True, folder: str = "") -> PublishedSet:
     files = folder or f"GLUE/{name}"
-    splits = LabelledSplit("train", f"{files}/train.tsv", train), LabelledSplit("dev", f"{files}/dev.tsv", dev)
+    splits = Split("train", f"{files}/train.tsv", train), Split("dev", f"{files}/dev.tsv", dev)
     columns = "label sentence1 sentence2" if pairs else "label text"
     # the names alone are SentEval's for two of them, which have other rows
     also = () if name in ("SST-2", "MRPC") else (plain(name),)
-    return PublishedSet(f"GLUE {name}", about, splits, columns=columns, also=also)
+    return PublishedSet(f"GLUE {name}", splits, about=about, columns=columns, also=also)
 
 
 # of GLUE (Wang et al. 2018) those that SG-BERT fine-tunes on; the labels of their test splits are not published
@@ -118,15 +190,7 @@ def is_known(name: str) -> bool:
 
 def find(name: str) -> PublishedSet:
     """The published set with this name, ignoring case and punctuation."""
-    by_name = {as_plain: known for known in EVERY for as_plain in (plain(known.name), *known.also)}
-    if plain(name) in by_name:
-        return by_name[plain(name)]
-    near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.7)
-    hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
-    raise SetNotFound(
-        f"There is no classification set {name!r}.{hint} There are: {', '.join(known.name for known in EVERY)}. "
-        "Or give a labelled file."
-    )
+    return sts.named(name, EVERY, "classification set", " Or give a labelled file.")
 
 
 def available(folder: Path | None = None) -> tuple[str, ...]:
@@ -143,6 +207,28 @@ def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
     return tuple(root / split.file for split in find(name).splits) if root else ()
 
 
+def load(
+    source: str, columns: Columns | None = None, folder: Path | None = None, folds: bool = True
+) -> tuple[LabelledSet, tuple[Report, ...]]:
+    """A set by name or path, with a report on each file of the user; `columns` are corrections by role.
+
+    Without `folds`, a set needs no rows for folds, and a dev split can be all that it has besides train.
+    """
+    is_path = any(mark in source for mark in "/\\.~")
+    if not is_path and (is_known(source) or not given_path(source).exists()):
+        return _published(source, folder, folds), ()
+    return _own_set(given_path(source), columns, folds)
+
+
+def is_labelled(source: str) -> bool:
+    """Whether a source is texts with labels: a task by its name, a file, or a folder with a file for each split."""
+    if is_known(source):
+        return True
+    if sources.is_folder(source):
+        return not retrieval_sets.is_retrieval_folder(given_path(source))
+    return sources.is_file(source) and table_kind(read_file(source)) == LABELLED_TEXTS
+
+
 def _published(name: str, folder: Path | None, folds: bool) -> LabelledSet:
     """Load all splits of a set, and check their counts against the published ones."""
     known, root = find(name), data_folder(folder)
@@ -151,15 +237,20 @@ def _published(name: str, folder: Path | None, folds: bool) -> LabelledSet:
             f"{known.name} has no test split with labels, so no classifier on fixed vectors is scored on it. Fine-tune "
             "on it instead: evaluate --suite glue."
         )
-    missing = [split for split in known.splits if root is None or not (root / split.file).is_file()]
+    missing = [split.file for split in known.splits if root is None or not (root / split.file).is_file()]
     if missing or root is None:
-        raise SetNotFound(_where_to_get(known, missing, root))
+        reason = f"{root} has no {' and no '.join(missing)}" if root else f"{VARIABLE} is not set"
+        files = ", ".join(f"{split.file} ({split.rows} rows)" for split in known.splits)
+        raise SetNotFound(
+            f"{known.name} is not available: {reason}. Set {VARIABLE} to a folder with {files}; the files are "
+            f"tab-separated, without quoting, and their first line is: {known.columns}."
+        )
     splits = {split.name: _read(known, split, root) for split in known.splits}
     train = splits.get("all") or splits["train"]
     return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")), folds)
 
 
-def _read(known: PublishedSet, split: LabelledSplit, root: Path) -> Labelled:
+def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:
     """One split, if its counts are as published."""
     title = f"{known.name} {split.name}"
     rows, report = read_labelled(root / split.file, name=title)
@@ -170,8 +261,8 @@ def _read(known: PublishedSet, split: LabelledSplit, root: Path) -> Labelled:
     here = ", ".join(f"{label} {count}" for label, count in found.most_common(10))
     if len(found) != known.classes:
         raise DataError(f"{title} has {len(found)} classes here ({here}), but {known.classes} as published. {advice}")
-    if split.classes and sorted(found.values(), reverse=True) != list(split.classes):
-        published = ", ".join(map(str, split.classes))
+    if split.sizes and sorted(found.values(), reverse=True) != list(split.sizes):
+        published = ", ".join(map(str, split.sizes))
         raise DataError(f"{title} has classes of other sizes than published. Here: {here}; published: {published}. "
                         f"{advice}")  # fmt: skip
     if ("sentence2" in known.columns) != bool(rows.second):
@@ -179,45 +270,6 @@ def _read(known: PublishedSet, split: LabelledSplit, root: Path) -> Labelled:
             f"{title} needs the columns {known.columns}; the second sentence is missing, or is one too many. {advice}"
         )
     return rows
-
-
-def _where_to_get(known: PublishedSet, missing: list[LabelledSplit], root: Path | None) -> str:
-    reason = f"{root} has no {' and no '.join(split.file for split in missing)}" if root else f"{VARIABLE} is not set"
-    files = ", ".join(f"{split.file} ({split.rows} rows)" for split in known.splits)
-    return (
-        f"{known.name} is not available: {reason}. Set {VARIABLE} to a folder with {files}; the files are "
-        f"tab-separated, without quoting, and their first line is: {known.columns}."
-    )
-
-
-def load(
-    source: str, columns: Columns | None = None, folder: Path | None = None, folds: bool = True
-) -> tuple[LabelledSet, tuple[Report, ...]]:
-    """A set by name or path, with a report on each file of the user; `columns` are corrections by role.
-
-    Without `folds`, a set needs no rows for folds, and a dev split can be all that it has besides train.
-    """
-    if _is_name(source):
-        return _published(source, folder, folds), ()
-    return _own_set(given_path(source), columns, folds)
-
-
-def is_labelled(source: str) -> bool:
-    """Whether a source is texts with labels: a task by its name, a file, or a folder with a file for each split."""
-    if is_known(source):
-        return True
-    if sources.is_folder(source):
-        return not beir_folder.is_retrieval_folder(given_path(source))
-    if not sources.is_file(source):
-        return False
-    return table_kind(read_file(source)) == LABELLED_TEXTS
-
-
-def _is_name(source: str) -> bool:
-    """Whether a source is the name of a published set, or neither looks like a path nor is one."""
-    if any(mark in source for mark in "/\\.~"):
-        return False
-    return is_known(source) or not given_path(source).exists()
 
 
 def _own_set(path: Path, columns: Columns | None, folds: bool) -> tuple[LabelledSet, tuple[Report, ...]]:

@@ -10,7 +10,7 @@ from itertools import chain
 
 from explorer.data import sample
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.labelled.labelled_sets import LabelledSet, check
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain

@@ -1,8 +1,8 @@
-"""A corpus of vectors on disk: checked and copied once, then mapped into memory, any row and its sentence at once.
+"""A corpus of vectors on disk: opened, checked and copied once, then mapped into memory.
 
-The cache folder keeps a copy of every corpus: its sentences, and its vectors with length 1. The user's own files are
-not used again, so they may change while the corpus is searched. The folder's name is the digest of the files, so a
-changed file is another corpus.
+The source is a folder of `embed`, a parquet file, or a .npy file with its text. The cache folder keeps a copy: its
+sentences, and its vectors with length 1. The user's own files are not used again, so they may change while the corpus
+is searched. The folder's name is the digest of the files, so a changed file is another corpus.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ import json
 import mmap
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -21,13 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words, places, typed_json
-from explorer.data.vectors.vector_files import Numbers, VectorFiles, VectorOrigin, changed, damaged_shard
-from explorer.errors import DataError, NotWritable, UnreadableFile
+from explorer.data.vectors import embedding_folder, vector_files
+from explorer.data.vectors.vector_files import VectorFiles, VectorOrigin, changed, damaged_shard
+from explorer.errors import DataError, NotWritable, StrataError, UnreadableFile, WrongColumns
+from explorer.places import check_regular, given_path
 from explorer.progress import Progress, Work
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
+NPY, PARQUET = ".npy", ".parquet"
+ROLES = ("sentence", "vector")  # of columns
 FOLDER, ABOUT = "vectors", "corpus.json"
 TEXTS, ENDS, VECTORS, ZERO = "texts.bin", "ends.npy", "vectors.npy", "zero.npy"
 VERSION = "2"  # of what a folder holds; a new one if that changes, so that folders of the old one are not used
@@ -37,6 +41,90 @@ SPARE = 2**26  # bytes of the disk that stay free
 SETTLED = 10**9  # nanoseconds after a change in which another one could leave the same time
 NAMED = 5  # rows with a zero vector that are named
 _digests: dict[tuple[tuple[int, ...], ...], tuple[str, ...]] = {}  # of files that have not changed since
+
+
+def is_vectors(source: str) -> bool:
+    """Whether a source names vectors: a file by its ending, or a folder that `embed` wrote."""
+    with suppress(OSError, StrataError):  # the path of its manifest is too long, or its own cannot be looked up
+        path = given_path(source)
+        if path.suffix.lower() == NPY or (path / embedding_folder.NAME).is_file():
+            return True
+        if path.suffix.lower() == PARQUET and path.is_file():  # one of text alone is a table
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            with suppress(pa.ArrowException, ValueError, OSError):
+                return any(vector_files.is_vector(field.type) for field in pq.read_schema(path))
+    return False
+
+
+def opened(
+    source: str | Path,
+    text: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> VectorFiles:
+    """The vectors of a source.
+
+    `text` is the file of the sentences of a .npy, `columns` are names by role, and `title` is the layer & pooling
+    whose vectors are taken of those that `embed` wrote.
+    """
+    path, ending = given_path(source), Path(source).suffix.lower()
+    chosen = dict(columns or {})
+    for role in chosen:
+        if role not in ROLES:
+            raise WrongColumns(f"Vectors have no role {role!r}; their roles are {' and '.join(ROLES)}.")
+    if not path.exists():
+        raise UnreadableFile(f"There is no {path}. Check the spelling, or give the full path.")
+    if text is not None and ending != NPY:
+        raise DataError(f"{path.name} holds its own sentences, so a text file cannot be given. Leave it out.")
+    if path.is_dir():
+        return _of_embed(path, chosen, title)
+    if ending == PARQUET:
+        return vector_files.ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"), title)
+    if ending != NPY:
+        raise UnreadableFile(
+            f"{path.name} is no file of vectors. Choose a folder that `embed` wrote, a {PARQUET} file with columns of "
+            f"sentences and vectors, or a {NPY} file with a .txt file of the same name."
+        )
+    if chosen:
+        raise WrongColumns(f"{path.name} has no columns. Leave their names out.")
+    return vector_files.NpyFile(path, given_path(text) if text is not None else None)
+
+
+def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:
+    """The shards of an embedding, which has to be complete and to hold its sentences."""
+    check_regular(folder / embedding_folder.NAME)
+    manifest = embedding_folder.read_manifest(folder) if (folder / embedding_folder.NAME).is_file() else None
+    if manifest is None:
+        raise UnreadableFile(
+            f"{folder} has no {embedding_folder.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
+        )
+    there = embedding_folder.shards_in(folder)
+    lost = next((number for number in range(manifest.shards) if number not in there), None)
+    if lost is not None:
+        count = manifest.shards - sum(number < manifest.shards for number in there)
+        raise DataError(
+            f"{folder.name} lacks {count:,} of {manifest.shards:,} shards, such as "
+            f"{embedding_folder.shard_path(folder, lost).name}. Start the same `embed` command again: it embeds the "
+            "rest."
+        )
+    if not manifest.with_text:
+        raise DataError(
+            f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
+            "folder."
+        )
+    paths = [embedding_folder.shard_path(folder, number) for number in range(manifest.shards)]
+    for number, path in enumerate(paths):
+        if not embedding_folder.has_rows(path, manifest, *manifest.range_of(number)):
+            raise damaged_shard(
+                path.name, folder.name, f"does not have the rows that its {embedding_folder.NAME} states"
+            )
+    found = vector_files.ParquetFiles(
+        folder.name, paths, columns.get("sentence", embedding_folder.TEXT), columns.get("vector"), title
+    )
+    found.checksums = tuple(embedding_folder.stated_checksum(folder, path) for path in paths)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +160,16 @@ class VectorCorpus:
     @property
     def note(self) -> str:
         """What is searched, in words."""
-        return f"{len(self):,} sentences of {self.name}, with vectors of width {self.width:,}.{self._left_out}"
-
-    @property
-    def _left_out(self) -> str:
+        searched = f"{len(self):,} sentences of {self.name}, with vectors of width {self.width:,}."
         if not len(self.zero):
-            return ""
+            return searched
         rows = ", ".join(f"{row:,}" for row in self.zero[:NAMED].tolist()) + (", …" if len(self.zero) > NAMED else "")
         if len(self.zero) == 1:
-            return f" Row {rows} is left out: its vector is zero, which has no cosine."
-        return f" {len(self.zero):,} rows are left out: their vectors are zero, which has no cosine (rows {rows})."
+            return f"{searched} Row {rows} is left out: its vector is zero, which has no cosine."
+        return (
+            f"{searched} {len(self.zero):,} rows are left out: their vectors are zero, which has no cosine (rows "
+            f"{rows})."
+        )
 
     def rows(self, which: slice | NDArray[np.integer[Any]]) -> Floats:
         """The vectors of some rows (row, width), with length 1."""
@@ -218,7 +306,7 @@ def _prepare(files: VectorFiles, digest: str, folder: Path) -> Work[None]:
         about.write(json.dumps(_about(files)).encode())
 
 
-def _unit_rows(name: str, vectors: Numbers, first: int) -> Floats:
+def _unit_rows(name: str, vectors: vector_files.Numbers, first: int) -> Floats:
     """The vectors with length 1; an error for one that is not finite."""
     found = np.empty(vectors.shape, dtype=np.float32)
     for start in range(0, len(vectors), ROWS):

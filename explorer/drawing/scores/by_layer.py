@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts import style
-from explorer.drawing.parts.style import Draft
+from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
+from explorer.drawing.style import Draft
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure, Side
 from explorer.measuring.scores.bootstrap import Interval

@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, text_colours
 from explorer.drawing.scores.grid import Cells, ColourScale, cell_grid
+from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, text_colours
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval

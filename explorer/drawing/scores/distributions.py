@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
+from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap

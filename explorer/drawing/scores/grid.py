@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts.style import ACCENT, GRID_SCALE, QUIET, Draft, hover_text, text_colours
+from explorer.drawing.style import ACCENT, GRID_SCALE, QUIET, Draft, hover_text, text_colours
 from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of, pair_name
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, why_missing
 from explorer.measuring.scores.metrics import AGGREGATES

@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import ACCENT, QUIET, Draft
+from explorer.drawing.style import ACCENT, QUIET, Draft
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import (
+from explorer.drawing.style import (
     ACCENT,
     MODEL_COLOURS,
     MODEL_SYMBOLS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
+from explorer.drawing.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI

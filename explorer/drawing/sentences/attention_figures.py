@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts import style
-from explorer.drawing.parts.style import Draft
+from explorer.drawing import style
+from explorer.drawing.style import Draft
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention

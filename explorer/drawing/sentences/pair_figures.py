@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts import style
-from explorer.drawing.parts.style import Draft
+from explorer.drawing import style
 from explorer.drawing.sentences.attention_figures import FEW, token_label
+from explorer.drawing.style import Draft
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
 from explorer.measuring.sentences.word_pairs import Floats, WordPair
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.parts.style import QUIET, SIDES, Draft, hover_text
+from explorer.drawing.style import QUIET, SIDES, Draft, hover_text
 from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.probe_cosines import Probed
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import Attribute, Sentences
-from explorer.drawing.parts.style import GRID_SCALE, QUIET, Draft, hover_text, segments, short_text
+from explorer.drawing.style import GRID_SCALE, QUIET, Draft, hover_text, segments, short_text
 
 Places = NDArray[np.float32]
 

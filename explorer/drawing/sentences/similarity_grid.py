@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.parts.style import (
+from explorer.drawing.style import (
     ACCENT,
     DIFFERENCE_SCALE,
     GRID_SCALE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.labelled.labelled_set import FOLDS
+from explorer.data.labelled.labelled_sets import FOLDS
 
 Features = NDArray[np.float32]  # (row, width)
 Classes = NDArray[np.intp]  # (row)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.labelled.labelled_set import FOLDS
+from explorer.data.labelled.labelled_sets import FOLDS
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, folds
 from explorer.progress import Progress, Work
 

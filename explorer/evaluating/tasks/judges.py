@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import sources
-from explorer.data.graded.probes import ProbePairs
 from explorer.data.graded.sets import SetIdentity
-from explorer.data.labelled import labelled_set, labelled_sets
-from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.labelled import labelled_sets
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.sample import ProbePairs
 from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
@@ -232,7 +232,7 @@ class LabelJudge(Judge):
     items_named = "row", "rows"
 
     def __init__(self, task: LabelledSet, strength: float | None = None) -> None:
-        self.task, self.strength = labelled_set.check(task), strength
+        self.task, self.strength = labelled_sets.check(task), strength
         self.name, self.digest = task.name, task.digest
         rows = task.texts
         self.texts = self.sentences = tuple(dict.fromkeys(rows))

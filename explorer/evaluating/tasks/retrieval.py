@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from explorer.data import sources
 from explorer.data.graded import question_pairs
 from explorer.data.graded.question_pairs import QuestionPairs
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
@@ -139,7 +139,7 @@ def retrieval(
         setting={
             "documents": len(task.documents),
             "queries": len(task),
-            **task.report.counts,
+            **task.counts,
             "relevant documents per query": round(sum(map(len, task.judgements)) / len(task), 2),
             "distinct texts truncated": encodings.truncated,
             "query prompt": prompts.query,
@@ -311,7 +311,7 @@ def search(
     setting: dict[str, Setting] = {
         "documents": documents,
         "queries": len(task),
-        "queries without an answer (excluded)": task.report.unjudged,
+        "queries without an answer (excluded)": task.unjudged,
         "question key": "id" if questions.ids else "text",
         "rows dropped": questions.dropped,
         "results per query": TOP,

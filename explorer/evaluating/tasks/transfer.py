@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
+from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check
 from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice

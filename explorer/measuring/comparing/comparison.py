@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.data.graded.probes import Pack
+from explorer.data.sample import Pack
 from explorer.data.text_sets import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts

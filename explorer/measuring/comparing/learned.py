@@ -12,8 +12,8 @@ import numpy as np
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.data.graded.probes import PARAPHRASE, Pack
 from explorer.data.graded.sets import SetKind
+from explorer.data.sample import PARAPHRASE, Pack
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
 from explorer.measuring.scores.verdict import (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.in_words import Rows, rounded
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import ranks

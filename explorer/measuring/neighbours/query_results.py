@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.retrieval.retrieval_set import Judged
+from explorer.data.retrieval_sets import Judged
 from explorer.data.text_sets import Sentences, digest_of
 from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.pooling import Reading

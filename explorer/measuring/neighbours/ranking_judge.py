@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
+from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
 from explorer.measuring.scores.bootstrap import Interval, mean_difference

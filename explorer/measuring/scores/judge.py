@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.graded.probes import PARAPHRASE, Pack, ProbePairs
+from explorer.data.sample import PARAPHRASE, Pack, ProbePairs
 from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval, mean_difference

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.graded.probes import PARAPHRASE, Pack
+from explorer.data.sample import PARAPHRASE, Pack
 from explorer.encoding.read.pooling import PAD, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.scores.bootstrap import mean_difference

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer import in_words
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import model_names

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
+from explorer.data.retrieval_sets import RetrievalSet, of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.data.splitting import linked
 from explorer.data.text_sets import Corpus

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.measuring.comparing.learned import ProbeChanges, probe_changes
@@ -82,5 +82,5 @@ def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
 
 def learned(before: Floats, after: Floats) -> ProbeChanges:
     """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
-    packs = probes.judged()
+    packs = sample.judged_packs()
     return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer import in_words
-from explorer.data import corpora, sources
-from explorer.data.graded import probes
+from explorer.data import corpora, sample, sources
 from explorer.data.sources import EvaluationSet
 from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.export import exporting
@@ -112,7 +111,7 @@ class Prepared:
     @cached_property
     def packs(self) -> ProbeJudge | None:
         """The probe packs, if they are held out: they neither choose the checkpoint nor are in the training text."""
-        judge = ProbeJudge(probes.pairs())
+        judge = ProbeJudge(sample.probe_pairs())
         texts = self.corpus.texts if self.held_out is None else (*self.corpus.texts, *self.held_out.texts)
         seen = self.recipe.kind.learns() and not set(judge.sentences).isdisjoint(chain.from_iterable(texts))
         return None if seen or self.dev.digest == judge.digest else judge

@@ -6,7 +6,7 @@ The rows follow from the text alone, so they are found again from the recipe; no
 from dataclasses import replace
 
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.labelled.training_rows import as_labelled
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from explorer.data import sources, uploads
-from explorer.data.graded import probes, sets, sts
+from explorer.data import sample, sources, uploads
+from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
 from explorer.encoding.load import declared
@@ -201,7 +201,7 @@ def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> 
 
 def set_names() -> list[str]:
     """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
-    shipped = [name for name in sources.NAMED_SETS if name not in (probes.NAME, sources.QUORA)]
+    shipped = [name for name in sources.NAMED_SETS if name not in (sample.PROBE_PACKS, sources.QUORA)]
     return [sources.written(sets.SAMPLE), *uploaded_sets(), *uploaded_files(), *test_rows(), *shipped, *sts.menu()]
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 import streamlit as st
 
 from explorer import places
-from explorer.data.vectors import embedding_folder, opening, vector_corpus
+from explorer.data.vectors import embedding_folder, vector_corpus
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
@@ -39,8 +39,8 @@ def searchable(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
     with suppress(WrongColumns):
-        return opening.opened(source, title=title)
-    return opening.opened(source)
+        return vector_corpus.opened(source, title=title)
+    return vector_corpus.opened(source)
 
 
 def _stamp(source: str) -> places.Stamps:

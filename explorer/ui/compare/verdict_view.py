@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.drawing.sentences import probe_bars
 from explorer.errors import StrataError
 from explorer.in_words import Rows
@@ -192,7 +192,7 @@ def probe_changes(compared: Compared) -> ProbeChanges | None:
     if known is not None:
         return known
     sides = readers(compared)
-    packs = probes.packs()
+    packs = sample.probe_packs()
     texts = sentences_of(packs)
     try:
         by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import sources
-from explorer.data.graded import probes, sets
+from explorer.data import sample, sources
+from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.text_sets import SCORED_PAIRS, Kind
 from explorer.training.record import run_sets, runs
@@ -25,9 +25,11 @@ def compare_with_base(run: runs.Run) -> None:
     sidebar.choose_for_both()
     held_out = run_sets.of_run(run)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
-    named = [sources.identity(name) for name in tests if name not in (sources.HELD_OUT, probes.NAME)]
+    named = [sources.identity(name) for name in tests if name not in (sources.HELD_OUT, sample.PROBE_PACKS)]
     own = (
-        [held_out] if held_out and (not tests or tests[0] in (sources.HELD_OUT, probes.NAME) or _predicts(run)) else []
+        [held_out]
+        if held_out and (not tests or tests[0] in (sources.HELD_OUT, sample.PROBE_PACKS) or _predicts(run))
+        else []
     )
     for chosen in (*own, *named)[:1]:  # probe packs are on the Compare page whatever the set is
         sidebar.choose_set(chosen)

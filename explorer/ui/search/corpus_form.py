@@ -9,7 +9,7 @@ from explorer.data import search_corpus, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sample import SEARCH
 from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.data.text_sets import PAIRS as PAIRS_KIND

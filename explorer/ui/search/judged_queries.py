@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
+from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.measuring.comparing.pair_changes import QueryChanges
 from explorer.measuring.neighbours import query_results, ranking_judge
 from explorer.measuring.scores.correlation import unit

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from explorer import in_words
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.scores.bootstrap import RESAMPLES
@@ -35,7 +35,7 @@ WEIGH_HELP = (
 
 def show(sides: tuple[Reader, ...]) -> None:
     """The shares, the bars of every pack, the pairs, and the microscope for a selected pair."""
-    packs = probes.packs()
+    packs = sample.probe_packs()
     made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
     known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
     if len(known) < len(sides):
@@ -65,7 +65,7 @@ def _headline(known: dict[str, Probed]) -> None:
         interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
         messages.number(cards, f"Distinguished by {name}", str(share), interval, border=True, help=GOOD)
     different = sum(len(pack) for pack in known["A"].packs if not pack.same)
-    alike = len(known["A"].of(probes.PARAPHRASE))
+    alike = len(known["A"].of(sample.PARAPHRASE))
     st.caption(
         f"Share of the {alike * different:,} cases, each a paraphrase and a pair with different meaning, in which the "
         "paraphrase has the higher cosine. Higher is better; 50 % is chance. "
@@ -145,7 +145,7 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
     microscope.of_sides(sides, str(row["first"]), str(row["second"]))
 
 
-def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
+def _words(sides: tuple[Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
     """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
     st.subheader(word_tables.TITLE)
     by_name = {pack.name: pack for pack in packs if pack.name in probe_cosines.PACKS}
@@ -172,25 +172,25 @@ def _words(sides: tuple[Reader, ...], packs: tuple[probes.Pack, ...]) -> None:
         _words_table(found, sides)
 
 
-def _compute(missing: list[tuple[probes.Pack, Reader]]) -> None:
+def _compute(missing: list[tuple[sample.Pack, Reader]]) -> None:
     """One after another, each with its progress, so that Stop stops all of them."""
     for pack, side in missing:
         if jobs.result(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side)) is None:
             return
 
 
-def _sum(pack: probes.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
+def _sum(pack: sample.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
     yield Progress(f"loading {side.found.name}", 0, 0)
     encoder = cached.attending(side.found)
     return (yield from probe_cosines.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
 
 
-def _key(pack: probes.Pack, side: Reader) -> str:
+def _key(pack: sample.Pack, side: Reader) -> str:
     texts = digest_of((*pack.first, *pack.second))
     return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
 
 
-def _known(pack: probes.Pack, sides: tuple[Reader, ...]) -> probe_cosines.PackWords | None:
+def _known(pack: sample.Pack, sides: tuple[Reader, ...]) -> probe_cosines.PackWords | None:
     known = {side.name: jobs.known(_key(pack, side)) for side in sides}
     return None if None in known.values() else probe_cosines.pack_words(pack.name, known)
 

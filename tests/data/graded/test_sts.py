@@ -36,17 +36,17 @@ def test_every_set_of_the_folder_has_its_published_counts(name: str, split: sts.
         pytest.skip(f"{VARIABLE} names no folder with {split.file}")
     pairs = load(name, split.name, FOLDER)
     assert pairs.name == f"{name} {split.name}"
-    assert len(pairs) == len(pairs.first) == len(pairs.second) == len(pairs.parts) == split.pairs
-    assert sorted(Counter(pairs.parts).values()) == sorted(split.parts or (split.pairs,))
+    assert len(pairs) == len(pairs.first) == len(pairs.second) == len(pairs.parts) == split.rows
+    assert sorted(Counter(pairs.parts).values()) == sorted(split.sizes or (split.rows,))
     assert 0 <= min(pairs.gold) < max(pairs.gold) == 5
     assert all(pairs.first)
     assert all(pairs.second)
 
 
 def test_published_parts_add_up_to_their_set() -> None:
-    with_parts = [split for _, split in SPLITS if split.parts]
+    with_parts = [split for _, split in SPLITS if split.sizes]
     assert len(with_parts) == 9
-    assert all(sum(split.parts) == split.pairs for split in with_parts)
+    assert all(sum(split.sizes) == split.rows for split in with_parts)
 
 
 @pytest.mark.parametrize(

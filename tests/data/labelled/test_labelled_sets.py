@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data.graded.sts import VARIABLE
-from explorer.data.labelled.labelled_set import LabelledSet, check
-from explorer.data.labelled.labelled_sets import SETS, LabelledSplit, available, find, load
+from explorer.data.labelled.labelled_sets import SETS, LabelledSet, Split, available, check, find, load
 from explorer.data.text_sets import Labelled
 from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
@@ -159,20 +158,20 @@ def _put(folder: Path, path: str, rows: str, columns: str = "label\ttext") -> No
 
 
 @pytest.mark.parametrize(("name", "split"), SPLITS, ids=lambda value: getattr(value, "name", value))
-def test_every_split_of_the_folder_has_its_published_counts(name: str, split: LabelledSplit) -> None:
+def test_every_split_of_the_folder_has_its_published_counts(name: str, split: Split) -> None:
     if not (FOLDER / split.file).is_file():
         pytest.skip(f"{VARIABLE} names no folder with {split.file}")
     rows = load(name, folder=FOLDER)[0].splits[split.name]
     assert len(rows) == len(rows.texts) == split.rows
     assert len(rows.second) == (split.rows if name == "MRPC" else 0)
     assert len(rows.classes) == find(name).classes
-    assert not split.classes or sorted(Counter(rows.labels).values(), reverse=True) == list(split.classes)
+    assert not split.sizes or sorted(Counter(rows.labels).values(), reverse=True) == list(split.sizes)
 
 
 def test_published_classes_add_up_to_their_split() -> None:
-    sizes = {name: split.rows for name, split in SPLITS if split.classes}
+    sizes = {name: split.rows for name, split in SPLITS if split.sizes}
     assert sizes == {"MR": 10662, "CR": 3771, "SUBJ": 10000, "MPQA": 10606}
-    assert all(sum(split.classes) == split.rows for _, split in SPLITS if split.classes)
+    assert all(sum(split.sizes) == split.rows for _, split in SPLITS if split.sizes)
 
 
 @pytest.mark.parametrize(("name", "known"), [("mr", "MR"), ("SST2", "SST-2"), ("sst", "SST-2"), ("Trec", "TREC")])

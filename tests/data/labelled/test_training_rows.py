@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.data import sample
-from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.labelled.labelled_sets import load
+from explorer.data.labelled.labelled_sets import LabelledSet, load
 from explorer.data.labelled.training_rows import OTHER, SAME, divided, joined, read, undivided
 from explorer.data.text_sets import Labelled
 from explorer.errors import DataError, SetNotFound, TooFewRows

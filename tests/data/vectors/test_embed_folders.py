@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.data.vectors import vector_corpus
-from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import opened
 from explorer.errors import CannotResume, DataError, UnreadableFile
 from explorer.progress import finish
 from tests.studies.embedding.desk import LINES, furnish

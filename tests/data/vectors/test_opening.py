@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.data.vectors import embedding_folder, vector_files
-from explorer.data.vectors.opening import is_vectors, opened
+from explorer.data.vectors.vector_corpus import is_vectors, opened
 from explorer.errors import DataError, UnreadableFile, WrongColumns
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, WIDTH, fixed, table
 from tests.studies.embedding.desk import LINES, columns, furnish

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import opened
 from explorer.errors import DataError, UnreadableFile
 from tests.data.vectors.made_vectors import VECTORS
 

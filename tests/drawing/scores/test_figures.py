@@ -5,10 +5,10 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from explorer.data import sample
-from explorer.drawing.parts.style import ACCENT, GRID_SCALE, _luminance, hover_text, text_colours
 from explorer.drawing.scores.by_layer import score_by_layer
 from explorer.drawing.scores.distributions import cosine_by_gold
 from explorer.drawing.scores.grid import layer_by_pooling
+from explorer.drawing.style import ACCENT, GRID_SCALE, _luminance, hover_text, text_colours
 from explorer.encoding.read.pooling import OWN, parse, readings
 
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.drawing.parts.style import ACCENT
 from explorer.drawing.scores import metric_curves
+from explorer.drawing.style import ACCENT
 from explorer.run_folder import Evaluation, TrainingStep
 
 

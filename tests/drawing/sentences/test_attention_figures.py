@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, SIDES
 from explorer.drawing.sentences.attention_figures import (
     every_head,
     head_by_token,
@@ -12,6 +11,7 @@ from explorer.drawing.sentences.attention_figures import (
     weight_history,
     weights_and_scores,
 )
+from explorer.drawing.style import ACCENT, POOLING_COLOURS, SIDES
 from explorer.encoding.read.sentence_pairs import SelfAttention
 
 

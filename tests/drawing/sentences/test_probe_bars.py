@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.drawing.sentences.probe_bars import packs_side_by_side, shares_side_by_side
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 
 
 def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
-    packs = probes.packs()
+    packs = sample.probe_packs()
     chance = np.random.default_rng(0)
     sides = {name: probed(packs, chance.normal(size=(len(sentences_of(packs)), 4))) for name in "AB"}
     figure = packs_side_by_side(sides)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.retrieval_sets import of_pairs
 from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 
 NONE = np.nan

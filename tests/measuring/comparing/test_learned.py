@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from explorer.data.graded import probes
-from explorer.data.graded.probes import PARAPHRASE
+from explorer.data import sample
+from explorer.data.sample import PARAPHRASE
 from explorer.measuring.comparing.learned import Learned, of_run, probe_changes, shown_pairs
 from explorer.measuring.scores.judge import PackChange, Share, of_packs, pack_changes
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict
 
-PACKS = probes.judged()
+PACKS = sample.judged_packs()
 
 
 def pack(name, before, after, low, high, *, width=0.1):
@@ -132,7 +132,7 @@ def test_a_pack_that_was_lost_is_shown_and_paraphrases_fill_the_row():
 
 
 def test_items_are_divided_as_the_packs_follow_each_other():
-    pairs = probes.pairs()
+    pairs = sample.probe_pairs()
     found = of_packs(PACKS, np.arange(float(len(pairs.same))))
     for one in PACKS:
         places = found[one.name].astype(int)

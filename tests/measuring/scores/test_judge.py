@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.data.graded import probes
-from explorer.data.graded.probes import PARAPHRASE, ProbePairs
+from explorer.data import sample
+from explorer.data.sample import PARAPHRASE, ProbePairs
 from explorer.data.text_sets import Triplets
 from explorer.measuring.scores.judge import ProbeJudge, TripletJudge
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
@@ -59,10 +59,10 @@ def test_a_couple_counts_if_the_paraphrase_has_the_higher_cosine(seed):
 
 
 def test_the_packs_that_ship_are_scored_as_on_the_page_of_sentences():
-    judge = ProbeJudge(probes.pairs())
+    judge = ProbeJudge(sample.probe_pairs())
     vectors = drawn(judge, 3).float()
     place = {text: at for at, text in enumerate(judge.texts)}
-    packs = [pack for pack in probes.packs() if pack.name == PARAPHRASE or not pack.same]
+    packs = [pack for pack in sample.probe_packs() if pack.name == PARAPHRASE or not pack.same]
     of_page = probed(tuple(packs), vectors.numpy()[[place[text] for text in sentences_of(tuple(packs))]])
     found = judge.score(judge.items(vectors))
     assert found == pytest.approx(100 * of_page.distinguished_from_all().value)
@@ -70,9 +70,9 @@ def test_the_packs_that_ship_are_scored_as_on_the_page_of_sentences():
 
 
 def test_the_interval_of_a_difference_is_about_that_of_a_slow_bootstrap():
-    judge = ProbeJudge(probes.pairs())
+    judge = ProbeJudge(sample.probe_pairs())
     one, other = (judge.items(drawn(judge, seed)) for seed in (1, 2))
-    same = np.array(probes.pairs().same)
+    same = np.array(sample.probe_pairs().same)
     random = np.random.default_rng(5)
     gaps = []
     for _ in range(400):

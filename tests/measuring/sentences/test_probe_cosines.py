@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.graded.probes import Pack
+from explorer.data.sample import Pack
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read import word_parts as parts_of

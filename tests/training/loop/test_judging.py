@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from explorer.data import sample
-from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.retrieval_sets import of_pairs
 from explorer.data.sources import HELD_OUT
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load

@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound
 from explorer.training.record import run_sets

@@ -9,7 +9,7 @@ from huggingface_hub import constants
 
 from explorer.data.graded import question_pairs, sts
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_sets import LabelledSplit, PublishedSet
+from explorer.data.labelled.labelled_sets import PublishedSet, Split
 from explorer.data.sources import QUORA, identity
 from explorer.ui.access import cached_text
 
@@ -56,7 +56,7 @@ def test_a_folder_in_the_home_is_read_again(tmp_path, monkeypatch):
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
-    known = PublishedSet("MR", "reviews", (LabelledSplit("all", "MR/all.tsv", 100, (50, 50)),))
+    known = PublishedSet("MR", (Split("all", "MR/all.tsv", 100, (50, 50)),))
     monkeypatch.setattr(labelled_sets, "EVERY", (known,))
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))

@@ -195,7 +195,7 @@ def small_set(folder):
         rows = zip(pairs.gold, pairs.first, pairs.second, strict=True)
         lines = [f"{gold}\t{first}{'!' * at}\t{second}\n" for gold, first, second in rows]
         (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(lines), encoding="utf-8")
-    splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40, (name,)) for name in ("dev", "test"))
+    splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40, on_hub=(name,)) for name in ("dev", "test"))
     return replace(sts.SETS[0], splits=splits, part=None, tag=None)
 
 

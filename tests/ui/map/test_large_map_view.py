@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.vectors.opening import opened
-from explorer.data.vectors.vector_corpus import prepared
+from explorer.data.vectors.vector_corpus import opened, prepared
 from explorer.drawing.sentences import sentence_maps
 from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map

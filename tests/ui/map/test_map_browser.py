@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from explorer.data.vectors.opening import opened
-from explorer.data.vectors.vector_corpus import prepared
+from explorer.data.vectors.vector_corpus import opened, prepared
 from explorer.encoding.read.pooling import readings
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings

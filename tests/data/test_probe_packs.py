@@ -2,11 +2,11 @@
 
 import pytest
 
-from explorer.data.graded import probes
+from explorer.data import sample
 from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_file
 
-PACKS = probes.packs()
+PACKS = sample.probe_packs()
 
 
 def words(sentence):
@@ -33,7 +33,7 @@ def test_a_pack_has_no_sentence_twice():
 
 
 def test_a_paraphrase_shares_few_words():
-    (pack,) = (one for one in PACKS if one.name == probes.PARAPHRASE)
+    (pack,) = (one for one in PACKS if one.name == sample.PARAPHRASE)
     shared = [
         len(set(words(a)) & set(words(b))) / len({*words(a), *words(b)})
         for a, b in zip(pack.first, pack.second, strict=True)

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from explorer.drawing.parts.style import ABOVE, MARGIN, TICKS, Draft, cost_axis, segments
+from explorer.drawing.style import ABOVE, MARGIN, TICKS, Draft, cost_axis, segments
 
 LINE = {"color": "#123456", "width": 2}
 

@@ -1,4 +1,4 @@
-"""Read a retrieval set in BEIR's layout: a folder with corpus, queries and judgements.
+"""Retrieval sets: queries, documents, and judgements of how relevant a document is to a query; read in BEIR's layout.
 
     corpus.jsonl      {"_id": "d1", "title": "…", "text": "…"}
     queries.jsonl     {"_id": "q1", "text": "…"}
@@ -11,12 +11,14 @@ text of its document, as in BEIR.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from explorer.data.retrieval.retrieval_set import RetrievalSet, retrieval_set
 from explorer.data.tables.columns import named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.table import Table
+from explorer.data.text_sets import digest_of
 from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 CORPUS, QUERIES, JUDGEMENTS = "corpus", "queries", "qrels"
@@ -28,6 +30,93 @@ OTHERS = {QUERY_ID: ("qid",), DOCUMENT_ID: ("docid", "pid"), GRADE: ("relevance"
 _GRADE = re.compile(r"\s*[0-9]{1,9}\s*")
 SHOWN = 5  # values named in a message
 
+Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, by its position
+
+
+@dataclass(frozen=True)
+class RetrievalSet:
+    """The judged queries, all documents, and for each query its relevant documents."""
+
+    name: str
+    split: str
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    judgements: tuple[Judged, ...]  # (query)
+    # what was found in the files besides the queries that are searched
+    unjudged: int = field(default=0, compare=False)  # queries without a relevant document
+    irrelevant: int = field(default=0, compare=False)  # judgements with grade 0
+    empty: int = field(default=0, compare=False)  # documents without text
+    repeated: int = field(default=0, compare=False)  # documents with the text of an earlier one
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was found besides the queries that are searched, by its name in words."""
+        return {
+            "queries without a relevant document (excluded)": self.unjudged,
+            "judgements with grade 0 (not relevant)": self.irrelevant,
+            "documents without text (left out)": self.empty,
+            "documents with the text of an earlier one": self.repeated,
+        }
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """All distinct texts."""
+        return tuple(dict.fromkeys((*self.documents, *self.queries)))
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of queries, documents and judgements, independent of the name."""
+        grades = (",".join(f"{place}:{grade}" for place, grade in sorted(of.items())) for of in self.judgements)
+        return digest_of(("retrieval", *self.documents, "queries", *self.queries, "judgements", *grades))
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+def retrieval_set(
+    name: str,
+    split: str,
+    queries: Mapping[str, str],
+    documents: Mapping[str, str],
+    grades: Mapping[tuple[str, str], int],
+) -> RetrievalSet:
+    """The set of queries and documents by id, and of grades by both ids; all ids of the grades are known."""
+    kept = {key: text for key, text in documents.items() if text}
+    place = {key: at for at, key in enumerate(kept)}
+    judged: dict[str, dict[int, int]] = {}
+    for (query, document), grade in grades.items():
+        if grade > 0:
+            judged.setdefault(query, {})[place[document]] = grade
+    searched = [key for key in queries if key in judged]
+    if not searched:
+        raise TooFewRows(
+            f"{name} has {len(queries):,} queries and {len(grades):,} judgements, and no query with a relevant "
+            "document. Add at least one judgement with a grade of 1 or more."
+        )
+    return RetrievalSet(
+        name,
+        split,
+        queries=tuple(queries[key] for key in searched),
+        documents=tuple(kept.values()),
+        judgements=tuple(judged[key] for key in searched),
+        unjudged=len(queries) - len(searched),
+        irrelevant=sum(grade <= 0 for grade in grades.values()),
+        empty=len(documents) - len(kept),
+        repeated=len(kept) - len(set(kept.values())),
+    )
+
+
+def of_pairs(
+    name: str, queries: Sequence[str], passages: Sequence[str], others: Sequence[str] = (), split: str = "all"
+) -> RetrievalSet:
+    """The set in which the passages of all pairs are the documents, and each is relevant to its own query.
+
+    `others` are documents too.
+    """
+    asked, answers = dict.fromkeys(queries), dict.fromkeys((*passages, *others))
+    grades = dict.fromkeys(zip(queries, passages, strict=True), 1)
+    return retrieval_set(name, split, {text: text for text in asked}, {text: text for text in answers}, grades)
+
 
 def is_retrieval_folder(path: Path) -> bool:
     """Whether a folder has a file of documents in this layout."""
@@ -37,26 +126,15 @@ def is_retrieval_folder(path: Path) -> bool:
 def read(folder: str | Path, split: str | None = None) -> RetrievalSet:
     """The set in a folder, with the judgements of a split: by default the first of test, dev, validation, train."""
     folder = Path(folder)
-    documents = _texts(_needed(folder, CORPUS), title=True)
-    queries = _texts(_needed(folder, QUERIES))
+    documents, queries = _texts(folder, CORPUS), _texts(folder, QUERIES)
     empty = [key for key, text in queries.items() if not text]
     if empty:
         raise TooFewRows(
             f"{folder.name} has {len(empty):,} queries without text: {_named(empty)}. Write their text, or remove them."
         )
-    found, file = _judgements(folder, split)
-    grades = _grades(read_file(file), queries, documents)
-    return retrieval_set(folder.name, found, queries, documents, grades)
-
-
-def _splits(folder: Path) -> dict[str, Path]:
-    """The files of judgements by split; a single file without a split is "all"."""
-    named = {split: _file(folder / JUDGEMENTS, split) for split in SPLITS} | {"all": _file(folder, JUDGEMENTS)}
-    return {split: file for split, file in named.items() if file}
-
-
-def _judgements(folder: Path, split: str | None) -> tuple[str, Path]:
-    there = _splits(folder)
+    # a single file of judgements without a split is "all"
+    named = {one: _file(folder / JUDGEMENTS, one) for one in SPLITS} | {"all": _file(folder, JUDGEMENTS)}
+    there = {one: file for one, file in named.items() if file}
     if not there:
         raise UnreadableFile(
             f"{folder.name} has no judgements. Add {JUDGEMENTS}/test.tsv, with the columns {QUERY_ID}, "
@@ -65,18 +143,7 @@ def _judgements(folder: Path, split: str | None) -> tuple[str, Path]:
     wanted = split or next(iter(there))
     if wanted not in there:
         raise UnreadableFile(f"{folder.name} has no split '{wanted}' of judgements. It has: {', '.join(there)}.")
-    return wanted, there[wanted]
-
-
-def _needed(folder: Path, stem: str) -> Table:
-    file = _file(folder, stem)
-    if file is None:
-        there = ", ".join(sorted(one.name for one in folder.iterdir())) or "nothing"
-        raise UnreadableFile(
-            f"{folder.name} has no file of {stem}. It has: {there}. Add {stem}.jsonl, one object per line with the "
-            f"fields {ID} and {TEXT}."
-        )
-    return read_file(file)
+    return retrieval_set(folder.name, wanted, queries, documents, _grades(read_file(there[wanted]), queries, documents))
 
 
 def _file(folder: Path, stem: str) -> Path | None:
@@ -90,15 +157,23 @@ def _file(folder: Path, stem: str) -> Path | None:
     return found[0] if found else None
 
 
-def _texts(table: Table, title: bool = False) -> dict[str, str]:
-    """The texts of a table by id; with `title`, a title is put before its text."""
+def _texts(folder: Path, stem: str) -> dict[str, str]:
+    """The texts in a file of a folder by id; a document's title is put before its text."""
+    file = _file(folder, stem)
+    if file is None:
+        there = ", ".join(sorted(one.name for one in folder.iterdir())) or "nothing"
+        raise UnreadableFile(
+            f"{folder.name} has no file of {stem}. It has: {there}. Add {stem}.jsonl, one object per line with the "
+            f"fields {ID} and {TEXT}."
+        )
+    table = read_file(file)
     keys, texts = (table.column(_column(table, name)) for name in (ID, TEXT))
-    twice = _repeated(keys)
+    twice = [key for key, count in Counter(keys).items() if count > 1]
     if twice:
         raise UnreadableFile(
             f"{table.name}: {len(twice):,} ids occur more than once: {_named(twice)}. Give each row an id of its own."
         )
-    titles = table.column(TITLE) if title and TITLE in table.columns else ("",) * len(keys)
+    titles = table.column(TITLE) if stem == CORPUS and TITLE in table.columns else ("",) * len(keys)
     return {
         key: f"{before.strip()} {text.strip()}".strip() for key, before, text in zip(keys, titles, texts, strict=True)
     }
@@ -137,10 +212,6 @@ def _column(table: Table, name: str) -> str:
     if found is None:
         raise WrongColumns(f"{table.name} has no column {name}. {table.inventory()} Rename one of them to {name}.")
     return found
-
-
-def _repeated(keys: Sequence[str]) -> list[str]:
-    return [key for key, count in Counter(keys).items() if count > 1]
 
 
 def _named(values: Sequence[str]) -> str:

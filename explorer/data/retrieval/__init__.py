@@ -1,1 +1,0 @@
-"""Retrieval sets: queries, documents, and which documents are relevant to a query."""

@@ -1,1 +1,0 @@
-"""What figures are made of: their look and draft, and many lines in one trace."""
