@@ -123,7 +123,7 @@ def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, 
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
-    from explorer.training.record.model_comparison import verdict_on
+    from explorer.training.record.run_results import verdict_on
 
     other = load(other) if isinstance(other, str) else other
     known, found = scored_pairs(pairs)[0], (one.found, other.found)

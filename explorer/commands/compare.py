@@ -82,7 +82,7 @@ def _found(options: argparse.Namespace) -> tuple[Findings, ExplainedPairs]:
     from explorer.measuring.scores.measure import measure
     from explorer.measuring.sentences.word_pairs import ExplainedPairs
     from explorer.progress import finish
-    from explorer.training.record.model_comparison import verdict_on
+    from explorer.training.record.run_results import verdict_on
 
     metric = flags.metric(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
@@ -145,7 +145,7 @@ def _probes(
     from explorer.measuring.sentences.probe_cosines import probed, sentences_of
     from explorer.measuring.sentences.sentence_vectors import of_reading
     from explorer.progress import finish
-    from explorer.training.record.model_comparison import known_probes
+    from explorer.training.record.run_results import known_probes
 
     known = known_probes(found, verdict, [settings])
     if known is not None:

@@ -19,8 +19,8 @@ from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.loop.preparing import LIBRARIES
 from explorer.training.recipe import Recipe, paper_values
 from explorer.training.record.model_card import CardFacts, card
-from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
+from explorer.training.record.status import RunFacts
 
 CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
 

@@ -33,7 +33,7 @@ from explorer.training.example import NAME, POOLER, word_pairs
 from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
-from explorer.training.record.model_comparison import tuning
+from explorer.training.record.run_results import tuning
 from explorer.training.record.runs import Run
 from explorer.ui.layer_attention.pair_view import LONG, SHORT
 

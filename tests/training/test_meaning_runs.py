@@ -81,7 +81,10 @@ def test_what_the_numbers_are_is_told(run):
     sure = learned.sure(run.status().learned)
     assert "Share distinguished" in sure
     assert f"on Probe packs ({size} pairs)" in sure
-    assert [one.measured.measures for one in run_results.of_one(run)] == [("share distinguished",), ("accuracy",)]
+    assert [one.measured.measures for one in run_results.of_one(run, run.status())] == [
+        ("share distinguished",),
+        ("accuracy",),
+    ]
     card = (run.model / "README.md").read_text()
     assert "(dev, 24 triplets)" in card
     listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]

@@ -46,7 +46,7 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     assert [status.facts.set_of(use) for use in ("test 2", "test 3")] == list(further)
     assert status.facts.measure_of("test 2") == "nDCG@10"
     assert status.facts.size_of("test 2") == len(sources.evaluation_set(sources.identity(further[0])))
-    results = run_results.of_one(run)
+    results = run_results.of_one(run, run.status())
     sets = [sources.evaluation_set(sources.identity(name)) for name in (status.facts.test, *further)]
     assert [one.task.data for one in results] == [one.digest for one in sets]
     assert [one.task.name for one in results] == [Path(status.facts.test).name, *further]

@@ -106,7 +106,7 @@ def test_words_name_queries_and_the_measure(run):
     assert "On the dev set: MRR@10 × 100, the mean over queries" in card
     assert "type: cosine_ndcg@10" in card
     assert "pearman" not in card
-    (result,) = run_results.of_one(run)
+    (result,) = run_results.of_one(run, run.status())
     measured = result.measured
     assert (measured.measures, measured.setting["queries"]) == (("nDCG@10",), 12)
 

@@ -18,7 +18,6 @@ from explorer.places import readable, write_whole
 from explorer.run_folder import STOP_REQUEST, folders_with
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import NAME, Plan
-from explorer.training.record import folder_lock
 
 FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
@@ -69,7 +68,7 @@ class PlanFolder:
         except (OSError, ValueError):
             return PlanStatus(INTERRUPTED)
         found = typed_json.read(PlanStatus, stated) or PlanStatus(INTERRUPTED)
-        if found.live and not (folder_lock.is_held(self.folder) or _alive(stated)):
+        if found.live and not (run_folder.is_held(self.folder) or _alive(stated)):
             return replace(found, state=INTERRUPTED)
         return found
 
@@ -79,7 +78,7 @@ class PlanFolder:
             raise RunNotFound(f"The plan '{self.name}' is no longer there: its folder was moved or deleted.")
         content = asdict(status) | {
             "pid": os.getpid(),
-            "born": folder_lock.birth(os.getpid()),
+            "born": run_folder.birth(os.getpid()),
             "host": socket.gethostname(),
         }
         text = json.dumps(content, ensure_ascii=False, indent=1)
@@ -104,7 +103,7 @@ class PlanFolder:
     def hold(self) -> AbstractContextManager[None]:
         """Lock the plan; the system releases the lock when the process ends."""
         busy = f"Another process works on the plan '{self.name}'. Wait for it, or stop it."
-        return folder_lock.holding(self.folder, busy, _ROOM)
+        return run_folder.holding(self.folder, busy, _ROOM)
 
     def delete(self) -> None:
         """Delete the plan; its runs stay."""
@@ -184,4 +183,4 @@ def _alive(stated: object) -> bool:
     if not isinstance(stated, dict) or stated.get("host") != socket.gethostname():
         return False
     pid, born = stated.get("pid"), stated.get("born")
-    return isinstance(pid, int) and isinstance(born, str) and folder_lock.is_same_process(pid, born)
+    return isinstance(pid, int) and isinstance(born, str) and run_folder.is_same_process(pid, born)

@@ -21,7 +21,7 @@ from explorer.measuring.comparing import learned
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import RunVerdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
-from explorer.training.record.run_facts import CARD, RunFacts
+from explorer.training.record.status import CARD, RunFacts
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head

@@ -1,28 +1,41 @@
-"""Results of runs: how a model was made, and the test scores of finished runs and of their bases."""
+"""What finished runs say of models: how one was made, test scores of it and of its base, held-out rows, a verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer import run_folder
+from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.labelled.training_rows import as_labelled
+from explorer.data.sources import HELD_OUT
 from explorer.data.text_sets import digest_of
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import StrataError
+from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
 from explorer.evaluating.tasks import column_of
+from explorer.evaluating.tasks.judges import Evaluated
+from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
+from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN, items_of
 from explorer.training.record import runs
-from explorer.training.record.model_comparison import run_of
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FINISHED, Status
+from explorer.training.record.status import FINISHED, REPORT, Status
 
 if TYPE_CHECKING:
+    from explorer.data.text_sets import NamedSet
     from explorer.encoding.locate.model_names import Found
+    from explorer.measuring.scores.bootstrap import Interval
+    from explorer.training.recipe import Recipe
+
+LATEST = 20  # runs that are offered
 
 
 def scored(found: Found) -> ScoredModel:
@@ -56,17 +69,12 @@ def of_runs() -> list[Result]:
     What a run measured has no items to test in pairs.
     """
     every = [(run, run.status()) for run in (*runs.every(), *runs.examples())]
-    bases = {one.key: one for run, status in every for one in _results(run, status, tuned=False)}
-    return [*(one for run, status in every for one in _results(run, status)), *bases.values()]
+    bases = {one.key: one for run, status in every for one in of_one(run, status, tuned=False)}
+    return [*(one for run, status in every for one in of_one(run, status)), *bases.values()]
 
 
-def of_one(run: Run) -> list[Result]:
-    """The test scores of a run, one for each test set; none if it is not finished."""
-    return _results(run, run.status())
-
-
-def _results(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
-    """The test scores of the tuned model, or of its base under the model default."""
+def of_one(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
+    """A result for each test set of a run, of the tuned model or of its base; none if it is not finished."""
     if status.state != FINISHED or status.verdict is None:
         return []
     try:
@@ -90,3 +98,120 @@ def _result(model: ScoredModel, status: Status, use: str, data: str, score: floa
     setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
     measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
     return Result(model, task, measured)
+
+
+def test_rows_of(run: Run) -> SetIdentity | None:
+    """The test rows of a run; None if it held none out."""
+    return _test_rows_of(run, run.status())
+
+
+def _test_rows_of(run: Run, status: Status) -> SetIdentity | None:
+    facts = status.facts
+    if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
+        return SetIdentity(SetKind.TEST_ROWS, run.name)
+    return None
+
+
+def latest_test_rows() -> tuple[SetIdentity, ...]:
+    """The test rows of the latest finished runs that held some out."""
+    known = [(run, run.status()) for run in runs.every()[:LATEST]]
+    return tuple(filter(None, (_test_rows_of(run, status) for run, status in known if status.state == FINISHED)))
+
+
+def load_test_rows(given: SetIdentity) -> Evaluated:
+    """The test rows of a run: a retrieval set of pairs or triplets, or labelled rows with those trained on."""
+    from explorer.training.loop import preparing
+
+    run, name = runs.find(given.name), given.title
+    recipe = run.recipe()
+    texts = preparing.read_texts(recipe)
+    if HELD_OUT in recipe.tests:
+        use = recipe.tests.index(HELD_OUT)
+        rows = texts.tests[use]
+        known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
+        _check_unchanged(name, known, rows.digest)
+        return replace(rows, name=name)
+    corpus = texts.corpus
+    if corpus.test is None:
+        raise SetNotFound(f"The run '{run.name}' held no rows out of its training text. Choose another evaluation set.")
+    _check_unchanged(name, recipe.digest_of("data"), corpus.digest)
+    dev = None if corpus.validation is None else as_labelled(corpus.validation)
+    return LabelledSet(name, as_labelled(corpus), dev, as_labelled(corpus.test))
+
+
+def _check_unchanged(name: str, then: str, now: str) -> None:
+    if then and then != now:
+        raise SetNotFound(
+            f"The {name} cannot be found again: the training text was changed since ({then[:12]} then, {now[:12]} now)."
+            " Restore the text, or choose another evaluation set."
+        )
+
+
+def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
+    """The tuned model of two, if the other is the base of its run; `pairs` is the digest of what they are scored on."""
+    for place in (1, 0):
+        run = run_of(found[place])
+        recipe = None if run is None else _recipe_of(run)
+        if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
+            continue
+        status = run.status()
+        seen = bool(status.facts.seen) and pairs == recipe.digest_of("test")
+        # a checkpoint is no best one, so what the run measured is not of it
+        verdict = (
+            status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
+        )
+        measured = ProbeChanges(verdict.packs, verdict.pairs) if verdict else NOTHING
+        return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
+    return None
+
+
+def packs_held_out(found: tuple[Found, Found]) -> bool:
+    """Whether neither model is of a run whose text holds the probe packs, or whose checkpoint they chose."""
+    runs_of = filter(None, map(run_of, found))
+    return all(run.status().facts.packs_held_out is not False for run in runs_of)
+
+
+def run_of(found: Found) -> Run | None:
+    """The run of a model or of a checkpoint; None for any other model."""
+    name = run_folder.model_of(found.folder)
+    if name is None:
+        return None
+    try:
+        return runs.find(run_folder.run_and_checkpoint(name)[0])
+    except StrataError:
+        return None  # a folder without a recipe
+
+
+def _recipe_of(run: Run) -> Recipe | None:
+    """The recipe of a run; None if it cannot be read."""
+    try:
+        return run.recipe()
+    except StrataError:
+        return None
+
+
+def verdict_on(
+    found: tuple[Found, Found],
+    pairs: NamedSet,
+    comparison: Comparison,
+    metric: str,
+    aggregate: str,
+    difference: Callable[[Comparison], Interval],
+) -> tuple[Comparison, ComparisonVerdict]:
+    """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison."""
+    tuned = tuning(found, pairs.digest)
+    about = judged(comparison, tuned)
+    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned)
+
+
+def known_probes(
+    found: tuple[Found, Found], verdict: ComparisonVerdict, settings: Iterable[Settings]
+) -> ProbeChanges | None:
+    """The changes of the probe packs without encoding: as the run measured them, or none if they are not held out.
+
+    A run measures in float32; None under other settings, and of models that no run tuned one from the other.
+    """
+    if not packs_held_out(found):
+        return ProbeChanges(why_none=NOT_HELD_OUT)
+    exact = {(one.precision, one.max_length) for one in settings} == {("float32", None)}
+    return verdict.tuning.probes if exact and verdict.tuning and verdict.tuning.probes.packs else None

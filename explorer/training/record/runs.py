@@ -23,10 +23,8 @@ from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
 from explorer.places import examples_folder, is_utf8, runs_folder, write_whole
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine, folders_with
-from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
-from explorer.training.record.status import Status
+from explorer.training.record.status import RunFacts, Status
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -118,7 +116,7 @@ class Run:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
         statuses.check_there(self.folder)
         busy = f"'{self.name}' is being trained by another process. Wait for it, or stop it."
-        return folder_lock.holding(self.folder, busy, _ROOM)
+        return run_folder.holding(self.folder, busy, _ROOM)
 
     def renamed(self, name: str) -> Run:
         """Rename the run."""
@@ -142,7 +140,7 @@ class Run:
                 f"'{self.name}' cannot be deleted: {error.strerror}. Delete its folder by hand."
             ) from error
         try:
-            with folder_lock.in_use(gone):
+            with run_folder.in_use(gone):
                 shutil.rmtree(gone)
         except OSError as error:
             raise NotWritable(
@@ -167,7 +165,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
     part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
         part.mkdir(parents=True)
-        with folder_lock.in_use(part):
+        with run_folder.in_use(part):
             (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
             facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
             statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
@@ -263,10 +261,10 @@ def restarted(run: Run) -> None:
 def collect(folder: Path | None = None) -> None:
     """Delete half-made and half-deleted runs, and the states of finished runs: hundreds of megabytes each."""
     for run in every(folder):
-        if run.state.exists() and run.status().state == statuses.FINISHED and not folder_lock.is_held(run.folder):
+        if run.state.exists() and run.status().state == statuses.FINISHED and not run_folder.is_held(run.folder):
             shutil.rmtree(run.state, ignore_errors=True)
     for path in run_folder.home(folder).glob(".*"):
-        if _LEFT.fullmatch(path.name) and _untouched(path) and not folder_lock.is_in_use(path):
+        if _LEFT.fullmatch(path.name) and _untouched(path) and not run_folder.is_in_use(path):
             shutil.rmtree(path, ignore_errors=True)
 
 

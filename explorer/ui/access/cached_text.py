@@ -25,7 +25,7 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import judges
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RECIPE
-from explorer.training.record import run_sets, runs
+from explorer.training.record import run_results, runs
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -134,7 +134,7 @@ def evaluation_set(given: SetIdentity) -> EvaluationSet:
 @by_stamp(_of_set, entries=8, spinner=SET)
 def evaluated_on(given: SetIdentity) -> Evaluated:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return run_sets.load(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
+    return run_results.load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
 
 
 @by_stamp(lambda file: places.stamps([Path(file)]), entries=256)

@@ -25,7 +25,7 @@ from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
-from explorer.training.record import run_sets
+from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, jobs
 
@@ -212,7 +212,7 @@ def uploaded_sets() -> list[str]:
 
 def test_rows() -> list[str]:
     """The test rows of the latest runs that held some out."""
-    return [sources.written(one) for one in run_sets.latest()]
+    return [sources.written(one) for one in run_results.latest_test_rows()]
 
 
 def uploaded_files() -> list[str]:

@@ -9,7 +9,7 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.training.record.model_comparison import verdict_on
+from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.access.side_scores import ModelScores

@@ -20,7 +20,7 @@ from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
-from explorer.training.record.model_comparison import known_probes
+from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import grids_view

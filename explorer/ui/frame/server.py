@@ -31,7 +31,6 @@ from explorer.errors import RunBusy, StrataError
 from explorer.measuring.maps import umap_layout
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
-from explorer.training.record import folder_lock
 from explorer.ui.access import jobs, side_scores, sidebar_choice
 from explorer.ui.runs import plan_queue, training_queue
 
@@ -97,7 +96,7 @@ def restore_queue() -> None:
         if not waited and not planned:
             return
         # of two servers that start at once, the second finds everything queued
-        with folder_lock.holding(home, "Another server restores the queue.", "The queue is not restored."):
+        with run_folder.holding(home, "Another server restores the queue.", "The queue is not restored."):
             if waited:
                 training_queue.queue_again()
             if planned:

@@ -7,7 +7,7 @@ from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.text_sets import SCORED_PAIRS, Kind
-from explorer.training.record import run_sets, runs
+from explorer.training.record import run_results, runs
 from explorer.ui.access import cached_text, method_cards
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import train_page
@@ -23,7 +23,7 @@ def compare_with_base(run: runs.Run) -> None:
         sidebar.choose_encoder(facts.model)
     sidebar.choose_model_b(run_folder.model_name(run.name))
     sidebar.choose_for_both()
-    held_out = run_sets.of_run(run)
+    held_out = run_results.test_rows_of(run)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
     named = [sources.identity(name) for name in tests if name not in (sources.HELD_OUT, sample.PROBE_PACKS)]
     own = (

@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from explorer import run_folder
 from explorer.errors import RunBusy, RunError
 from explorer.progress import Progress, Work
-from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.ui.access import cached, jobs
@@ -89,7 +89,7 @@ def standing(folder: PlanFolder) -> PlanStatus:
     from explorer.studies.plans import plan_folder
 
     status, job = folder.status(), job_of(folder)
-    if status.live and job is not None and job.state == jobs.FAILED and not folder_lock.is_held(folder.folder):
+    if status.live and job is not None and job.state == jobs.FAILED and not run_folder.is_held(folder.folder):
         return replace(status, state=plan_folder.FAILED, error=job.error)
     return status
 

@@ -14,9 +14,8 @@ from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import PAGE
 from explorer.training.record.runs import DISCARD, KEEP, Run
-from explorer.training.record.status import Status
+from explorer.training.record.status import PAGE, Status
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import shortcuts

@@ -6,7 +6,7 @@ from dataclasses import replace
 from explorer import typed_json
 from explorer.encoding.read.head import Head
 from explorer.training.loop.measured_facts import LORA, Adapters, Cut, Estimate, TextOverlap
-from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import RunFacts
 
 FACTS = RunFacts(
     reading=Head(("cls",), normalize=True).facts(),

@@ -14,7 +14,7 @@ from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.methods import cited
 from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record.model_card import CardFacts, card
-from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
 SIMCSE = cited("gao-etal-2021-simcse")

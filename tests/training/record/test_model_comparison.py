@@ -8,7 +8,7 @@ from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
 from explorer.measuring.scores.measure import Settings
-from explorer.training.record.model_comparison import known_probes, run_of, tuning
+from explorer.training.record.run_results import known_probes, run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
 

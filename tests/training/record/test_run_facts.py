@@ -9,7 +9,7 @@ from pathlib import Path
 
 import explorer
 from explorer.training.loop.measured_facts import LORA, Adapters, Cut
-from explorer.training.record.run_facts import CARD, PAGE, REPORT, RunFacts
+from explorer.training.record.status import CARD, PAGE, REPORT, RunFacts
 
 ROOT = Path(explorer.__file__).parents[1]
 BEFORE = "    def found_by(self"
@@ -45,7 +45,7 @@ assert not app.exception
 
 def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
     shutil.copytree(ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
-    home = tmp_path / "explorer/training/record/run_facts.py"
+    home = tmp_path / "explorer/training/record/status.py"
     text = home.read_text(encoding="utf-8")
     assert text.count(BEFORE) == 1
     home.write_text(text.replace(BEFORE, FIELD + BEFORE), encoding="utf-8")

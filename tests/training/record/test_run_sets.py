@@ -6,7 +6,7 @@ from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sources import HELD_OUT
 from explorer.errors import SetNotFound
-from explorer.training.record import run_sets
+from explorer.training.record import run_results
 from tests import trainings
 
 MINE = SetIdentity(SetKind.TEST_ROWS, "mine")
@@ -24,9 +24,9 @@ def place(tmp_path, monkeypatch):
 def test_they_are_listed_by_the_name_of_their_run_and_are_what_it_was_tested_on(place):
     plain = trainings.train(trainings.new(place, "contrast", "plain", settings={"steps": 2}))
     run = trainings.train(trainings.new(place, "contrast", "mine", dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
-    assert run_sets.of_run(plain) is None
-    assert run_sets.latest() == (MINE,)
-    found = run_sets.load(MINE)
+    assert run_results.test_rows_of(plain) is None
+    assert run_results.latest_test_rows() == (MINE,)
+    found = run_results.load_test_rows(MINE)
     assert isinstance(found, RetrievalSet)
     assert found.digest == run.recipe().digest_of("test")
     assert len(found) == run.status().facts.size_of("test")
@@ -38,12 +38,12 @@ def test_rows_of_a_text_that_was_changed_since_are_refused(place):
     lines = place.triplets.read_text(encoding="utf-8").splitlines()
     place.triplets.write_text("\n".join([*lines, "one more question,and its answer"]) + "\n", encoding="utf-8")
     with pytest.raises(SetNotFound, match="was changed since"):
-        run_sets.load(MINE)
+        run_results.load_test_rows(MINE)
 
 
 def test_labelled_rows_come_with_those_that_a_classifier_is_trained_on(place):
     rows = "\n".join(f"sentence number {n} of some words,{'good' if n % 2 else 'bad'}" for n in range(200))
     place.text.write_text(f"text,label\n{rows}\n", encoding="utf-8")
     run = trainings.train(trainings.new(place, "classify", "classes", settings={"steps": 2}))
-    found = run_sets.load(run_sets.of_run(run))
+    found = run_results.load_test_rows(run_results.test_rows_of(run))
     assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 160, "dev": 20, "test": 20}

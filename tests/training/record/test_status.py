@@ -11,9 +11,8 @@ import pytest
 from explorer import run_folder
 from explorer.errors import RunBusy
 from explorer.training.loop.measured_facts import SeedScores
-from explorer.training.record import folder_lock, runs
+from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import (
     FAILED,
@@ -23,6 +22,7 @@ from explorer.training.record.status import (
     RUNNING,
     STOPPED,
     WAITING,
+    RunFacts,
     Status,
 )
 from tests.processes import process
@@ -103,8 +103,8 @@ def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is
     monkeypatch.undo()
     end(trainer)
     with run.held():
-        assert folder_lock.is_held(run.folder)
-    assert not folder_lock.is_held(run.folder)
+        assert run_folder.is_held(run.folder)
+    assert not run_folder.is_held(run.folder)
 
 
 def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkeypatch):
@@ -115,9 +115,9 @@ def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkey
 
 def test_looking_whether_a_run_is_held_takes_it_from_nobody(run):
     with run.held():
-        assert all(folder_lock.is_held(run.folder) for _ in range(3))
-    assert not folder_lock.is_held(run.folder)
-    assert not folder_lock.is_held(run.folder / "missing")
+        assert all(run_folder.is_held(run.folder) for _ in range(3))
+    assert not run_folder.is_held(run.folder)
+    assert not run_folder.is_held(run.folder / "missing")
     with run.held():
         pass
 

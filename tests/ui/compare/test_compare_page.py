@@ -31,7 +31,7 @@ from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
-from explorer.training.record import run_sets
+from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, choice_form, export, verdict_view
 from explorer.ui.frame import sidebar
@@ -404,7 +404,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     app.switch_page("pages/compare.py")
     app.query_params["sts"], app.query_params["beside"] = "test rows of run:own", "run:own"
     measured(app)
-    given = run_sets.load(SetIdentity(SetKind.TEST_ROWS, "own"))
+    given = run_results.load_test_rows(SetIdentity(SetKind.TEST_ROWS, "own"))
     scores = [finish(judged(given).measured(find(name), Settings())) for name in (str(place.model), "run:own")]
     ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
     better, worse = (ranks[1] < ranks[0]).sum(), (ranks[1] > ranks[0]).sum()

@@ -14,7 +14,7 @@ from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.progress import Progress
 from explorer.training.loop.measured_facts import Adapters, Cut, SeedScores
 from explorer.training.record import status as statuses
-from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_metrics
 from explorer.ui.train import run_view
