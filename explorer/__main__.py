@@ -68,12 +68,14 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     for name in VERBS:
+        if name not in arguments and arguments[0] in VERBS:
+            continue  # what the others import is not loaded
         command = importlib.import_module(f"explorer.commands.{name}")
         title, *about = (command.__doc__ or "").splitlines()
         help = title[len(f"{name}: ") :].rstrip(".")
         verb = verbs.add_parser(name, help=help, description=" ".join(about))
         verb.set_defaults(verb=command.run)
-        if name in arguments:  # what the flags of a command are made from is not loaded for the others
+        if name in arguments:
             command.state(verb)
     return parser
 

@@ -8,6 +8,7 @@ import runpy
 import signal
 import sys
 
+from explorer.data.graded import sts
 from explorer.errors import BadChoice
 from explorer.knobs import whole_in
 from explorer.places import app_file, cache_folder, results_folder, runs_folder
@@ -20,8 +21,6 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Start the app."""
-    from explorer.data.graded import sts
-
     if options.port is not None and not 1 <= (whole_in(options.port) or 0) <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
     if not app_file().is_file():

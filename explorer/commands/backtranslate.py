@@ -7,7 +7,10 @@ are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
 import argparse
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, code, finish_or_stop, say
+from explorer.commands.parts.output import finish_or_stop, say
+from explorer.data.corpora import corpus
+from explorer.data.text_sets import SENTENCES
+from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
@@ -31,9 +34,6 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate, and print the file."""
-    from explorer.data.corpora import corpus
-    from explorer.data.text_sets import SENTENCES
-    from explorer.encoding.locate.model_names import find
     from explorer.training.backtranslation import backtranslate
 
     text, reports = corpus(options.data, SENTENCES, flags.roles(options), online=options.online)
@@ -43,10 +43,5 @@ def run(options: argparse.Namespace) -> None:
     work = backtranslate(
         text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
     )
-    try:
-        with ProgressLine() as line:
-            finish_or_stop(work, line.tell)
-    except KeyboardInterrupt as stop:
-        say(f"Stopped. What was translated is in {options.out}; the same command goes on from there.")
-        raise SystemExit(code(stop)) from None
+    finish_or_stop(work, f"Stopped. What was translated is in {options.out}; the same command goes on from there.")
     print(options.out)

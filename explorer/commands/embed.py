@@ -5,30 +5,25 @@ command resumes an embedding that was stopped or killed. Several processes: torc
 embed …
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
 from explorer.commands.parts.output import ProgressLine, code, say
+from explorer.data.vectors import embedding_folder
+from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
-
-if TYPE_CHECKING:
-    from explorer.studies.embedding.embedding import Embedded, Request
-    from explorer.training.loop.processes import World
+from explorer.progress import finish
+from explorer.studies.embedding.corpus import TextSource
+from explorer.studies.embedding.embedding import Embedded, Request, embed, estimate
 
 LOGGED = 60.0  # seconds between two lines of progress in a log
 
 
 def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    from explorer.studies.embedding.embedding import Request
-
     verb.add_argument("model", metavar="MODEL", help="A name, a folder, a hub id, or run:NAME")
     verb.add_argument(
         "texts",
@@ -46,11 +41,16 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Embed, and print what was written."""
-    from explorer.progress import finish
-    from explorer.studies.embedding.embedding import embed, estimate
     from explorer.training.loop.processes import PATIENCE, World
 
-    request = _request(options)
+    columns = tuple(flags.roles(options).items())
+    request = Request(
+        model=find(options.model, online=options.online),
+        texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
+        folder=options.out,
+        settings=flags.read(options, Settings),
+        **flags.values(options, Request.knobs),
+    )
     world = World(request.settings.precision, request.settings.device, PATIENCE)
     try:
         with ProgressLine(LOGGED) as line:
@@ -60,32 +60,24 @@ def run(options: argparse.Namespace) -> None:
                 text = estimated.text if estimated else ""
             else:
                 done = finish(embed(request, world), tell)
-                text = _result_text(done, request, world) if done else ""
+                text = _result_text(done, request, world.size) if done else ""
     except KeyboardInterrupt as stop:
         if world.main:
-            say(_interrupted(request.folder))
+            there = embedding_folder.read_manifest(options.out) if options.out.is_dir() else None
+            whole = len(embedding_folder.shards_in(options.out)) if there else 0
+            where = shlex.quote(str(options.out))
+            say(
+                f"Stopped. {whole:,} of {there.shards:,} shards are written in {where}; the same command resumes."
+                if there
+                else "Stopped before the first shard."
+            )
         raise SystemExit(code(stop)) from None
     if text:
         print(text)
     world.leave()
 
 
-def _request(options: argparse.Namespace) -> Request:
-    from explorer.encoding.locate.model_names import find
-    from explorer.studies.embedding.corpus import TextSource
-    from explorer.studies.embedding.embedding import Request
-
-    columns = tuple(flags.roles(options).items())
-    return Request(
-        model=find(options.model, online=options.online),
-        texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
-        folder=options.out,
-        settings=flags.read(options, Settings),
-        **flags.values(options, Request.knobs),
-    )
-
-
-def _result_text(done: Embedded, request: Request, world: World) -> str:
+def _result_text(done: Embedded, request: Request, processes: int) -> str:
     if done.empty:
         say(f"{done.empty:,} rows without a word were left out.")
     if done.other_releases:
@@ -100,18 +92,8 @@ def _result_text(done: Embedded, request: Request, world: World) -> str:
         "shards": manifest.shards,
         "vectors": {column.title: column.width for column in manifest.vectors},
         "embedded": done.embedded,
-        "processes": world.size,
+        "processes": processes,
         "seconds": round(done.seconds, 1),
         "merged": str(done.merged) if done.merged else None,
     }
     return json.dumps(result, ensure_ascii=False, indent=1)
-
-
-def _interrupted(folder: Path) -> str:
-    from explorer.data.vectors import embedding_folder
-
-    there = embedding_folder.read_manifest(folder) if folder.is_dir() else None
-    if there is None:
-        return "Stopped before the first shard."
-    whole, words = len(embedding_folder.shards_in(folder)), shlex.quote(str(folder))
-    return f"Stopped. {whole:,} of {there.shards:,} shards are written in {words}; the same command resumes."

@@ -4,30 +4,31 @@ Split the cosine of two sentences, or of every pair in a file, into an exact sum
 gradients of the whole encoder). With two encoders, the change of every word is shown too.
 """
 
-from __future__ import annotations
-
 import argparse
+import json
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, code, say
-from explorer.encoding.read.pooling import PAD, REFERENCES
+from explorer.commands.parts.output import ProgressLine, code, say, write_report
+from explorer.data import sources
+from explorer.encoding.load import declared
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import lookup
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import word_tables
+from explorer.measuring.sentences.word_pairs import Explained, measured
 from explorer.places import given_path
+from explorer.progress import Progress, finish
+from explorer.run_folder import RUN
 
-if TYPE_CHECKING:
-    from explorer.encoding.locate.model_names import Found
-    from explorer.encoding.read.pooling import Reading
-    from explorer.measuring.sentences.word_pairs import Explained
-    from explorer.measuring.sentences.word_tables import Models
-    from explorer.progress import Progress
-
-    Pairs = tuple[tuple[str, str], ...]
-    Sides = dict[str, tuple[Found, Reading]]
+Pairs = tuple[tuple[str, str], ...]
+Sides = dict[str, tuple[Found, Reading]]
 
 NEXT = (
     'Give two sentences, as in explain "It is far." "It is not far." A B, or a file of pairs: explain --pairs FILE A B.'
@@ -55,12 +56,6 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Explain, and print the words."""
-    import json
-
-    from explorer.encoding.load import declared
-    from explorer.encoding.locate.model_names import find
-    from explorer.measuring.sentences import word_tables
-
     pairs, names = _given(options)
     titles = options.reading, options.other_reading or options.reading
     sides: Sides = {}
@@ -83,22 +78,23 @@ def run(options: argparse.Namespace) -> None:
     else:
         print("\n\n".join(word_tables.as_text(one.sentences, models, one.pairs) for one in explained))
     if options.report:
-        _write(explained, models, options)
+        from explorer.drawing.reports.report import words_page
+
+        write_report(options.report, words_page(explained, options.reference, models))
     if stop is not None:
         raise SystemExit(code(stop))
 
 
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
     """The pairs of sentences, and the names of one encoder or two."""
-    from explorer.data import sources
-    from explorer.encoding.locate import lookup
-
     words = [word for word in (options.first, options.second, options.model, options.other) if word is not None]
     if options.pairs is None:
         if len(words) < 2:
             raise BadChoice(f"{'One sentence was' if words else 'No sentences were'} given; two are needed. {NEXT}")
         return ((words[0], words[1]),), words[2:] or [lookup.BUNDLED]
-    sentence = next((word for word in words if " " in word.strip() and not _is_model(word)), None)
+    # a text with spaces names a model if it is that of a run, or a folder
+    texts = (word for word in words if " " in word.strip() and not word.startswith(RUN))
+    sentence = next((text for text in texts if not sources.is_folder(text)), None)
     if len(words) > 2 or sentence is not None:
         text = f"'{sentence}'" if sentence is not None else "two sentences"
         raise BadChoice(f"Both --pairs {options.pairs} and {text} were given. {NEXT}")
@@ -108,22 +104,10 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
     return pairs, words or [lookup.BUNDLED]
 
 
-def _is_model(word: str) -> bool:
-    """Whether a text with spaces names a model: that of a run, or a folder."""
-    from explorer.data.sources import is_folder
-
-    return word.startswith("run:") or is_folder(word)
-
-
 def _explained(
     pairs: Pairs, sides: Sides, options: argparse.Namespace
 ) -> tuple[list[Explained], KeyboardInterrupt | None]:
     """Every pair under every side, or those that were done when a signal came."""
-    from explorer.encoding.load.loading import load
-    from explorer.encoding.read.attention import EAGER
-    from explorer.measuring.sentences.word_pairs import Explained, measured
-    from explorer.progress import finish
-
     loads = {
         side: cache(partial(load, found, "float32", options.device, attention=EAGER))
         for side, (found, _) in sides.items()
@@ -150,12 +134,3 @@ def _explained(
             line.say(f"Stopped after {len(done):,} of {len(pairs):,} pairs; the same command goes on from there.")
             return done, stop
     return done, None
-
-
-def _write(explained: list[Explained], models: Models, options: argparse.Namespace) -> None:
-    from explorer.drawing.reports.report import words_page
-    from explorer.places import write_whole
-
-    made = words_page(explained, options.reference, models)
-    write_whole(options.report, lambda file: file.write(made), "Choose another path for the report.")
-    say(f"Report written to {options.report}.")

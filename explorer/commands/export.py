@@ -6,6 +6,7 @@ Copy the model of a run. transformers and sentence-transformers can load the fol
 import argparse
 
 from explorer.places import given_path
+from explorer.training.record import runs
 
 
 def state(verb: argparse.ArgumentParser) -> None:
@@ -17,7 +18,6 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Copy the model."""
     from explorer.training import saved_model
-    from explorer.training.record import runs
 
     given = given_path(options.run)
     run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)

@@ -8,7 +8,11 @@ import argparse
 from dataclasses import replace
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say
+from explorer.commands.parts.output import say, shown
+from explorer.data.corpora import SAMPLE, corpus
+from explorer.data.text_sets import SENTENCES
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
@@ -27,20 +31,13 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train the generator, and print its folder."""
-    from explorer.data.corpora import SAMPLE, corpus
-    from explorer.data.text_sets import SENTENCES
-    from explorer.encoding.load.loading import load
-    from explorer.encoding.locate.model_names import find
-    from explorer.progress import finish
     from explorer.training.generator import make_generator
 
     text, reports = corpus(options.data or [SAMPLE], SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         say(report)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
-    with ProgressLine() as line:
-        work = make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed)
-        found = finish(work, line.tell)
+    found = shown(make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed))
     say(
         f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
         f"({100 * found.before:.1f} % before)."

@@ -11,13 +11,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.output import ProgressLine, code, finish_or_stop, say, say_unreadable
+from explorer.commands.parts.output import finish_or_stop, say_unreadable
 from explorer.errors import StrataError
 from explorer.knobs import Knob
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
-    from explorer.studies.reproduce.reproduction import Reproduction, ReproductionOptions
 
 LIST = "list"
 AGAIN = "the same command"
@@ -40,14 +39,13 @@ def state(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--estimate", action="store_true", help="Print what it takes, and stop")
     verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
-    form = verb.add_mutually_exclusive_group()
-    for name in ("csv", "markdown", "latex"):
-        form.add_argument(f"--{name}", action="store_true", help=f"The table as {name}")
+    flags.add_forms(verb)
 
 
 def run(options: argparse.Namespace) -> None:
     """Train and evaluate the rows, and print the table."""
-    from explorer.studies.reproduce import paper_table, reproduction
+    from explorer.studies.reproduce import paper_table
+    from explorer.studies.reproduce.reproduction import ReproductionOptions, base_scores, reproduction, written
 
     if options.table == LIST:
         for one in paper_table.tables():
@@ -55,7 +53,12 @@ def run(options: argparse.Namespace) -> None:
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
     say_unreadable()
-    found = reproduction.reproduction(paper_table.find(options.table), _scale(options))
+    settings: dict[str, Any] = dict(flags.settings(options))
+    if options.steps is not None:
+        settings["steps"] = options.steps
+    stated = flags.values(options, ReproductionOptions.knobs)
+    scale = ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
+    found = reproduction(paper_table.find(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():
             plan_steps.tell_estimate(plan)
@@ -64,24 +67,17 @@ def run(options: argparse.Namespace) -> None:
     if not options.only_table:
         for plan in found.plans.values():
             failed |= worked_off(plan)
-        try:
-            _score_bases(found)
-        except KeyboardInterrupt as stop:
-            say(f"Interrupted. Go on with {AGAIN}.")
-            raise SystemExit(code(stop)) from None
-    print(_table(found, options), end="")
+        finish_or_stop(base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+    header, rows = written(found)
+    notes: list[str] = []
+    if not flags.form(options):  # in a terminal, what rows share is a note below them
+        notes = list(dict.fromkeys(row[-1] for row in rows))
+        rows = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
+    print(flags.table(options, header, rows), end="")
+    for number, note in enumerate(notes, start=1):
+        print(f"[{number}] {note}")
     if failed:
         raise SystemExit(1)
-
-
-def _scale(options: argparse.Namespace) -> ReproductionOptions:
-    from explorer.studies.reproduce.reproduction import ReproductionOptions
-
-    settings: dict[str, Any] = dict(flags.settings(options))
-    if options.steps is not None:
-        settings["steps"] = options.steps
-    stated = flags.values(options, ReproductionOptions.knobs)
-    return ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
 
 
 def worked_off(plan: Plan) -> bool:
@@ -93,27 +89,4 @@ def worked_off(plan: Plan) -> bool:
     except StrataError:
         begun = plan_folder.new(plan)
     plan_steps.check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
-    status = plan_steps.work_off(begun, AGAIN)
-    return bool(status.failures) or status.state != plan_folder.FINISHED
-
-
-def _score_bases(found: Reproduction) -> None:
-    from explorer.studies.reproduce.reproduction import base_scores
-
-    with ProgressLine() as line:
-        finish_or_stop(base_scores(found), line.tell)
-
-
-def _table(found: Reproduction, options: argparse.Namespace) -> str:
-    from explorer.evaluating.results import table_formats
-    from explorer.studies.reproduce.reproduction import written
-
-    header, rows = written(found)
-    form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
-    if form is not None:
-        return table_formats.written(form, header, rows)
-    # in a terminal, what rows share is a note below them
-    notes = list(dict.fromkeys(row[-1] for row in rows))
-    short = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
-    text = "".join(f"[{number}] {note}\n" for number, note in enumerate(notes, start=1))
-    return table_formats.as_text(header, short) + text
+    return plan_steps.work_off(begun, AGAIN)

@@ -4,18 +4,17 @@ Spearman's and Pearson's correlation (× 100) with human scores, for every layer
 100.
 """
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, say
+from explorer.commands.parts.output import say, shown
+from explorer.data import sources
+from explorer.encoding.load.declared import named, outside
+from explorer.encoding.locate.model_names import find
+from explorer.errors import BadChoice
 from explorer.knobs import Knob
-from explorer.measuring.scores.measure import Settings
-
-if TYPE_CHECKING:
-    from explorer.data.text_sets import GradedPairs
+from explorer.measuring.scores import score_tables
+from explorer.measuring.scores.measure import Settings, measure
 
 READING = Knob(
     "reading",
@@ -47,36 +46,20 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score, and print the scores."""
-    from explorer.encoding.load.declared import named, outside
-    from explorer.encoding.locate.model_names import find
-    from explorer.measuring.scores import score_tables
-    from explorer.measuring.scores.measure import measure
-    from explorer.progress import finish
-
-    metric = flags.metric(options)  # before minutes of work
-    pairs = _graded_pairs(options)
+    # what cannot be is refused before minutes of work
+    metric, columns = flags.metric(options), flags.roles(options)
+    if columns and not sources.is_file(options.sts):
+        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
+    pairs, report = sources.scored_pairs(options.sts, columns, options.online)
+    if report is not None:
+        say(report)
     found = find(options.model, online=options.online)
-    settings = flags.read(options, Settings)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
-    with ProgressLine() as line:
-        scores = finish(measure(found, pairs, settings, also=also), line.tell)
+    scores = shown(measure(found, pairs, flags.read(options, Settings), also=also))
     if options.json:
         print(score_tables.as_json(found, pairs, scores))
     elif options.csv:
         print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
     else:
         print(score_tables.as_text(found, pairs, scores, *metric, asked))
-
-
-def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
-    from explorer.data import sources
-    from explorer.errors import BadChoice
-
-    columns = flags.roles(options)
-    if columns and not sources.is_file(options.sts):
-        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
-    pairs, report = sources.scored_pairs(options.sts, columns, options.online)
-    if report is not None:
-        say(report)
-    return pairs

@@ -12,22 +12,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine
+from explorer.commands.parts.output import shown
+from explorer.data.search_corpus import of_source
+from explorer.data.vectors.vector_corpus import VectorCorpus, opened, prepared
+from explorer.encoding.load.declared import named
+from explorer.encoding.locate import lookup
+from explorer.encoding.locate.model_names import Found, find
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
-from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.neighbours import query_results
+from explorer.measuring.neighbours.query_results import Answer, SearchRequest, SearchSide
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
+from explorer.measuring.neighbours.vector_search import searchable
+from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences.sentence_vectors import of_reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from explorer.data.vectors.vector_corpus import VectorCorpus
-    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.pooling import Reading
-    from explorer.measuring.neighbours.query_results import SearchSide
-    from explorer.measuring.neighbours.vector_index import Hits
-    from explorer.measuring.neighbours.vector_search import VectorSearch
 
 FLAGS = (
     Knob("corpus", None, "A file, or a set such as 'STS-B dev'.", metavar="FILE|NAME", empty="the sample"),
@@ -87,18 +88,15 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Search, and print the sentences."""
-    from explorer.data.search_corpus import of_source
-    from explorer.encoding.locate import lookup
-    from explorer.encoding.locate.model_names import find
-    from explorer.measuring.neighbours.query_results import SearchRequest, as_json, as_text, asked, search
-    from explorer.measuring.neighbours.vector_index import overlap
-    from explorer.progress import finish
-
-    _check(options, *FLAGS)
+    flags.check(options, *VECTOR_FLAGS, *FLAGS)
     if options.vectors:
+        if len(options.model) > 1:
+            raise BadChoice(
+                f"--model was given {len(options.model)} times. One encoder made the vectors: give it once."
+            )
         print(_of_vectors(options))
         return
-    query, models = asked(options.query), options.model or [lookup.BUNDLED]
+    query, models = query_results.asked(options.query), options.model or [lookup.BUNDLED]
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
     if options.whole and len(models) == 1:
@@ -106,87 +104,43 @@ def run(options: argparse.Namespace) -> None:
             "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
         )
     searched = of_source(options.corpus or "sample", online=options.online)
+    place, settings = query_results.place_of(query, searched.texts), flags.read(options, Settings)
+    sides: list[SearchSide] = []
+    used: list[tuple[Found, Reading]] = []
     found = [find(name, online=options.online) for name in models]
-    titles = (options.reading, options.other_reading or options.reading)
-    with ProgressLine() as line:
-        sides = [
-            _side(one, query, searched.texts, title, options, line) for one, title in zip(found, titles, strict=False)
-        ]
-        one, other = sides[0][0], sides[1][0] if len(sides) > 1 else None
-        findings = search(one, other, options.k)
-        whole = finish(overlap(one.index, other.index, options.k), line.tell) if options.whole and other else None
-    text = SearchRequest(
-        query, options.k, searched, tuple((at, side[1]) for at, side in zip(found, sides, strict=True))
-    )
-    print((as_json if options.json else as_text)(text, findings, whole))
-
-
-def _side(
-    found: Found,
-    query: str,
-    sentences: tuple[str, ...],
-    title: str | None,
-    options: argparse.Namespace,
-    line: ProgressLine,
-) -> tuple[SearchSide, Reading]:
-    """Encode the corpus and the query with one encoder."""
-    from explorer.encoding.load.declared import named
-    from explorer.measuring.neighbours.query_results import SearchSide, place_of, vector_of
-    from explorer.measuring.neighbours.vector_index import Index
-    from explorer.measuring.scores.measure import load_encoder
-    from explorer.measuring.sentences import sentence_vectors
-    from explorer.progress import finish
-
-    encoder = load_encoder(found, flags.read(options, Settings))
-    reading = named(title, found.folder)
-    vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
-    place = place_of(query, sentences)
-    asked = vector_of(encoder, query, reading, options.max_length) if place is None else place
-    return SearchSide(Index(vectors), asked), reading
-
-
-def _check(options: argparse.Namespace, *others: Knob) -> None:
-    """Refuse flags that have no effect together."""
-    flags.check(options, *VECTOR_FLAGS, *others)
-    if options.vectors and len(options.model) > 1:
-        raise BadChoice(f"--model was given {len(options.model)} times. One encoder made the vectors: give it once.")
+    for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
+        encoder, reading = load_encoder(model, settings), named(title, model.folder)
+        vectors = shown(of_reading(encoder, searched.texts, reading, options.max_length))
+        vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
+        sides.append(SearchSide(Index(vectors), vector))
+        used.append((model, reading))
+    one, other = sides[0], sides[1] if len(sides) > 1 else None
+    findings = query_results.search(one, other, options.k)
+    whole = shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
+    request = SearchRequest(query, options.k, searched, tuple(used))
+    print((query_results.as_json if options.json else query_results.as_text)(request, findings, whole))
 
 
 def _of_vectors(options: argparse.Namespace) -> str:
     """The sentences nearest to the query, and what the search cost, as text or JSON."""
-    from explorer.data.vectors.vector_corpus import opened, prepared
-    from explorer.measuring.neighbours.query_results import Answer, answer_as_json, answer_as_text, asked
-    from explorer.measuring.neighbours.vector_search import searchable
-    from explorer.progress import finish
-
-    query = asked(options.query)
-    columns = flags.roles(options)
-    files = opened(options.vectors, options.text, columns, options.reading)
-    with ProgressLine(logged=10) as line:
-        found = finish(prepared(files), line.tell)
-        search = finish(searchable(found, INDEXES.get(options.index or "")), line.tell)
-        place = found.place_of(query)
-        by = _encoder(found, options) if place is None else None
-        wanted = _vector(query, by, found, options) if by is not None else place
-    assert wanted is not None, "it is a row, or an encoder is named"
-    hits, seconds = _timed(search, wanted, options.k)
-    text = Answer(query, options.k, search, hits, seconds, by, place)
-    return (answer_as_json if options.json else answer_as_text)(text)
-
-
-def _timed(search: VectorSearch, query: NDArray[np.float32] | int, k: int) -> tuple[Hits, float]:
-    """The results, and the seconds of a search after one that has read the files."""
-    for _ in range(2):
+    query = query_results.asked(options.query)
+    files = opened(options.vectors, options.text, flags.roles(options), options.reading)
+    found = shown(prepared(files), logged=10)
+    search = shown(searchable(found, INDEXES.get(options.index or "")), logged=10)
+    place, by = found.place_of(query), None
+    if place is None:
+        by = _encoder(found, options)
+        longest = options.max_length or (found.origin.max_length if found.origin else None)
+        vector = query_results.vector_of(load_encoder(by[0], flags.read(options, Settings)), query, by[1], longest)
+    for _ in range(2):  # the first search reads the files, and is not timed
         started = time.perf_counter()
-        hits = search.found(query, k)
-    return hits, time.perf_counter() - started
+        hits = search.found(vector if place is None else place, options.k)
+    answer = Answer(query, options.k, search, hits, time.perf_counter() - started, by, place)
+    return (query_results.answer_as_json if options.json else query_results.answer_as_text)(answer)
 
 
 def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
     """The encoder of the query: that which is named, or that which made the vectors."""
-    from explorer.encoding.load.declared import named
-    from explorer.encoding.locate.model_names import find
-
     origin = found.origin
     if not options.model and origin is None:
         raise BadChoice(
@@ -206,14 +160,3 @@ def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, R
             "model that made it with --model, or embed the text again."
         )
     return model, named(found.title if origin else options.reading, model.folder)
-
-
-def _vector(
-    query: str, by: tuple[Found, Reading], found: VectorCorpus, options: argparse.Namespace
-) -> NDArray[np.float32]:
-    from explorer.measuring.neighbours.query_results import vector_of
-    from explorer.measuring.scores.measure import load_encoder
-
-    longest = options.max_length or (found.origin.max_length if found.origin else None)
-    encoder = load_encoder(by[0], flags.read(options, Settings))
-    return vector_of(encoder, query, by[1], longest)

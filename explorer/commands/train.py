@@ -10,22 +10,25 @@ import argparse
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
-from explorer.commands.parts.output import ProgressLine, say
+from explorer.commands.parts.output import ProgressLine, Signals, say, shown
+from explorer.data import corpora, sources
+from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
+from explorer.measuring.comparing import learned
 from explorer.places import given_path
-from explorer.progress import Phase, Progress
+from explorer.progress import Phase, Progress, finish
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
-    from explorer.commands.parts.output import Signals
     from explorer.training.recipe import Recipe
-    from explorer.training.record.runs import Run
 
 TEST = Knob(
     "test",
@@ -82,7 +85,8 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, and print the result."""
-    from explorer.training.record import runs
+    from explorer.training import running
+    from explorer.training.loop.estimate import try_out
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if _first():
@@ -93,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
             f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
         )
     if options.estimate:
-        _tell_estimate(_recipe(options), options.online)
+        print(shown(try_out(_recipe(options), options.online)).words)
         return
     if options.resume:
         run = runs.find(options.resume, options.out)
@@ -101,45 +105,32 @@ def run(options: argparse.Namespace) -> None:
             runs.restarted(run)
     else:
         run = _new_run(_recipe(options), options, started)
-    _run(run, options)
-
-
-def _first() -> bool:
-    """Whether this process is the one that writes and prints."""
-    return os.environ.get("RANK", "0") == "0"
-
-
-def _run(run: Run, options: argparse.Namespace) -> None:
-    """Train to the end, and print the result on standard output."""
-    from explorer.measuring.comparing import learned
-    from explorer.progress import finish
-    from explorer.training import running
-
-    try:
-        with ProgressLine() as line, output.noted() as signals:
-            work = running.train(run, options.online, lambda: signals.number)
-            if _first() and not options.resume:
-                work = running.or_nothing(run, work)
-            try:
-                kept = finish(work, _reporter(run, line, signals))
-            finally:
-                work.close()
-    except KeyboardInterrupt as stop:
-        if _first():
-            where = shlex.join(["--out", str(options.out)] if options.out else [])
-            say(f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip())
-        raise SystemExit(output.code(stop)) from None
+    where = shlex.join(["--out", str(options.out)] if options.out else [])
+    message = f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip()
+    with output.ending(message if _first() else ""), ProgressLine() as line, output.noted() as signals:
+        work = running.train(run, options.online, lambda: signals.number)
+        if _first() and not options.resume:
+            work = running.or_nothing(run, work)
+        try:
+            kept = finish(work, _reporter(run, line, signals))
+        finally:
+            work.close()
     if _first() and kept:
         status = run.status()
         found = status.learned
         pairs = status.verdict.pairs if status.verdict else ()
         for text in learned.lines(found, pairs):
             say(text)
-        message = {"run": run.name, "folder": str(run.folder), "state": status.state,
+        result = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "learned": learned.as_json(found, pairs),
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
-        print(json.dumps(message, indent=1))
+        print(json.dumps(result, indent=1))
+
+
+def _first() -> bool:
+    """Whether this process is the one that writes and prints."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _reporter(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
@@ -166,8 +157,6 @@ def _reporter(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progr
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
     """The run's folder; of several processes the first one makes it, and tells the others."""
-    from explorer.training.record import runs
-
     if started == 1:
         return runs.new(recipe, options.name, options.out)
     import torch.distributed as dist
@@ -183,7 +172,6 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.encoding.locate import model_names
     from explorer.training import recipe as recipes
     from explorer.training.recipe import Recipe
 
@@ -203,15 +191,16 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["method"] = options.method
     if test := changes.pop("test", ()):
         changes |= {"test": None if test[0] == "none" else test[0], "more_tests": test[1:]}
-    if not options.recipe:
-        changes = _matching_sets(recipe, changes) | changes
+    if not options.recipe:  # the dev and test parts that belong to a train part are the defaults
+        matching = corpora.matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
+        changes = dict(zip(("dev", "test"), matching or (), strict=False)) | changes
     if options.column:
         changes["columns"] = flags.roles(options)
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
-    named = options.preset or recipes.DEFAULTS
-    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else named
+    preset = options.preset or recipes.DEFAULTS
+    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else preset
     if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value
         settings |= recipes.start_values(kind, family, values)
     settings |= flags.settings(options)
@@ -226,7 +215,6 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 def _fitting(data: Sequence[str]) -> str:
     """The method that fits a text, which is said with the reason."""
     from explorer import methods
-    from explorer.data import corpora, sources
     from explorer.training.recipe import suggested
 
     method = suggested(*corpora.kind_of(data))
@@ -236,20 +224,3 @@ def _fitting(data: Sequence[str]) -> str:
     if _first():
         say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
-
-
-def _matching_sets(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The dev and test parts that belong to a train part, as defaults."""
-    from explorer.data.corpora import matching_sets
-
-    sets = matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
-    return {} if sets is None else dict(zip(("dev", "test"), sets, strict=True))
-
-
-def _tell_estimate(recipe: Recipe, online: bool) -> None:
-    from explorer.progress import finish
-    from explorer.training.loop.estimate import try_out
-
-    with ProgressLine() as line:
-        estimate = finish(try_out(recipe, online), line.tell)
-    print(estimate.words)

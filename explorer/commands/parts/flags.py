@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from explorer.errors import BadChoice
+from explorer.evaluating.results import table_formats
 from explorer.knobs import LARGEST_SEED, Knob, Knobs
+from explorer.measuring.scores import metrics
 
 Stated = TypeVar("Stated", bound=Knobs)
 
@@ -103,12 +105,30 @@ AGGREGATE = Knob(
 )
 
 
+def add_forms(verb: argparse.ArgumentParser, json: str = "") -> None:
+    """Add a flag for each form of a table, of which one may be chosen; `json` is the help of that one, if there is."""
+    forms = verb.add_mutually_exclusive_group()
+    if json:
+        forms.add_argument("--json", action="store_true", help=json)
+    for name in table_formats.FORMATS:
+        forms.add_argument(f"--{name}", action="store_true", help=f"The table as {name}")
+
+
+def form(options: argparse.Namespace) -> str:
+    """The form of the table that was chosen; "" for that of a terminal."""
+    return next((name for name in ("json", *table_formats.FORMATS) if getattr(options, name, False)), "")
+
+
+def table(options: argparse.Namespace, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The table in the form that was chosen."""
+    chosen = form(options)
+    return table_formats.written(chosen, header, rows) if chosen else table_formats.as_text(header, rows)
+
+
 def metric(options: argparse.Namespace) -> tuple[str, str]:
     """The metric and the aggregation that the flags state; others than there are are refused."""
-    from explorer.measuring.scores.metrics import check_agreement, named
-
-    found = named(options.metric)
-    check_agreement(found, options.aggregate)
+    found = metrics.named(options.metric)
+    metrics.check_agreement(found, options.aggregate)
     return found, options.aggregate
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from explorer.errors import NotWritable
+from explorer.places import write_whole
 from explorer.progress import Progress, Result, Work, finish
 
 ESCAPED = "strata.escaped"  # the name of the way to write what an encoding lacks
@@ -161,18 +162,44 @@ def code(stop: KeyboardInterrupt) -> int:
     return 128 + int(stop.args[0] if stop.args else signal.SIGINT)
 
 
-def finish_or_stop(work: Work[Result], tell: Callable[[Progress], object]) -> Result:
-    """Run the work to its end; a signal stops it between two steps, where it saves what it has."""
-    with noted() as signals:
+def shown(work: Work[Result], logged: float | None = None) -> Result:
+    """Run the work to its end, with its progress on a line."""
+    with ProgressLine(logged) as line:
+        return finish(work, line.tell)
+
+
+def finish_or_stop(work: Work[Result], message: str) -> Result:
+    """Run the work to its end, with its progress on a line; a signal stops it between two steps.
+
+    The work then saves what it has, and the command ends with the message.
+    """
+    with ending(message), ProgressLine() as line, noted() as signals:
 
         def check_and_tell(progress: Progress) -> None:
             signals.check()
-            tell(progress)
+            line.tell(progress)
 
         try:
             return finish(work, check_and_tell)
         finally:
             work.close()
+
+
+@contextmanager
+def ending(message: str) -> Iterator[None]:
+    """At a signal, say what becomes of the work, unless the message is empty, and exit with the code of the signal."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if message:
+            say(message)
+        raise SystemExit(code(stop)) from None
+
+
+def write_report(path: Path, page: bytes) -> None:
+    """Write a report, and say where it is."""
+    write_whole(path, lambda file: file.write(page), "Choose another path for the report.")
+    say(f"Report written to {path}.")
 
 
 @contextmanager
