@@ -7,9 +7,8 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.compare import changes_view, choice_form, export, geometry_view, grids_view, verdict_view
-from explorer.ui.compare.compared import both_shown
-from explorer.ui.compare.compared import compared as scored_and_judged
+from explorer.ui.compare import changes_view, export, geometry_view, verdict_view
+from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets import score_options
 
@@ -18,11 +17,11 @@ choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 if sidebar_choice.encoder(choice.source) is None:
     st.stop()
 if other is None:
-    choice_form.ask()
-    choice_form.alone(choice)
+    comparing.ask()
+    geometry_view.alone(choice)
     st.stop()
 choices = choice, other
-both = both_shown(choices)
+both = comparing.both_shown(choices)
 if both is None:
     st.stop()
 one_shown, other_shown = both
@@ -35,24 +34,24 @@ except StrataError as error:
 switches = st.container(horizontal=True)
 with switches:
     metric, aggregate = score_options.metric_and_aggregate(one_shown.scores)
-compared = scored_and_judged(both, choices, comparison, metric, aggregate)
+compared = comparing.compared(both, choices, comparison, metric, aggregate)
 if compared is None:
     st.stop()
 with switches:
-    choice_form.view_control(compared)
+    comparing.view_control(compared)
 with first:
     changes = verdict_view.probe_changes(compared)  # until then, their progress
     drawn = verdict_view.show(compared, changes)
 changes_view.changed_items(compared)
-grids_view.grids(compared, but=drawn)
+verdict_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
 verdict_view.show_probes(compared, changes, drawn=bool(drawn))
 changes_view.examples(compared)
-pick = choice_form.picked(both, choices, metric) if one_shown.graded else None
+pick = comparing.picked(both, choices, metric)
 if pick is not None:
-    choice_form.show_picked(pick, both, metric, aggregate)
-pooling = grids_view.lines(compared)
+    verdict_view.show_picked(pick, both, metric, aggregate)
+pooling = verdict_view.lines(compared)
 asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:

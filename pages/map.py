@@ -8,7 +8,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.map import large_map_view, map_form, map_view
+from explorer.ui.map import map_form, map_view
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -23,7 +23,7 @@ try:
     if sentences is None:
         st.stop()
     if isinstance(sentences, Path):
-        large_map_view.show(str(sentences), sides[0], settings, has_model_b=len(sides) > 1)
+        map_view.show_vectors(str(sentences), sides[0], settings, has_model_b=len(sides) > 1)
         st.stop()
     mapped = map_view.mapped(sentences, sides, settings)
 except StrataError as error:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.ui.frame import page_frame
-from explorer.ui.results import by_layer_view, evaluate_form, filters, table_view
+from explorer.ui.results import evaluate_form, filters, table_view
 
 page_frame.enter()
 results = table_view.every_result()
@@ -14,5 +14,5 @@ if not results:
     st.stop()
 chosen = filters.chosen(results)
 table_view.show(chosen)
-by_layer_view.show(chosen)
+table_view.show_by_layer(chosen)
 table_view.show_published(chosen)

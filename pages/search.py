@@ -6,7 +6,7 @@ from explorer.data.vectors.vector_corpus import is_vectors
 from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.search import corpus_form, judged_queries, neighbours, query_view, vector_results
+from explorer.ui.search import corpus_form, neighbours, query_view
 from explorer.ui.widgets import word_view
 
 page_frame.enter()
@@ -15,16 +15,16 @@ box, line = st.container(), st.container(horizontal=True, vertical_alignment="bo
 source = corpus_form.source(line)
 k = query_view.size(line)
 if is_vectors(source):
-    vector_results.show(source, choice, box, k)
+    query_view.show_vectors(source, choice, box, k)
     st.stop()
 corpus = corpus_form.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
-    judged_queries.choose(corpus.task, query)
+    neighbours.choose_judged_query(corpus.task, query)
 if query is None or corpus is None:
     st.stop()
 searched = corpus.sentences
-relevant = judged_queries.relevant(corpus.task, query, searched.texts) if corpus.task else {}
+relevant = neighbours.relevant(corpus.task, query, searched.texts) if corpus.task else {}
 itself = place_of(query, searched.texts) is not None
 with query_view.results_area(query):
     if itself:
@@ -46,7 +46,7 @@ word_view.over(word_view.SEARCH, sides)
 found = search(one, two, k)
 with columns[0]:
     if relevant:
-        judged_queries.show_score(*scored(one, relevant))
+        neighbours.show_score(*scored(one, relevant))
     query_view.show_results(found.one, searched.texts, "A", "B" if two else "", query, relevant)
 if not other:
     with summary:
@@ -55,10 +55,10 @@ if two is None or found.other is None:
     st.stop()
 with columns[1]:
     if relevant:
-        judged_queries.show_score(*scored(two, relevant))
+        neighbours.show_score(*scored(two, relevant))
     query_view.show_results(found.other, searched.texts, "B", "A", query, relevant)
 with summary:
     query_view.summary(found, len(searched) - itself)
 if corpus.task:
-    judged_queries.changes(sides, corpus.task, searched.texts)
+    neighbours.query_changes(sides, corpus.task, searched.texts)
 neighbours.changes(sides, searched, one, two, k)

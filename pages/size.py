@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.size import export_form, picture_view, size_form
+from explorer.ui.size import picture_view, size_form
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -30,4 +30,4 @@ if picture is None:
 with first:
     picture_view.headline(picture)
 picture_view.show(picture)
-export_form.show(subject, picture)
+picture_view.export(subject, picture)

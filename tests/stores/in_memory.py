@@ -38,8 +38,8 @@ from explorer.ui.plans import plan_view
 from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.results import table_view
 from explorer.ui.runs import run_metrics, training_queue
-from explorer.ui.search import judged_queries, neighbours
-from explorer.ui.size import export_form
+from explorer.ui.search import neighbours
+from explorer.ui.size import picture_view
 from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
 from explorer.ui.widgets import microscope, word_view
@@ -142,7 +142,7 @@ def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
 
 def judged_scores(desk: Desk, x: Any) -> Hashable:
     task = named(x.task, x)
-    return key_of(desk, judged_queries, lambda: judged_queries._scores(side(x), task, task.documents))
+    return key_of(desk, neighbours, lambda: neighbours._scores(side(x), task, task.documents))
 
 
 def token_pairs(desk: Desk, x: Any) -> Hashable:
@@ -229,7 +229,7 @@ def subject(x: Any) -> SizeRequest:
 
 def exports(desk: Desk, x: Any) -> Hashable:
     point = Point("tiny", x.size, Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
-    return export_form.key_of(subject(x), point, Path(x.folder))
+    return picture_view.key_of(subject(x), point, Path(x.folder))
 
 
 def results(desk: Desk, x: Any) -> Hashable:

@@ -19,7 +19,7 @@ from explorer.measuring.neighbours.vector_index import HNSW, IVF, suited
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource
 from explorer.ui.access import vector_corpora
-from explorer.ui.map import large_map_view
+from explorer.ui.map import map_view
 from tests.stores import drawn
 from tests.stores.drawn import one_of
 from tests.stores.in_memory import CONTENT, SECONDS, answered, key_of
@@ -66,7 +66,7 @@ def opened(desk: Desk, x: Any) -> Hashable:
 
 def large_map(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(digest=x.corpus, name=x.name)
-    return key_of(desk, large_map_view, lambda: large_map_view._large_map(corpus, x.settings))
+    return key_of(desk, map_view, lambda: map_view._large_map(corpus, x.settings))
 
 
 STORES: Mapping[str, Store] = {

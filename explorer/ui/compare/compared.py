@@ -1,27 +1,38 @@
-"""Score A and B on the same pairs and compute the verdict."""
+"""Choose what is compared, score A and B on the same pairs, and compute the verdict."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from explorer.data import sources
+from explorer.data.graded import sets
+from explorer.encoding.load import declared
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.scores.best_cell import DevPick, pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
-from explorer.ui.access.side_scores import ModelScores
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.frame import sidebar
+
+ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
+EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
+KEY = "compared view"
+NOTHING = "nothing"  # in place of a dev set
+Sides = tuple[side_scores.ModelScores, side_scores.ModelScores]
+Choices = tuple[sidebar_choice.Choice, sidebar_choice.Choice]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Compared(Findings):
     """What the comparison of the page has found, and how A and B were chosen."""
 
-    sides: tuple[ModelScores, ModelScores]
-    choices: tuple[Choice, Choice]
+    sides: Sides
+    choices: Choices
     about: Comparison  # of the verdict: the model defaults, if one side was tuned from the other
 
     @property
@@ -35,7 +46,17 @@ class Compared(Findings):
         return f"{self.sides[0].found.name} {self.sides[1].found.name}"
 
 
-def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores] | None:
+def ask() -> None:
+    """A button for each model on this disk."""
+    st.info(ASK, icon=":material/compare:")
+    for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
+        st.button(
+            f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,)
+        )
+    st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
+
+
+def both_shown(choices: Choices) -> Sides | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
     if (
         choices[0].evaluation_set == choices[1].evaluation_set
@@ -49,13 +70,7 @@ def both_shown(choices: tuple[Choice, Choice]) -> tuple[ModelScores, ModelScores
     return None if one is None or other is None else (one, other)
 
 
-def compared(
-    sides: tuple[ModelScores, ModelScores],
-    choices: tuple[Choice, Choice],
-    comparison: Comparison,
-    metric: str,
-    aggregate: str,
-) -> Compared | None:
+def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str, aggregate: str) -> Compared | None:
     """Compute the comparison; None if the two cannot be compared, with the error shown."""
     one, other = sides
     measured = one.measured, other.measured
@@ -104,3 +119,55 @@ def _cell_differences(
     measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
 ) -> tuple[Interval | None, Interval | None]:
     return _comparison.cells(metric, aggregate)
+
+
+def view_control(compared: Compared) -> None:
+    """The switch; it sets the layers & poolings of the sidebar, which are kept in the address."""
+    folders = [one.found.folder for one in compared.sides]
+    cell = declared.default_cell(folders[0])
+    titles = {choice.reading or MODEL_DEFAULT for choice in compared.choices}
+    now = EACH if titles == {MODEL_DEFAULT} else SAME if len(titles) == 1 else CHOSEN
+    both_have_it = now == SAME or sidebar_choice.exists(cell.title, folders[1])
+    st.session_state[KEY] = now
+    st.segmented_control(
+        "Layer & pooling",
+        [EACH, *[SAME] * both_have_it, *[CHOSEN] * (now == CHOSEN)],
+        key=KEY,
+        required=True,
+        on_change=_take,
+        args=(cell.title,),
+        help=f"**{EACH}**: A and B each under model default. **{SAME}**: both under {cell.title}, so that only the "
+        "weights differ.",
+    )
+
+
+def _take(title: str) -> None:
+    if st.session_state[KEY] == EACH:
+        sidebar.choose_for_both()
+    elif st.session_state[KEY] == SAME:
+        sidebar.choose_for_both(title)
+
+
+def picked(sides: Sides, choices: Choices, metric: str) -> DevPick | None:
+    """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
+    here = sides[0].graded
+    if here is None:
+        return None
+    others = [one for one in sets.known() if one != choices[0].evaluation_set]
+    name: str = st.selectbox(
+        "Choose both layers & poolings on",
+        sidebar.with_current([NOTHING, *map(sources.written, others)], "picked_on"),
+        key="picked_on",
+        bind="query-params",
+        width=300,
+        help="A dev set. The best layer & pooling of A and of B on it are compared on "
+        f"{messages.plain(here.name)}. The result is fair: the choice does not use the pairs that are scored.",
+    )
+    if name == NOTHING:
+        return None
+    one, other = (
+        side_scores.scored(replace(choice, evaluation_set=sources.identity(name), reading=None)) for choice in choices
+    )
+    if one is None or other is None or one.graded is None:
+        return None  # progress or the error is shown
+    return pick(one.graded, (one.scores, other.scores), here, metric)

@@ -21,11 +21,13 @@ from explorer.measuring.geometry.layer_geometry import (
 )
 from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, side_scores
 from explorer.ui.access.side_scores import ModelScores
-from explorer.ui.widgets import downloads
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.widgets import downloads, segments
 
 Sides = Sequence[ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
@@ -43,6 +45,17 @@ def asked(count: int) -> bool:
         "alignment and uniformity: for example, why all cosines are near 0.9.",
     )
     return shown
+
+
+def pooling_control(*sides: LayerScores) -> str:
+    """The pooling of the figures by layer: one that the grids of all sides have."""
+    pooling: str = segments.chosen(
+        "Pooling of the curves",
+        [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)],
+        default="mean",
+        key="compared_pooling",
+    )
+    return pooling
 
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
@@ -144,6 +157,17 @@ def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) ->
     if moved:
         downloads.table(moved)
         downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
+
+
+def alone(choice: Choice) -> None:
+    """The embedding geometry of A, which needs no B."""
+    if not asked(1):
+        return
+    shown = side_scores.scored(choice)
+    if shown is not None:
+        geometry = found((shown,), pooling_control(shown.scores), choice.settings)
+        if geometry is not None:
+            show(geometry, None, shown.found.name)
 
 
 def key_of(sides: Sides, pooling: str, settings: Settings) -> str:

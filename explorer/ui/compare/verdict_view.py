@@ -1,31 +1,33 @@
-"""Show the verdict and what supports it: how sure and where, scores, the cells and the probe packs that changed."""
+"""Show the verdict and what supports it: scores, grids and curves of A, of B and of B - A, and probe packs."""
 
 from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sample
+from explorer.drawing.scores import difference, distributions, grid
 from explorer.drawing.sentences import probe_bars
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.in_words import Rows
+from explorer.measuring.comparing import comparison_report, cosines_by_grade
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
-from explorer.measuring.comparing.comparison_report import (
-    READING,
-    SIGNIFICANT,
-    difference_text,
-    most_changed,
-)
 from explorer.measuring.comparing.learned import ProbeChanges
+from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.compare import grids_view
+from explorer.ui.compare import compared as comparing
+from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import downloads, score_options, verdict_banner, word_view
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import clicks, downloads, score_options, verdict_banner, word_view
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -48,68 +50,73 @@ NOT_ENCODED = "Small differences in meaning are not judged: the probe packs were
 DIFFERENCE_HELP = (
     f"Score of B minus score of A, with its {CI}. Above 0: B is better. If the interval includes 0, it could be chance."
 )
+DIFFERENCE = "B - A"
+NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
 
 
 def show(compared: Compared, changes: ProbeChanges | None) -> str:
     """The verdict, its pairs and the scores. Gives the name of the grid that is drawn here, if one is."""
     drawn = ""
     if changes is not None and downloads.presenting():
-        drawn = _on_one_screen(compared, changes)
-    elif changes is not None:
-        news(compared, changes)
-        cells_that_changed(compared)
-        pairs(compared, changes)
-    cards(compared)
-    return drawn
-
-
-def _on_one_screen(compared: Compared, changes: ProbeChanges) -> str:
-    """The verdict, the pairs and the bars on the left; the grid and what it shows on the right."""
-    st.html(_ONE_SCREEN)
-    with st.container(key="one screen"):
-        left, right = st.columns((7, 3), gap="small")
+        # on one screen: the verdict, the pairs and the bars on the left, the grid and what it shows on the right
+        st.html(_ONE_SCREEN)
+        with st.container(key="one screen"):
+            left, right = st.columns((7, 3), gap="small")
         with left.container(gap="xsmall"):
-            news(compared, changes)
-            pairs(compared, changes)
+            _news(compared, changes)
+            _pairs(compared, changes)
             if changes.packs:
-                draw_probes(compared, changes, BARS)
+                _draw_probes(compared, changes, BARS)
         with right.container(gap="xsmall"):
-            drawn = grids_view.one(compared, GRID)
-            cells_that_changed(compared)
+            drawn = "B" if compared.differences.grid is None else DIFFERENCE
+            _grid(compared, drawn, GRID)
+            _cells_that_changed(compared)
+    elif changes is not None:
+        _news(compared, changes)
+        _cells_that_changed(compared)
+        _pairs(compared, changes)
+    _cards(compared)
     return drawn
 
 
-def news(compared: Compared, changes: ProbeChanges) -> None:
+def _news(compared: Compared, changes: ProbeChanges) -> None:
     """What was learned in one line, and how sure it is."""
     if not verdict_banner.learned(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
 
 
-def cells_that_changed(compared: Compared) -> None:
+def _cells_that_changed(compared: Compared) -> None:
     """In which layers & poolings the score changed."""
     if compared.where:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
 
 
-def pairs(compared: Compared, changes: ProbeChanges) -> None:
+def _pairs(compared: Compared, changes: ProbeChanges) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
         verdict_banner.learned_pairs(changes.pairs, sides, word_view.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
-    word_view.over(word_view.COMPARE, readers(compared))
+    word_view.over(word_view.COMPARE, _readers(compared))
 
 
-def cards(compared: Compared) -> None:
+def _cards(compared: Compared) -> None:
     """The scores; those of the chosen layers & poolings follow if the verdict compares others."""
-    found = compared.verdict
+    found, chosen = compared.verdict, compared.differences.chosen
     if found.tuning is None:
-        score_cards(compared.comparison, compared.metric, compared.aggregate, compared.differences.chosen)
-    else:
-        _three_numbers(compared)
+        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
+    else:  # the base under model default, the base under the trained layer & pooling, and the tuned model
+        numbers = found.numbers()
+        for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
+            help = f"{_CARDS[label]} {score_options.what_is_good(compared.metric)}"
+            messages.number(card, label, score_options.score_text(one.score), one.reading, border=True, help=help)
+        if found.why_not_same:
+            st.caption(messages.plain(found.why_not_same))
     if not compared.about_chosen:
-        _chosen(compared)
+        (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
+        st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
+        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
 
 
 def how_measured(compared: Compared) -> None:
@@ -126,51 +133,31 @@ def how_measured(compared: Compared) -> None:
             st.caption(f"{side} is {messages.plain(str(shown.found.folder))}")
 
 
-def _three_numbers(compared: Compared) -> None:
-    """The base under model default, the base under the trained layer & pooling, and the tuned model."""
-    found = compared.verdict
-    numbers = found.numbers()
-    for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        help = f"{_CARDS[label]} {score_options.what_is_good(compared.metric)}"
-        messages.number(card, label, score_options.score_text(one.score), one.reading, border=True, help=help)
-    if found.why_not_same:
-        st.caption(messages.plain(found.why_not_same))
-
-
-def _chosen(compared: Compared) -> None:
-    """The verdict for the chosen layers & poolings."""
-    (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
-    st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
-    score_cards(compared.comparison, compared.metric, compared.aggregate, compared.differences.chosen)
-
-
 def changed_cells(compared: Compared) -> None:
     """The cells that gained most and lost most, one line each."""
-    gained, lost = most_changed(compared.cells())
+    gained, lost = comparison_report.most_changed(compared.cells())
     if not (gained or lost):
         return
     st.subheader("Layers & poolings that changed most")
     left, right = st.columns(2, gap="medium")
-    with left:
-        _lines("Gained most", ":material/trending_up:", gained)
-    with right:
-        _lines("Lost most", ":material/trending_down:", lost)
+    _lines(left, "Gained most", ":material/trending_up:", gained)
+    _lines(right, "Lost most", ":material/trending_down:", lost)
     st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
 
 
-def _lines(title: str, icon: str, rows: Rows) -> None:
-    st.markdown(f"**{icon} {title}**")
+def _lines(column: DeltaGenerator, title: str, icon: str, rows: Rows) -> None:
+    column.markdown(f"**{icon} {title}**")
     if not rows:
-        st.markdown("none")
+        column.markdown("none")
     for row in rows:
-        chance = "" if row[SIGNIFICANT] else ", could be chance"
-        st.markdown(
-            f"{row[READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
+        chance = "" if row[comparison_report.SIGNIFICANT] else ", could be chance"
+        column.markdown(
+            f"{row[comparison_report.READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
             f"({CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
         )
 
 
-def score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:
+def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:
     """The scores of A and B, and B - A with its interval."""
     where = st.container(horizontal=True)
     for name, scores, reading in (
@@ -182,7 +169,29 @@ def score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Int
     sure = f"significant ({CI} excludes 0)" if chosen.sure else "could be chance"
     if not np.isfinite(chosen.difference):
         sure = "a side has no score"
-    messages.number(where, "B - A", difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
+    messages.number(where, "B - A", comparison_report.difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
+
+
+def show_picked(found: DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
+    """Both scores under the picked layers & poolings, their difference, and how they were picked."""
+    comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
+    differences = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
+    _score_cards(comparison, metric, aggregate, differences.chosen)
+    st.caption(messages.plain(found.words))
+    if found.readings != (sides[0].reading, sides[1].reading):
+        st.button(
+            "Use these layers & poolings",
+            key="use picked",
+            icon=":material/check:",
+            on_click=_take_picked,
+            args=found.readings,
+            help="Sets them in the sidebar, for every page.",
+        )
+
+
+def _take_picked(one: Reading, other: Reading) -> None:
+    sidebar.choose_reading(one)
+    sidebar.choose_reading_of_b(other)
 
 
 def probe_changes(compared: Compared) -> ProbeChanges | None:
@@ -191,7 +200,7 @@ def probe_changes(compared: Compared) -> ProbeChanges | None:
     known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
     if known is not None:
         return known
-    sides = readers(compared)
+    sides = _readers(compared)
     packs = sample.probe_packs()
     texts = sentences_of(packs)
     try:
@@ -214,9 +223,9 @@ def show_probes(compared: Compared, changes: ProbeChanges | None, *, drawn: bool
         st.caption(messages.plain(changes.why_none))
         return
     if not drawn:
-        draw_probes(compared, changes)
+        _draw_probes(compared, changes)
     st.caption(
-        " · ".join(reader.title for reader in readers(compared))
+        " · ".join(reader.title for reader in _readers(compared))
         + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
         "higher cosine. Higher is better; a coin would get 50 %. The Sentences page shows every pair of these probe "
         "packs."
@@ -226,7 +235,7 @@ def show_probes(compared: Compared, changes: ProbeChanges | None, *, drawn: bool
     )
 
 
-def draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = None) -> None:
+def _draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = None) -> None:
     """Two bars for each probe pack: the share of cases in which A and B are right; `height` is in pixels."""
     sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
     for change in changes.packs:
@@ -243,10 +252,91 @@ def draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = 
     )
 
 
-def readers(compared: Compared) -> tuple[Reader, ...]:
+def _readers(compared: Compared) -> tuple[Reader, ...]:
     """The two sides, under the layers & poolings that the verdict compares."""
     readings = compared.about.one_reading, compared.about.other_reading
     return tuple(
         Reader(name, shown.found, reading, choice.settings)
         for name, shown, reading, choice in zip("AB", compared.sides, readings, compared.choices, strict=True)
     )
+
+
+def grids(compared: Compared, *, but: str = "") -> None:
+    """The grids of A, of B and of the differences, but for the one that is drawn already."""
+    names = [name for name in ("A", "B", DIFFERENCE) if name != but]
+    for name, column in zip(names, st.columns(len(names), gap="small"), strict=True):
+        with column:
+            _grid(compared, name)
+    for text in compared.comparison.not_measured_text:
+        st.caption(text)
+    st.caption(
+        "Choosing a cell on the pairs that it is scored on inflates its score. To report a number, choose on a dev set "
+        "and report on a test set."
+    )
+
+
+def _grid(compared: Compared, name: str, height: int = 0) -> None:
+    """One of the three grids, at least so high."""
+    comparison, metric, differences = compared.comparison, compared.metric, compared.differences
+    scores = comparison.other if name == "B" else comparison.one
+    if name == DIFFERENCE:
+        st.subheader(name)
+        if differences.grid is None:
+            st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
+            return
+        figure = difference.difference_grid(comparison, differences.grid, differences.own)
+        key, file = "grid of differences", "grid-difference"
+        alt = "B minus A for every layer & pooling. The table below has the numbers."
+    else:
+        st.subheader(f"{name}: every layer & pooling")
+        reading = comparison.one_reading if name == "A" else comparison.other_reading
+        span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=compared.aggregate)
+        figure = grid.layer_by_pooling(scores, metric, compared.aggregate, reading, span, short=True)
+        key, file = f"grid of {name}", f"grid-{name}"
+        alt = f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers."
+    downloads.draw(
+        figure,
+        least=height,
+        key=key,
+        on_select=lambda: _choose_clicked(key, name, scores),
+        selection_mode="points",
+        config=downloads.config(file),
+        alt=alt,
+    )
+
+
+def _choose_clicked(key: str, name: str, scores: LayerScores) -> None:
+    """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
+    reading = clicks.clicked_cell(key, scores)
+    if reading is not None and name != "B":
+        sidebar.choose_reading(reading)
+    if reading is not None and name != "A":
+        sidebar.choose_reading_of_b(reading)
+
+
+def lines(compared: Compared) -> str:
+    """Lines by layer under a pooling, which is returned, and cosines by gold score."""
+    comparison, metric, aggregate = compared.comparison, compared.metric, compared.aggregate
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("By layer")
+        pooling = geometry_view.pooling_control(comparison.one, comparison.other)
+        downloads.draw(
+            difference.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            config=downloads.config("by-layer"),
+            alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
+        )
+    if compared.sides[0].graded is None:
+        return pooling
+    with right:
+        st.subheader("Cosines by gold score")
+        bins = comparison.gold_bins()
+        downloads.draw(
+            distributions.cosines_by_gold(bins),
+            config=downloads.config("cosines"),
+            alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
+            "The file below has the numbers.",
+        )
+        st.caption(cosines_by_grade.HOW_TO_READ)
+        downloads.rows(cosines_by_grade.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
+    return pooling

@@ -1,8 +1,9 @@
-"""Compute the maps of A and B in the background and draw them side by side, with one selection and its neighbours."""
+"""Compute and draw the maps of A and B side by side, with one selection and its neighbours; map vectors on disk."""
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -10,13 +11,16 @@ from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.text_sets import Attribute, Sentences, digest_of
+from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.sentences import sentence_maps as drawing
+from explorer.errors import StrataError
 from explorer.measuring.geometry import vector_geometry
-from explorer.measuring.maps import map_tables, projection, umap_layout
-from explorer.measuring.neighbours import vector_index
+from explorer.measuring.maps import large_map, map_tables, projection, umap_layout
+from explorer.measuring.neighbours import query_results, vector_index
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice, vector_corpora
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.map import map_form, selection
 from explorer.ui.widgets import downloads
 
@@ -27,6 +31,9 @@ QUALITY = (
     "Quality of the map. Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours "
     "preserved, 0 to 100 %: higher is better. Check neighbours in the table, not on the map."
 )
+UNTIL_READY = "This is PCA, until UMAP is ready."
+NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. This is {} in two dimensions."
+PICKED = "_map_picked_row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,3 +281,88 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
         },
     )
     downloads.rows(rows, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")
+
+
+def show_vectors(path: str, reader: Reader, settings: projection.MapSettings, *, has_model_b: bool) -> None:
+    """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
+    if has_model_b:
+        st.caption(vector_corpora.ONE_ENCODER)
+    corpus = vector_corpora.corpus(path, reader.reading.title)
+    if corpus is None:
+        return
+    st.markdown(messages.plain(corpus.note))
+    kind = settings.kind if settings.kind in large_map.KINDS else "UMAP"
+    at_once = projection.MapSettings("PCA", seed=settings.seed)
+    used = (
+        at_once
+        if kind == "PCA"
+        else projection.MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
+    )
+    if (kind, 2) != (settings.kind, settings.axes):
+        st.caption(NOT_POSSIBLE.format(kind))
+    first = _large_map(corpus, at_once)
+    if first is None:
+        return
+    found = _large_map(corpus, used)
+    if found is None:
+        st.caption(UNTIL_READY)
+        used, found = at_once, first
+    _draw(corpus, used, found)
+
+
+def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
+    """The map; None, with progress shown, until it is computed."""
+    found: large_map.LargeMap | None = jobs.result(
+        f"large map {corpus.digest} {settings}",
+        f"{settings.kind} of {corpus.name}",
+        lambda: large_map.large_map(corpus, settings),
+    )
+    return found
+
+
+@st.fragment
+def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_map.LargeMap) -> None:
+    """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
+    mount = st.components.v2.component(
+        "density_map", html=drawing.CANVAS_HTML, css=drawing.CANVAS_CSS, js=drawing.canvas_script()
+    )
+    event = mount(
+        key=f"map of vectors {corpus.digest[:12]}",
+        data=_content(corpus.digest, settings, found, corpus),
+        on_picked_change=lambda: None,
+    )
+    st.caption(messages.plain(found.note))
+    st.caption(found.faithfulness.text, help=QUALITY)
+    downloads.rows(lambda: large_map.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
+    picked = getattr(event, "picked", None)
+    if picked is not None:
+        st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
+    digest, row = st.session_state.get(PICKED, ("", 0))
+    if digest == corpus.digest:
+        _neighbours_on_disk(corpus, row)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _content(digest: str, settings: projection.MapSettings, _found: large_map.LargeMap, _corpus: VectorCorpus) -> Any:
+    return drawing.canvas_content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
+
+
+def _neighbours_on_disk(corpus: VectorCorpus, row: int) -> None:
+    try:
+        search = vector_corpora.searchable(corpus, vector_index.FLAT)
+    except StrataError as error:
+        messages.trouble(error)
+        return
+    if search is None:
+        return
+    st.subheader("Nearest neighbours")
+    text = corpus.text(row)
+    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.")
+    near = query_results.hit_rows(search, search.neighbours(row, vector_index.COMPARED))
+    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
+    st.dataframe(
+        near,
+        hide_index=True,
+        column_config={"sentence": st.column_config.TextColumn(width="large"), "cosine": number},
+    )
+    downloads.rows(near, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")

@@ -1,4 +1,4 @@
-"""Say how many trainings a plan is; estimate and start it, or show it as a command line and plan.yaml."""
+"""Start a plan: its form, how many trainings it is, what they take; and list the plans that were started."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import itertools
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.data import sources
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs
-from explorer.ui.plans import plan_form, plan_list
-from explorer.ui.runs import plan_queue, run_status
+from explorer.ui.plans import plan_form
+from explorer.ui.runs import plan_queue, run_status, train_page
 from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanCell
+    from explorer.studies.plans.plan_folder import PlanFolder
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
@@ -28,6 +30,9 @@ _STARTED = "_plan started"
 FORM = "plan"  # the name of a plan that is not started yet
 FIX = "Fix the highlighted fields to start."
 TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
+PLAN = "plan"
+SEEN = "_plan that was shown"
+GONE = "The plan {} is no longer there: it was deleted."
 
 
 def form() -> None:
@@ -134,7 +139,7 @@ def _free_name() -> str:
 
 
 def _start(plan: Plan) -> None:
-    plan_list.choose(plan_queue.start(plan).name)
+    choose(plan_queue.start(plan).name)
     st.session_state[_STARTED] = True
 
 
@@ -158,3 +163,63 @@ def _take_away(plan: Plan) -> None:
         "plan.yaml", plans.as_yaml(plan), "plan.yaml", "application/yaml", icon=":material/download:",
         on_click="ignore", key="plan yaml",
     )  # fmt: skip
+
+
+def table(shown: str) -> None:
+    """The list; nothing if there is no plan yet. No row is selected after `shown`, what the page shows, changes."""
+    if not any(runs_folder().glob("plans/[!.]*")):
+        return
+    from explorer.studies.plans import plan_folder
+
+    found = plan_folder.every()
+    if not found:
+        return
+    st.subheader("Plans")
+    key = f"plans beside {shown}"
+    st.dataframe(
+        [_row(folder) for folder in found],
+        key=key,
+        on_select=lambda: _choose(found, key),
+        selection_mode="single-row",
+        hide_index=True,
+    )
+    st.caption("Select a row to show its plan. Plans are saved beside the runs, in the folder `plans`.")
+
+
+def _choose(found: list[PlanFolder], key: str) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and rows[0] < len(found):
+        choose(found[rows[0]].name)
+
+
+def _row(folder: PlanFolder) -> dict[str, Any]:
+    status = plan_queue.standing(folder)
+    row: dict[str, Any] = {"Plan": folder.name, "State": status.state}
+    try:
+        plan = folder.plan()
+    except StrataError as error:
+        return row | {"Methods": messages.shortened(str(error))}
+    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
+    row |= {"Methods": ", ".join(methods), "Models": ", ".join(map(sources.shown, plan.models))}
+    row |= {"Rows": plan.rows, "Seeds": len(plan.seeds)}
+    problems = {"Failures": len(status.failures), "Left out": len(status.left_out)}
+    return row | {name: count for name, count in problems.items() if count}  # most plans have neither
+
+
+def asked_for() -> PlanFolder | None:
+    """The plan that the address names; None if it names none, or a missing one (with an error)."""
+    if PLAN not in st.query_params:
+        return None
+    from explorer.studies.plans import plan_folder
+
+    return train_page.shown_under(PLAN, SEEN, plan_folder.find, GONE)
+
+
+def choose(name: str) -> None:
+    """Show a plan."""
+    st.query_params[PLAN] = name
+
+
+def leave() -> None:
+    """Show the form."""
+    st.query_params.pop(PLAN, None)

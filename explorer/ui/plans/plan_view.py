@@ -20,7 +20,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import shortcuts
-from explorer.ui.plans import plan_form, plan_list
+from explorer.ui.plans import plan_form, plan_start
 from explorer.ui.runs import plan_queue, run_status
 from explorer.ui.widgets import clicks, downloads, verdict_banner
 
@@ -85,7 +85,7 @@ def show(folder: PlanFolder) -> None:
 
 def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
     with st.container(horizontal=True):
-        st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_list.leave, help="Open the form.")
+        st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_start.leave, help="Open the form.")
         if plan_form.holds(plan):
             st.button(
                 "Duplicate and edit",
@@ -204,13 +204,13 @@ def _resume(folder: PlanFolder) -> None:
 
 def _duplicate(plan: Plan) -> None:
     plan_form.fill(plan)
-    plan_list.leave()
+    plan_start.leave()
 
 
 def _deleted(folder: PlanFolder) -> None:
     def delete() -> None:
         plan_queue.delete(folder)
-        plan_list.leave()
+        plan_start.leave()
 
     clicks.attempt(delete)
 

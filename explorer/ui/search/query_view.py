@@ -1,15 +1,22 @@
-"""The query in its box and in the address, and the sentences it finds, each with a button that searches for it."""
+"""The query in its box and in the address, and the sentences that it finds in a corpus or in vectors on disk."""
 
 import re
+import time
 from collections.abc import Container, Sequence
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer import in_words
-from explorer.measuring.neighbours import query_results
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.encoding.load import declared
+from explorer.errors import StrataError
+from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
+from explorer.ui.access import sidebar_choice, vector_corpora
 from explorer.ui.widgets import downloads, segments, word_view
 
 QUERY = "query"  # the key of the box, and the name in the address
@@ -23,8 +30,7 @@ TYPED = "Press Enter to search."
 MOST = 5000  # characters, far more than an encoder's maximum length
 _GIVEN, _IN_THE_BOX = "_query of the visitor", "_query in the box"
 _NAMED, _HINT = "results of", "typed"
-# characters shown of a sentence; the file contains all
-SHOWN = 400
+SHOWN = 400  # characters of a sentence; the file contains all
 # results shown at full height; more scroll in a box of TALL pixels
 UNROLLED, TALL = 10, 760
 RELEVANT = ":green-badge[:material/done_all: relevant]"
@@ -48,6 +54,12 @@ _LOOK = """<style>
     .st-key-{results} {{ filter: grayscale(1); opacity: 0.5; }}
 }}
 </style>"""
+AUTOMATIC = "automatic"
+INDEXES = {AUTOMATIC: None, "exact": vector_index.FLAT, "IVF": vector_index.IVF, "HNSW": vector_index.HNSW}
+OTHER_MODEL = (
+    "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
+    "sentence of the corpus."
+)
 
 
 def query(place: DeltaGenerator, usual: str | None) -> str | None:
@@ -167,3 +179,75 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
             st.markdown(note)
         if query:
             word_view.words_button(word_view.SEARCH, f"of {key}", query, sentence, "Why?")
+
+
+def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int) -> None:
+    """Search vectors on disk: the index to choose and the query in `box`, then the results, once all is ready."""
+    kind = INDEXES[
+        segments.chosen(
+            "Index",
+            list(INDEXES),
+            default=AUTOMATIC,
+            key="index",
+            help="Exact compares every vector. IVF searches the nearest of many lists, HNSW follows the links of a "
+            "graph; both are built once and miss some neighbours, which is measured. Automatic: exact up to 200,000 "
+            "vectors, IVF beyond.",
+        )
+    ]
+    corpus = None
+    try:
+        found = sidebar_choice.encoder(choice.source)
+        corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title) if found else None
+    except StrataError as error:
+        messages.trouble(error)
+    if corpus is not None:
+        st.caption(messages.plain(corpus.note))
+    asked = query(box, corpus.text(0) if corpus else None)
+    if corpus is not None and asked is not None:
+        with results_area(asked):
+            try:
+                _show_hits(corpus, choice, asked, k, kind)
+            except StrataError as error:
+                messages.trouble(error)
+    if sidebar_choice.model_b():
+        st.caption(vector_corpora.ONE_ENCODER)
+
+
+def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:
+    search = vector_corpora.searchable(corpus, kind)
+    if search is None:
+        return
+    place = corpus.place_of(query)
+    if place is not None:
+        st.caption(LEFT_OUT)
+    searched = _encoded(corpus, choice, query) if place is None else place
+    if searched is None:
+        return
+    started = time.perf_counter()
+    hits = search.found(searched, k)
+    seconds = time.perf_counter() - started
+    st.caption(query_results.index_text(search.facts))
+    st.caption(query_results.cost_text(search.facts, corpus.vectors.nbytes, seconds))
+    rows = query_results.hit_rows(search, hits)
+    for row in rows:
+        sentence, rank = str(row["sentence"]), int(str(row["rank"]))
+        item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")
+    downloads.rows(rows, messages.shortened(query, 40), "Results (CSV)")
+
+
+def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> NDArray[np.float32] | None:
+    """The vector of the query under model A, with the layer & pooling of the vectors; None if it made none of them."""
+    found = sidebar_choice.encoder(choice.source)
+    if found is None:
+        return None
+    if corpus.origin is not None and corpus.origin.model_digest != found.digest:
+        warning = OTHER_MODEL.format(messages.plain(corpus.name), messages.plain(corpus.origin.model))
+        st.warning(warning, icon=":material/sync_problem:")
+        return None
+    encoder = sidebar_choice.loaded(found, choice.settings)
+    if encoder is None:
+        return None
+    reading = declared.named(corpus.title, found.folder) if corpus.origin else choice.reading_of(found.folder)
+    longest = choice.settings.max_length or (corpus.origin.max_length if corpus.origin else None)
+    st.markdown(f"**A** {messages.plain(found.name)}, {messages.plain(declared.described(reading, found.folder))}")
+    return query_results.vector_of(encoder, query, reading, longest)

@@ -23,7 +23,7 @@ from explorer.ui.access import method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import set_fields, train_page
-from explorer.ui.train import knob_form, method_menu, suggested_method, text_form
+from explorer.ui.train import knob_form, method_menu, text_form
 from explorer.ui.widgets import setting_fields
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def recipe() -> Recipe | None:
     with left:
         text_form.choose_columns(sources, card.kind.rows)
         rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
-        suggested_method.explain(sources, card, rows is not None)
+        text_form.explain(sources, card, rows is not None)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = _judging(sources, card)
@@ -204,7 +204,7 @@ def _first_visit() -> None:
         state.setdefault(train_page.METHOD_BY_HAND, True)
     elif train_page.SOURCES in linked:
         train_page.choose_text(st.query_params.get_all(train_page.SOURCES))
-        suggested_method.follow_text()
+        text_form.follow_text()
     elif train_page.SOURCES not in state:
         found = demonstration()
         knob_form.fill(method_cards.methods()[found.method], found.every_setting())

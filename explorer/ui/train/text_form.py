@@ -1,4 +1,4 @@
-"""Choose the training text: the sample, sets by name, files on this machine, and uploaded files."""
+"""Choose the training text, and the method that fits it until the visitor chooses one."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,18 @@ from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, Kind
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_page import ASKED_FOR_FILE, FILLED, SOURCES, choose_text
-from explorer.ui.train import suggested_method
+from explorer.ui.runs.train_page import ASKED_FOR_FILE, FILLED, METHOD, METHOD_BY_HAND, SOURCES, choose_text
+from explorer.ui.train import knob_form
 from explorer.ui.widgets import upload_boxes
 
 UPLOAD = "uploaded text"
 ASKED = "Upload your text above, or choose one by name. The method that fits its rows is then chosen."
 GUESSED = "(as recognised)"
+ONE_FILE, OTHERS = "Your file", "The training text"
+USE = "Use {}"
+_NOTED = "_text of the form"
 
 
 def chosen_text() -> tuple[str, ...]:
@@ -36,7 +39,7 @@ def chosen_text() -> tuple[str, ...]:
         None if filled else [MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
         format_func=sources.label,
         key=SOURCES,
-        on_change=suggested_method.follow_text,
+        on_change=follow_text,
         bind="query-params",
         accept_new_options=True,
         placeholder="a name, or the path of a file",
@@ -50,7 +53,7 @@ def chosen_text() -> tuple[str, ...]:
     found = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if found:
         st.session_state[ASKED_FOR_FILE] = False
-    suggested_method.note(found)
+    note(found)
     return found
 
 
@@ -183,4 +186,65 @@ def _take(path: str) -> None:
     """Add a file to the choice; the default samples are removed."""
     before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
     choose_text([*before, path])
-    suggested_method.follow_text()
+    follow_text()
+
+
+def note(chosen: tuple[str, ...]) -> None:
+    """Remember the text that the form shows, with which a later one is compared."""
+    st.session_state[_NOTED] = chosen
+
+
+def follow_text() -> None:
+    """Choose the method that fits the new text, with its defaults; only before the form is drawn.
+
+    The demonstration's text has the demonstration's method and settings. What the visitor has chosen or set stays.
+    """
+    from explorer.training.recipe import demonstration
+
+    state = st.session_state
+    before, chosen = state.get(_NOTED, ()), tuple(state.get(SOURCES, ()))
+    if state.get(METHOD_BY_HAND) or not chosen:
+        return
+    shown = demonstration()
+    is_shown = chosen == shown.data
+    name = shown.method if is_shown else of_text(chosen)
+    if name and (name != state.get(METHOD) or before in ((), shown.data) or is_shown):
+        state[METHOD] = name
+        knob_form.fill(method_cards.methods()[name], shown.every_setting() if is_shown else {})
+
+
+def of_text(chosen: tuple[str, ...]) -> str:
+    """The method that fits a text; "" if none is suggested, or if the text cannot be read."""
+    from explorer.training.recipe import suggested
+
+    try:
+        return suggested(*cached_text.kind_of(chosen))
+    except StrataError:  # the text form shows the error
+        return ""
+
+
+def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
+    """Why the method fits the visitor's text; if it does not fit, a button that chooses the one that does."""
+    name = of_text(chosen) if chosen else ""
+    if not name:
+        return
+    suggestion = method_cards.methods()[name].kind.suggestion
+    if suggestion is None or not any(map(sources.is_file, chosen)):
+        return
+    why = messages.plain(suggestion.sentence(ONE_FILE if len(chosen) == 1 else OTHERS, name))
+    if card.name == name and fits:
+        st.caption(why)
+    elif not fits and card.name != name:
+        st.caption(why)
+        st.button(
+            USE.format(messages.plain(name)),
+            key="use fitting method",
+            icon=":material/rule:",
+            on_click=_use_fitting,
+            args=(name,),
+        )
+
+
+def _use_fitting(name: str) -> None:
+    st.session_state[METHOD], st.session_state[METHOD_BY_HAND] = name, False
+    knob_form.fill(method_cards.methods()[name], {})

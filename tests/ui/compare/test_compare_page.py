@@ -33,7 +33,7 @@ from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
-from explorer.ui.compare import changes_view, choice_form, export, verdict_view
+from explorer.ui.compare import changes_view, compared, export, verdict_view
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import microscope
 from tests import trainings
@@ -57,7 +57,7 @@ def app(furnished, run):
 
 def test_without_b_the_runs_there_are_stand_a_click_away(app):
     app.run()
-    assert app.info[0].value == choice_form.ASK
+    assert app.info[0].value == compared.ASK
     app.button(key="beside run:tuned").click()
     measured(app)
     assert app.selectbox(key="beside").value == "run:tuned"
@@ -101,8 +101,8 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     measured(app)
     before = cards(app)
-    assert app.segmented_control(key=choice_form.KEY).value == choice_form.EACH
-    app.segmented_control(key=choice_form.KEY).set_value(choice_form.SAME)
+    assert app.segmented_control(key=compared.KEY).value == compared.EACH
+    app.segmented_control(key=compared.KEY).set_value(compared.SAME)
     measured(app)
     assert not app.exception
     assert app.selectbox(key="reading").value == "mean of layer 2"
@@ -111,7 +111,7 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]
     assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
-    app.segmented_control(key=choice_form.KEY).set_value(choice_form.EACH)
+    app.segmented_control(key=compared.KEY).set_value(compared.EACH)
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
@@ -167,7 +167,7 @@ def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_pl
     measured(app)
     assert not app.exception
     assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
-    assert app.segmented_control(key=choice_form.KEY).value == choice_form.CHOSEN
+    assert app.segmented_control(key=compared.KEY).value == compared.CHOSEN
     assert len(app.get("plotly_chart")) == CHARTS
     before = cards(app)
     app.button(key="exchange A and B").click()

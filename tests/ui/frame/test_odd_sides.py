@@ -17,7 +17,7 @@ from explorer.measuring.comparing import comparison
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import jobs
-from explorer.ui.compare import grids_view
+from explorer.ui.compare import verdict_view
 from explorer.ui.map import map_form
 from explorer.ui.replay import step_grid
 from explorer.ui.sentences import own_sentences
@@ -134,13 +134,13 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     deep, shallow = (3, 2) if exchanged else (2, 3)
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
-        assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
+        assert verdict_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
         assert layer_geometry.OTHER_DEPTH.format(deep, shallow) in plain(app)
         shown = len(figures(app))
         app.button(key="presentation").click().run()
         assert not app.exception
         assert len(figures(app)) == shown, "each once, on the first screen or below it"
-        assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
+        assert verdict_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
     if page == "map":
         assert map_tables.OTHER_WIDTH.format(wide, narrow) in plain(app)
         assert projection.ROTATED.format(wide, narrow) in plain(app)

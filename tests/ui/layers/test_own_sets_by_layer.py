@@ -11,7 +11,7 @@ from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from explorer.ui.layers import best_layer
-from explorer.ui.search import judged_queries
+from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
 from tests.visits import cards, measured, words
 
@@ -93,7 +93,7 @@ def test_search_has_the_queries_of_the_evaluation_set(furnished, own):
     furnished.query_params["sts"] = sources.label(own["queries.csv"])
     measured(furnished)
     assert not furnished.exception
-    assert len(furnished.selectbox(key=judged_queries.MENU).options) == len(dict.fromkeys(ROWS.anchors))
+    assert len(furnished.selectbox(key=neighbours.MENU).options) == len(dict.fromkeys(ROWS.anchors))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -10,7 +10,7 @@ from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
 from explorer.ui.access import vector_corpora
-from explorer.ui.map import large_map_view
+from explorer.ui.map import map_view
 from tests.vectors import ROWS, TEXTS, two_clouds
 from tests.visits import measured, words
 
@@ -36,7 +36,7 @@ def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source,
     told = words(app.caption)
     assert found.note in told
     assert found.faithfulness.text in told
-    assert (large_map_view.NOT_POSSIBLE.format("UMAP") in told) is (projection == "t-SNE")
+    assert (map_view.NOT_POSSIBLE.format("UMAP") in told) is (projection == "t-SNE")
     assert any(f"{ROWS} sentences of mine.npy" in one for one in words(app.markdown))
 
 
@@ -58,5 +58,5 @@ def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
     found = finish(prepared(opened(source)))
     for seed in (1, 2):
         drawn = finish(large_map(found, MapSettings("PCA", seed=seed)))
-        shown = large_map_view._content(found.digest, MapSettings("PCA", seed=seed), drawn, found)
+        shown = map_view._content(found.digest, MapSettings("PCA", seed=seed), drawn, found)
         assert shown == sentence_maps.canvas_content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)

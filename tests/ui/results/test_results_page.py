@@ -13,7 +13,7 @@ from explorer.evaluating.tasks import retrieval, sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import by_layer_view, evaluate_form, filters, table_view
+from explorer.ui.results import evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.widgets import setting_fields
 from tests import trainings
@@ -131,7 +131,7 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     result_files.write(replace(searched, measured=replace(searched.measured, intervals=stated)))
     app.query_params["suite"] = "others"
     opened(app)
-    tables = [one.value for one in app.dataframe if by_layer_view.CHOSEN in one.value.columns]
+    tables = [one.value for one in app.dataframe if table_view.CHOSEN in one.value.columns]
     ((row,),) = (one.to_dict("records") for one in tables)
     assert (row["task"], row["model"]) == ("Questions", "good")
     choice = stated.choice

@@ -11,7 +11,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.progress import finish
-from explorer.ui.search import judged_queries, query_view
+from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask, searched
 from tests.visits import cards, words
@@ -67,9 +67,9 @@ def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(app, place):
     app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query_view.DEFAULT
     searched(app)
     assert told(app) == [], "this query is not judged"
-    assert app.selectbox(key=judged_queries.MENU).value is None
+    assert app.selectbox(key=neighbours.MENU).value is None
     for query, judged in QUERIES.items():
-        app.selectbox(key=judged_queries.MENU).set_value(query)
+        app.selectbox(key=neighbours.MENU).set_value(query)
         searched(app)
         assert app.text_input(key=query_view.QUERY).value == query
         scores = told(app)
@@ -83,10 +83,10 @@ def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(app, place):
 def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(app):
     app.query_params["query"] = next(iter(QUERIES))
     searched(app)
-    assert app.selectbox(key=judged_queries.MENU).value == next(iter(QUERIES))
+    assert app.selectbox(key=neighbours.MENU).value == next(iter(QUERIES))
     assert len(told(app)) == 1
     ask(app, "who plays")
-    assert app.selectbox(key=judged_queries.MENU).value is None
+    assert app.selectbox(key=neighbours.MENU).value is None
     assert told(app) == []
     assert badges(app) == 0
 
@@ -116,16 +116,16 @@ def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
 def test_a_pooling_under_which_nothing_can_be_ranked_is_told(app, place):
     app.query_params["beside"], app.query_params["reading"] = str(place.folder / "other"), "cls of layer 0"
     searched(app)
-    assert judged_queries.NO_SCORE in words(app.info)
+    assert neighbours.NO_SCORE in words(app.info)
 
 
 def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):
     app.query_params["corpus"] = sample.SEARCH
     app.run()
-    assert len(app.selectbox(key=judged_queries.MENU).options) == 60
+    assert len(app.selectbox(key=neighbours.MENU).options) == 60
     app.selectbox(key="corpus").set_value(SAMPLE)
     searched(app)
-    assert judged_queries.MENU not in {box.key for box in app.selectbox}
+    assert neighbours.MENU not in {box.key for box in app.selectbox}
 
 
 def test_a_damaged_folder_is_told_and_not_searched(app, place):

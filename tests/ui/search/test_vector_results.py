@@ -7,7 +7,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.ui.access import jobs
-from explorer.ui.search import query_view, vector_results
+from explorer.ui.search import query_view
 from tests.studies.embedding.desk import LINES, furnish
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask, searched
@@ -76,7 +76,7 @@ def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app
     save_tiny("bert", desk.folder / "other", initializer_range=0.5)
     app.query_params["model"], app.query_params["query"] = str(desk.folder / "other"), query_view.DEFAULT
     searched(app)
-    assert any(lead(vector_results.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
+    assert any(lead(query_view.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
     assert not shown(app)
     ask(app, LINES[3])
     assert len(shown(app)) == 10

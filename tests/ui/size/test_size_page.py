@@ -11,7 +11,7 @@ from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.compression import FIRST
 from explorer.studies.size.points import Picture, Point, Size
-from explorer.ui.size import export_form, picture_view, size_form
+from explorer.ui.size import picture_view, size_form
 from explorer.ui.widgets import setting_fields
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
@@ -87,22 +87,22 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     if size_form.START in buttons(app):  # a test before this one may have measured the same
         pressed(app, size_form.START)
     app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    app.run().text_input(key=export_form.FOLDER).set_value("~nosuch/x").run()
+    app.run().text_input(key=picture_view.FOLDER).set_value("~nosuch/x").run()
     assert any("no user with this home folder" in told for told in words(app.error))
-    assert app.button(key=export_form.WRITE).disabled
-    app.text_input(key=export_form.FOLDER).set_value("").run()
-    app.text_input(key=export_form.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
-    pressed(app, export_form.WRITE)
+    assert app.button(key=picture_view.WRITE).disabled
+    app.text_input(key=picture_view.FOLDER).set_value("").run()
+    app.text_input(key=picture_view.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
+    pressed(app, picture_view.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert opened[0].auto_model.config.num_hidden_layers == 1
     assert opened.get_embedding_dimension() == 8
-    app.session_state[export_form.FOLDER] = str(tmp_path / "small")
+    app.session_state[picture_view.FOLDER] = str(tmp_path / "small")
     app.run()
-    assert export_form.WRITE not in buttons(app)  # it is written
+    assert picture_view.WRITE not in buttons(app)  # it is written
     app.session_state[size_form.WAY] = FIRST
     pressed(app.run(), size_form.START)
-    assert export_form.WRITE in buttons(app), "what is written has other dimensions"
+    assert picture_view.WRITE in buttons(app), "what is written has other dimensions"
     assert not app.success
 
 
@@ -117,7 +117,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
     other.switch_page("pages/size.py")
     measured(other)
     assert size_form.START not in buttons(other), "it has the same files"
-    assert export_form.WRITE in buttons(other)
+    assert picture_view.WRITE in buttons(other)
 
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:
