@@ -60,13 +60,13 @@ SECTION = (
     (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("\n## Stores\n")[2].partition("\n## ")[0]
 )
 DECORATORS = {"cache", "lru_cache", "cache_resource", "cache_data", "by_stamp"}
-CALLS = {"job_results.result", "job_results.known", "job_results.finished_job", "jobs.follow", "cache"}
+CALLS = {"jobs.result", "jobs.known", "jobs.finished_job", "jobs.follow", "cache"}
 
 
 def keeps_values(file):
     """Whether a file of the program keeps what it has computed in the process."""
     text = file.read_text(encoding="utf-8")
-    tree = list(ast.walk(ast.parse(text))) if re.search(r"cache|job_results|jobs", text) else []
+    tree = list(ast.walk(ast.parse(text))) if re.search(r"cache|jobs", text) else []
     decorators = (one for node in tree if isinstance(node, ast.FunctionDef) for one in node.decorator_list)
     called = {ast.unparse(getattr(one, "func", one)).rpartition(".")[2] for one in decorators}
     return bool(called & DECORATORS) or any(

@@ -61,7 +61,7 @@ class Side(Reader):
 def key_of(desk: Desk, module: Any, work: Any, there: Any = None) -> str:
     """The last key under which some work asks for a result; `there` is what each of them is."""
     keys: list[str] = []
-    desk.patch.setattr(module.job_results, "result", lambda key, *_: keys.append(key) or there)
+    desk.patch.setattr(module.jobs, "result", lambda key, *_: keys.append(key) or there)
     work()
     return keys[-1]
 

@@ -58,7 +58,7 @@ def embedding(desk: Desk, x: Any) -> Hashable:
 
 def opened(desk: Desk, x: Any) -> Hashable:
     path = npy(desk, x, "mine").files[0]
-    desk.patch.setattr(vector_corpora.job_results, "result", lambda key, *_: keys.append(key))
+    desk.patch.setattr(vector_corpora.jobs, "result", lambda key, *_: keys.append(key))
     keys: list[str] = []
     vector_corpora.corpus(str(path), "mean of layer 1")
     return answered(desk, keys[0], (x.vectors, x.texts))

@@ -11,8 +11,8 @@ from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.data.text_sets import Sentences
 from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.errors import StrataError
-from explorer.measuring.comparing.item_changes import QueryChanges
-from explorer.measuring.neighbours import query_results, vector_index
+from explorer.measuring.comparing.pair_changes import QueryChanges
+from explorer.measuring.neighbours import query_results, ranking_judge, vector_index
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import CI
 from explorer.ui import messages

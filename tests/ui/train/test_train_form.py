@@ -17,13 +17,7 @@ from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, method_cards, sidebar_choice
 from explorer.ui.runs import set_fields
-from explorer.ui.train import (
-    knob_form,
-    method_menu,
-    recipe_form,
-    start_form,
-    suggested_method,
-)
+from explorer.ui.train import knob_form, method_menu, recipe_form, start_form, text_form
 from tests import trainings
 from tests.train_visits import PAGE, START, say, well
 from tests.visits import fetches, lead, wait_until, words
@@ -435,7 +429,7 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = method_cards.methods()[method].kind.suggestion.sentence(suggested_method.ONE_FILE, method)
+    why = method_cards.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
     assert why in words(visit.caption)
     assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()
