@@ -24,6 +24,8 @@ from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]  # (text, width)
@@ -203,3 +205,10 @@ def _too_small(folder: object, need: int, free: int) -> str:
         f"The vectors need {in_words.size(need + SPARE)} in {folder}, where {in_words.size(free)} are free. "
         "Choose fewer layers & poolings or a smaller set, make room there, or set STRATA_CACHE to a larger disk."
     )
+
+
+def as_tensor(vectors: Vectors) -> Tensor:
+    """Vectors as a tensor that shares their memory if it can."""
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(vectors))

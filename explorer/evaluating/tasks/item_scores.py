@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import encoded, titles_of
+from explorer.evaluating.encoded import as_tensor, encoded, titles_of
 from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
 from explorer.measuring.scores.metrics import MEAN
@@ -27,8 +27,6 @@ from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from explorer.encoding.read.encoder import Encoder
 
 Floats = NDArray[np.float64]
@@ -141,7 +139,7 @@ def score_items(
     found = yield from encoded(encoder, judge.texts, max_length, titles)
     if not judge.is_settled:
         yield Progress("choosing the classifier's regularisation", 0, 0)
-        judge = judge.settled(_tensor(found.of(MODEL_DEFAULT)))
+        judge = judge.settled(as_tensor(found.of(MODEL_DEFAULT)))
     items: dict[str, dict[str, Floats]] = {}  # by measure, then by title
     broken: list[str] = []
     for done, title in enumerate(found.titles):
@@ -151,7 +149,7 @@ def score_items(
             broken.append(title)
             vectors = np.zeros_like(vectors)  # its items are missing, below
         missing = np.full(len(judge), np.nan)
-        for name, each in judge.by_measure(_tensor(vectors)).items():
+        for name, each in judge.by_measure(as_tensor(vectors)).items():
             items.setdefault(name, {})[title] = missing if title in broken else each
     grid = tuple(Reading(row, pooling) for row in encoder.rows for pooling in encoder.poolings)
     tables = {name: _items(encoder, grid, outside, each) for name, each in items.items()}
@@ -190,12 +188,6 @@ def _items(
         by_title[MODEL_DEFAULT] if encoder.head else None,
         {one: by_title[one.title] for one in outside},
     )
-
-
-def _tensor(vectors: NDArray[np.float32]) -> Tensor:
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(vectors))
 
 
 def key(model: str, given: str, main: str, device: str, max_length: int | None, poolings: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,48 +14,36 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.escaping import fenced, plain, table
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
-from explorer.studies.size.compression import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
+from explorer.studies.size import points as sizes
 from explorer.studies.size.picture import cells_of, projection_for
-from explorer.studies.size.points import Picture, Point, Size, SizeOptions, text_of
+from explorer.studies.size.points import Picture, Point, Size, SizeOptions
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
-    from explorer.encoding.read.head import Head
 
 
-@dataclass(frozen=True, eq=False)
-class SmallEncoder:
-    """A cut encoder, its layer & pooling with projection and normalisation, and the step of int8."""
+def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work[tuple[Encoder, float]]:
+    """Fit what a point of the picture needs, as the picture does, and cut the encoder; also the step of int8.
 
-    encoder: Encoder
-    head: Head
-    size: Size
-    step: float
-
-
-def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work[SmallEncoder]:
-    """Fit what a point of the picture needs, as the picture does, and cut the encoder."""
+    Its model default is the layer & pooling of the point, with projection and normalisation.
+    """
     from explorer.encoding.read.head import Head
     from explorer.encoding.tune.editing import cut, stack
 
     whole = size.pooling == MODEL_DEFAULT
     where = stack(encoder)
     layers, poolings = ((), ()) if whole else ((size.layers,), (size.pooling,))
-    *_, cell = yield from cells_of(encoder, where, (), fit_on, layers, poolings)
-    options, text = SizeOptions(dimensions=(size.dimensions,), cut_by=way), cell.text
-    projection = projection_for(options, text, text.shape[1])
+    *_, (_, text) = yield from cells_of(encoder, where, (), fit_on, layers, poolings)
+    projection = projection_for(SizeOptions(dimensions=(size.dimensions,), cut_by=way), text, text.shape[1])
     text = text if projection is None else projection(text)
     prompts = encoder.default_head
     head = prompts if whole else Head((size.pooling,), prompt=prompts.prompt, roles=prompts.roles)
     steps = head.dense if projection is None else (*head.dense, projection.as_dense())
     yield Progress("cutting the encoder", 0, 0)
-    return SmallEncoder(
-        encoder=cut(encoder, size.layers, where),
-        head=replace(head, dense=steps, normalize=True),
-        size=size,
-        step=step_of(unit(text)),
-    )
+    small = cut(encoder, size.layers, where)
+    small.head = replace(head, dense=steps, normalize=True)
+    return small, sizes.step_of(unit(text))
 
 
 def export(
@@ -66,13 +54,13 @@ def export(
     from explorer.encoding.tune.tunable import Tunable
 
     opener = exporting.opener(encoder)  # refuses what cannot be saved, before any work
-    small = yield from built(encoder, point.size, fit_on, picture.way)
+    small, step = yield from built(encoder, point.size, fit_on, picture.way)
     yield Progress("writing the encoder", 0, 0)
-    text = card(small, found, picture, point, opener)
-    exporting.export(Tunable(small.encoder, small.encoder.max_length), small.head, folder, text, found.folder)
+    text = card(small, step, found, picture, point, opener)
+    exporting.export(Tunable(small, small.max_length), small.default_head, folder, text, found.folder)
 
 
-def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, opener: str) -> str:
+def card(small: Encoder, step: float, found: Found, picture: Picture, point: Point, opener: str) -> str:
     """The text of README.md."""
     import yaml
 
@@ -84,62 +72,55 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         "tags": [name, "sentence-similarity", "feature-extraction", "strata"],
         **({"base_model": hub} if hub else {}),
     }
-    size = point.size
-    parts = (
-        f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
-        f"# {plain(found.name)}, smaller",
-        f"{plain(found.name)} with its first {size.layers} layers: {plain(small.head.describe())}. Made with Strata. "
-        f"SHA-256 of the model that was cut: {found.digest}.",
-        "## Use",
-        fenced("python", source_code.sentence_transformers(small.head)),
-        *_stored(small, size.stored, size.dimensions),
-        *_alone(small, opener),
-        "## Size and quality",
-        table(("", "this model", "the whole model"), _rows(point, picture.whole)),
-        plain(text_of(picture)),
-    )
-    return "\n\n".join(parts) + "\n"
-
-
-def _rows(point: Point, whole: Point) -> list[tuple[str, str, str]]:
-    return [
+    size, whole, reads = point.size, picture.whole, small.default_head
+    alone = source_code.transformers(reads, opener, reads.prompt, small.lower_case)
+    rows = [
         ("Score", in_words.number(point.score), in_words.number(whole.score)),
         ("Difference (95 % CI)", point.gap, ""),
-        ("Layers", f"{point.size.layers}", f"{whole.size.layers}"),
-        ("Dimensions", f"{point.size.dimensions}", f"{whole.size.dimensions}"),
-        ("Stored as", point.size.stored, whole.size.stored),
+        ("Layers", f"{size.layers}", f"{whole.size.layers}"),
+        ("Dimensions", f"{size.dimensions}", f"{whole.size.dimensions}"),
+        ("Stored as", size.stored, whole.size.stored),
         ("Bytes per vector", f"{point.vector_bytes:,}", f"{whole.vector_bytes:,}"),
         ("Weights", in_words.size(point.model_bytes), in_words.size(whole.model_bytes)),
         ("Sentences per second", f"{point.sentences_per_second:,.0f}", f"{whole.sentences_per_second:,.0f}"),
         ("Milliseconds per query", f"{point.query_ms:.2f}", f"{whole.query_ms:.2f}"),
     ]
+    parts = (
+        f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
+        f"# {plain(found.name)}, smaller",
+        f"{plain(found.name)} with its first {size.layers} layers: {plain(reads.describe())}. Made with Strata. "
+        f"SHA-256 of the model that was cut: {found.digest}.",
+        "## Use",
+        fenced("python", source_code.sentence_transformers(reads)),
+        *_stored(size, step),
+        *(("With transformers alone:", fenced("python", alone)) if alone else ()),
+        "## Size and quality",
+        table(("", "this model", "the whole model"), rows),
+        plain(sizes.text_of(picture)),
+    )
+    return "\n\n".join(parts) + "\n"
 
 
-def _stored(small: SmallEncoder, stored: str, dimensions: int) -> tuple[str, ...]:
+def _stored(size: Size, step: float) -> tuple[str, ...]:
     """How vectors are stored in the format that the score was measured with."""
-    if stored == FLOAT32:
+    stored = size.stored
+    if stored == sizes.FLOAT32:
         return ()
     load = ["from sentence_transformers.util import quantize_embeddings", ""]
-    if stored == INT8:
-        low, high = ranges_of(small.step)
+    if stored == sizes.INT8:
+        low, high = sizes.ranges_of(step)
         lines = [
             "import numpy",
             *load,
-            f"ranges = numpy.repeat([[{low:.9g}], [{high:.9g}]], {dimensions}, axis=1)",
+            f"ranges = numpy.repeat([[{low:.9g}], [{high:.9g}]], {size.dimensions}, axis=1)",
             'codes = quantize_embeddings(vectors, precision="int8", ranges=ranges)  # compare them by their cosine',
         ]
-    elif stored == BITS:
+    elif stored == sizes.BITS:
         lines = [
             *load,
             'codes = quantize_embeddings(vectors, precision="ubinary")  # compare them by their Hamming distance',
         ]
     else:
-        assert stored == FLOAT16, stored
+        assert stored == sizes.FLOAT16, stored
         lines = ['codes = vectors.astype("float16")  # compare them by their cosine']
     return f"The score was measured with vectors stored as {stored}:", fenced("python", "\n".join(lines))
-
-
-def _alone(small: SmallEncoder, opener: str) -> tuple[str, ...]:
-    encoder = small.encoder
-    code = source_code.transformers(small.head, opener, small.head.prompt, encoder.lower_case)
-    return ("With transformers alone:", fenced("python", code)) if code else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING
@@ -15,39 +15,27 @@ from numpy.typing import NDArray
 
 from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import Encoded, encoded
+from explorer.evaluating.encoded import as_tensor, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress, Work
-from explorer.studies.size.compression import FLOAT32, STORAGES, WAYS, Projection, fitted, step_of
-from explorer.studies.size.points import Picture, Point, Size, SizeOptions
+from explorer.studies.size import points as sizes
+from explorer.studies.size.points import Picture, Point, Projection, Size, SizeOptions, Vectors
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from explorer.data.text_sets import Sentences
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.tune.editing import Stack
     from explorer.measuring.scores.judge import Judge
 
-Vectors = NDArray[np.float32]
 Floats = NDArray[np.float64]
+Cell = tuple[int, str]  # a layer that the encoder is cut after, and a pooling
 
 FEWEST = 32  # dimensions, where none are named
 BATCH = 32  # sentences, as sentence-transformers encodes them
 TEXTS, QUERIES = 128, 16
 ROUNDS = 4
-
-
-@dataclass(frozen=True)
-class SizeCell:
-    """The vectors of one cut under one pooling, of the evaluation set and of the text to fit on."""
-
-    layers: int
-    pooling: str
-    vectors: Vectors
-    text: Vectors
 
 
 def picture(
@@ -68,23 +56,36 @@ def picture(
     for one in (encoder, *others):
         if one is not encoder:
             cells = yield from cells_of(one, stack(one), judge.texts, fit_on, (), ())
-        for cell in cells:
+        for cell, every in cells:
+            vectors, fitted_on = every[: len(judge.texts)], every[len(judge.texts) :]
             if not judge.is_settled:
                 yield Progress("choosing the classifier's regularisation", 0, 0)
-                judge = judge.settled(_tensor(unit(cell.vectors)))
-            for size, items in _scored(cell, judge, options, reference=not points):
+                judge = judge.settled(as_tensor(unit(vectors)))
+            for size, items in _scored(cell, vectors, fitted_on, judge, options, reference=not points):
                 points.append((one, size, items))
                 yield Progress(f"scored {size.title}", len(points), 0)
     cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*options.layers, _depth(encoder)})}
     cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
-    costs = dict(zip(cuts, zip(timed, map(_bytes_of, cuts.values()), strict=True), strict=True))
-    found, names, reference = [], _names((encoder, *others)), points[0][2]
-    before = judge.score(reference)
+    found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
+    before, names = judge.score(reference), [one.name for one in (encoder, *others)]
     for place, (one, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
-        verdict = Verdict.of(before, judge.score(items), judge.difference(reference, items))
-        found.append(_point(names[one], one, size, verdict, *costs[one, size.layers]))
+        whole_width = one.default_head.width(one.width) if size.pooling == MODEL_DEFAULT else one.width
+        map_bytes = 4 * size.dimensions * (one.width + 1) if size.dimensions < whole_width else 0
+        speed, latency = costs[one, size.layers]
+        found.append(
+            Point(
+                model=one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})",
+                size=size,
+                verdict=Verdict.of(before, judge.score(items), judge.difference(reference, items)),
+                vector_bytes=sizes.bytes_of(size.stored, size.dimensions),
+                # the weights in float32, as they are exported
+                model_bytes=4 * int(cuts[one, size.layers].model.num_parameters()) + map_bytes,
+                sentences_per_second=speed,
+                query_ms=latency,
+            )
+        )
     return Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -114,10 +115,10 @@ def checked(options: SizeOptions, encoder: Encoder, where: Stack) -> SizeOptions
     known = (MODEL_DEFAULT, *POOLINGS)
     poolings = options.poolings or (MODEL_DEFAULT, *encoder.poolings)
     _check("pooling", poolings, known, ", ".join(known))
-    stored = options.stored or tuple(STORAGES)
-    _check("format", stored, STORAGES, ", ".join(STORAGES))
-    if options.cut_by not in WAYS:
-        raise BadChoice(f"There is no way '{options.cut_by}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
+    stored = options.stored or tuple(sizes.STORAGES)
+    _check("format", stored, sizes.STORAGES, ", ".join(sizes.STORAGES))
+    if options.cut_by not in sizes.WAYS:
+        raise BadChoice(f"There is no way '{options.cut_by}' to cut dimensions. Choose one of {', '.join(sizes.WAYS)}.")
     widest = max(width, encoder.default_head.width(width))
     _check(
         "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
@@ -144,8 +145,11 @@ def cells_of(
     fit_on: Sequence[str],
     layers: Sequence[int],
     poolings: Sequence[str],
-) -> Work[Iterator[SizeCell]]:
-    """The model default, then the cuts from the highest to the lowest; all from one pass over the texts."""
+) -> Work[Iterator[tuple[Cell, Vectors]]]:
+    """The model default, then the cuts from the highest to the lowest, each with the vectors of `texts` and `fit_on`.
+
+    All are from one pass over the texts.
+    """
     from explorer.encoding.tune.editing import as_cut
 
     last, head = _depth(encoder), encoder.default_head
@@ -161,8 +165,8 @@ def cells_of(
     ]
     titles = [title_of(pooling, (layer,)) for layer, pooling in named]
     found = yield from encoded(every, (*texts, *fit_on), titles=titles)
-    cells = [(last, MODEL_DEFAULT), *named]
-    return (_cell(found, cell, title, len(texts)) for cell, title in zip(cells, (MODEL_DEFAULT, *titles), strict=True))
+    every_cell = zip([(last, MODEL_DEFAULT), *named], (MODEL_DEFAULT, *titles), strict=True)
+    return ((cell, found.of(title)) for cell, title in every_cell)
 
 
 def dimensions_for(options: SizeOptions, width: int) -> tuple[int, ...]:
@@ -176,58 +180,24 @@ def dimensions_for(options: SizeOptions, width: int) -> tuple[int, ...]:
 def projection_for(options: SizeOptions, text: Vectors, width: int) -> Projection | None:
     """The map onto the most dimensions that are fewer than the width; None if there are none to map onto."""
     fewer = [one for one in dimensions_for(options, width) if one < width]
-    return fitted(options.cut_by, text, max(fewer)) if fewer else None
+    return sizes.fitted(options.cut_by, text, max(fewer)) if fewer else None
 
 
-def _scored(cell: SizeCell, judge: Judge, options: SizeOptions, reference: bool) -> Iterator[tuple[Size, Floats]]:
+def _scored(
+    cell: Cell, vectors: Vectors, fit_on: Vectors, judge: Judge, options: SizeOptions, reference: bool
+) -> Iterator[tuple[Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
-    width = cell.vectors.shape[1]
-    projection = projection_for(options, cell.text, width)
-    sizes = [(count, name) for count in dimensions_for(options, width) for name in options.stored]
+    width = vectors.shape[1]
+    projection = projection_for(options, fit_on, width)
+    wanted = [(count, name) for count in dimensions_for(options, width) for name in options.stored]
     if reference:
-        more = sizes if MODEL_DEFAULT in options.poolings else []
-        sizes = list(dict.fromkeys([(width, FLOAT32), *more]))
-    for count, some in groupby(sizes, key=lambda size: size[0]):
-        vectors, text = cell.vectors, cell.text
-        if projection is not None and count < width:
-            vectors, text = (projection.onto(count)(one) for one in (vectors, text))
-        vectors, step = unit(vectors), step_of(unit(text))
+        more = wanted if MODEL_DEFAULT in options.poolings else []
+        wanted = list(dict.fromkeys([(width, sizes.FLOAT32), *more]))
+    for count, some in groupby(wanted, key=lambda size: size[0]):
+        onto = projection.onto(count) if projection is not None and count < width else lambda whole: whole
+        mapped, step = unit(onto(vectors)), sizes.step_of(unit(onto(fit_on)))
         for _, name in some:
-            compared = STORAGES[name].compared(vectors, step)
-            yield Size(cell.layers, cell.pooling, count, name), judge.items(_tensor(compared))
-
-
-def _names(encoders: Sequence[Encoder]) -> dict[Encoder, str]:
-    """The name of each encoder, with the start of its digest if another one is called alike."""
-    names = [one.name for one in encoders]
-    return {one: one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})" for one in encoders}
-
-
-def _point(
-    name: str,
-    encoder: Encoder,
-    size: Size,
-    verdict: Verdict,
-    speed: tuple[float, float],
-    model_bytes: int,
-) -> Point:
-    projected = size.dimensions < (
-        encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
-    )
-    return Point(
-        model=name,
-        size=size,
-        verdict=verdict,
-        vector_bytes=STORAGES[size.stored].bytes_of(size.dimensions),
-        model_bytes=model_bytes + 4 * size.dimensions * (encoder.width + 1) * projected,
-        sentences_per_second=speed[0],
-        query_ms=speed[1],
-    )
-
-
-def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> SizeCell:
-    vectors = found.of(title)
-    return SizeCell(*cell, vectors[:texts], vectors[texts:])
+            yield Size(*cell, count, name), judge.items(as_tensor(sizes.compared(name, mapped, step)))
 
 
 def _check(what: str, given: Sequence[object], known: Container[object], text: str) -> None:
@@ -239,17 +209,6 @@ def _check(what: str, given: Sequence[object], known: Container[object], text: s
 def _depth(encoder: Encoder) -> int:
     layers: int = encoder.model.config.num_hidden_layers
     return layers
-
-
-def _bytes_of(encoder: Encoder) -> int:
-    """The bytes of the weights in float32, as they are exported."""
-    return 4 * int(encoder.model.num_parameters())
-
-
-def _tensor(vectors: Vectors) -> Tensor:
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(vectors))
 
 
 def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[list[tuple[float, float]]]:

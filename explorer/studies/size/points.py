@@ -1,18 +1,38 @@
-"""The size-quality picture: what encoders of each size cost and score, as points, as a table and in words."""
+"""Sizes of an encoder: how vectors are made smaller, and what each size costs and scores, as a table and in words.
+
+Vectors get fewer dimensions by principal components or as they are (Matryoshka), and fewer bits of a number: unit
+vectors are stored as float32, float16, int8 or bits, and a search compares what is stored.
+"""
+
+from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
+from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence, Verdict
-from explorer.studies.size.compression import FIRST, PCA, STORAGES, WAYS
 
+if TYPE_CHECKING:
+    from explorer.encoding.read.parts.dense import Dense
+
+Vectors = NDArray[np.float32]  # (sentence, width); of length 1 where they are stored
+
+PCA, FIRST = "pca", "first"
+WAYS = (PCA, FIRST)
+FLOAT32, FLOAT16, INT8, BITS = "float32", "float16", "int8", "bits"
+STORAGES: Mapping[str, int] = {FLOAT32: 32, FLOAT16: 16, INT8: 8, BITS: 1}  # bits of a dimension
+LARGEST = 127  # code of int8
 FRONT = "No other size beats those of the front: none is as good in score and all four costs, and better in one."
 HEADER = (
     "model",
@@ -27,6 +47,86 @@ HEADER = (
     "weights",
     "front",
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The map onto fewer dimensions, most important first: `weight` (dimension, width) and `bias` (dimension)."""
+
+    weight: Vectors
+    bias: NDArray[np.float32]
+
+    def onto(self, dimensions: int) -> Projection:
+        """The map onto the first of its dimensions alone."""
+        return Projection(self.weight[:dimensions], self.bias[:dimensions])
+
+    def __call__(self, vectors: Vectors) -> Vectors:
+        """Vectors of fewer dimensions."""
+        mapped: Vectors = vectors @ self.weight.T + self.bias
+        return mapped
+
+    def as_dense(self) -> Dense:
+        """The map as a layer of an encoder."""
+        import torch
+
+        from explorer.encoding.read.parts.dense import Dense
+
+        weight, bias = (torch.from_numpy(np.ascontiguousarray(one)) for one in (self.weight, self.bias))
+        return Dense(weight, bias if bias.any() else None, "Identity")
+
+
+def fitted(way: str, text: Vectors, dimensions: int) -> Projection:
+    """Fit the map onto at most so many dimensions to the vectors of some text."""
+    if way not in WAYS:
+        raise BadChoice(f"There is no way '{way}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
+    if way == FIRST:
+        width = text.shape[1]
+        return Projection(np.eye(dimensions, width, dtype=np.float32), np.zeros(dimensions, dtype=np.float32))
+    from sklearn.decomposition import PCA as Components
+
+    if len(text) <= dimensions:
+        raise BadChoice(
+            f"PCA onto {dimensions} dimensions needs more than {dimensions} distinct sentences to be fitted on, but "
+            f"there are {len(text)} besides those of the evaluation set. Choose more text, fewer dimensions, or "
+            f"'{FIRST}', which fits nothing."
+        )
+    found = Components(dimensions, svd_solver="covariance_eigh").fit(text.astype(np.float64))
+    components = found.components_
+    return Projection(components.astype(np.float32), (-components @ found.mean_).astype(np.float32))
+
+
+def step_of(text: Vectors) -> float:
+    """The value of one step of int8: the largest number in the vectors of some text is the largest code.
+
+    One step serves all dimensions, so that the cosine of codes is that of the vectors up to rounding.
+    """
+    return float(np.abs(text).max()) / LARGEST or 1.0
+
+
+def ranges_of(step: float) -> tuple[float, float]:
+    """The lowest and the highest value, as sentence-transformers' quantize_embeddings takes them for these codes.
+
+    Its code is floor((value - lowest) / step) - 128, so that these ranges make it round(value / step).
+    """
+    return -128.5 * step, 126.5 * step
+
+
+def bytes_of(stored: str, dimensions: int) -> int:
+    """The bytes of one vector in a format; bits fill whole bytes."""
+    return -(-STORAGES[stored] * dimensions // 8)
+
+
+def compared(stored: str, vectors: Vectors, step: float) -> Vectors:
+    """The numbers that a search compares in place of those of the vectors, if they are stored in this format."""
+    if stored == FLOAT16:
+        return vectors.astype(np.float16).astype(np.float32)
+    if stored == INT8:
+        lowest, _ = ranges_of(step)
+        codes: Vectors = np.clip(np.floor((vectors - np.float32(lowest)) / np.float32(step)), 0, 255) - np.float32(128)
+        return codes
+    if stored == BITS:  # 1 and -1: the cosine falls with the number of bits that differ, the Hamming distance
+        return np.where(vectors > 0, np.float32(1), np.float32(-1))
+    return vectors
 
 
 @dataclass(frozen=True)
@@ -115,26 +215,6 @@ class Point:
 
 
 @dataclass(frozen=True)
-class SizeCost:
-    """A cost to draw the score against: its name, its value at a point, and whether less of it is better."""
-
-    name: str
-    of: Callable[[Point], float]
-    less_is_better: bool = True
-
-
-COSTS: Mapping[str, SizeCost] = {
-    cost.name: cost
-    for cost in (
-        SizeCost("sentences per second", lambda point: point.sentences_per_second, less_is_better=False),
-        SizeCost("milliseconds per query", lambda point: point.query_ms),
-        SizeCost("bytes per vector", lambda point: point.vector_bytes),
-        SizeCost("bytes of the model", lambda point: point.model_bytes),
-    )
-}
-
-
-@dataclass(frozen=True)
 class Picture:
     """Every point, and what they were measured on."""
 
@@ -164,25 +244,46 @@ class Picture:
         return point.title if len(self.models) > 1 else point.size.title
 
 
+MORE_IS_BETTER = "sentences per second"  # of the other costs, less
+COSTS: Mapping[str, Callable[[Point], float]] = {
+    MORE_IS_BETTER: lambda point: point.sentences_per_second,
+    "milliseconds per query": lambda point: point.query_ms,
+    "bytes per vector": lambda point: point.vector_bytes,
+    "bytes of the model": lambda point: point.model_bytes,
+}
+
+
 def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:
     """The points that no other point beats: none is as good in all of score and costs and better in one."""
     known = [point for point in points if not math.isnan(point.score)]
-    rows = {point: (-point.score, *(_signed(COSTS[name], point) for name in costs)) for point in known}
-    return [point for point in known if not any(_beats(rows[other], rows[point]) for other in known)]
+    signs = {name: -1 if name == MORE_IS_BETTER else 1 for name in costs}
+    rows = {point: (-point.score, *(sign * COSTS[name](point) for name, sign in signs.items())) for point in known}
 
+    def beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+        return one != other and all(ours <= theirs for ours, theirs in zip(one, other, strict=True))
 
-def _signed(cost: SizeCost, point: Point) -> float:
-    return cost.of(point) if cost.less_is_better else -cost.of(point)
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(ours <= theirs for ours, theirs in zip(one, other, strict=True))
+    return [point for point in known if not any(beats(rows[other], rows[point]) for other in known)]
 
 
 def cells(picture: Picture) -> list[tuple[str, ...]]:
     """A row of texts for each point; the last cell says whether no other point is better at no higher cost."""
     best = set(front(picture.points, tuple(COSTS)))
-    return [(*_row(point), "yes" if point in best else "") for point in picture.points]
+    return [
+        (
+            point.model,
+            point.size.reading,
+            f"{point.size.dimensions}",
+            point.size.stored,
+            in_words.number(point.score),
+            point.gap,
+            f"{point.sentences_per_second:,.0f}",
+            f"{point.query_ms:.2f}",
+            f"{point.vector_bytes:,}",
+            in_words.size(point.model_bytes),
+            "yes" if point in best else "",
+        )
+        for point in picture.points
+    ]
 
 
 def as_text(picture: Picture, form: str = "text") -> str:
@@ -198,7 +299,7 @@ def as_text(picture: Picture, form: str = "text") -> str:
 
 def text_of(picture: Picture) -> str:
     """What was measured and how, in a few sentences."""
-    cut = "the first dimensions as they are" if picture.way == "first" else f"PCA on {picture.sentences:,} sentences"
+    cut = "the first dimensions as they are" if picture.way == FIRST else f"PCA on {picture.sentences:,} sentences"
     return (
         f"{picture.measure} × 100 on {picture.evaluation} ({picture.items:,} items). Dimensions are cut by {cut} of "
         f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. Speed: tokenising "
@@ -223,21 +324,6 @@ def _content(point: Point) -> dict[str, object]:
     return {"model": point.model, "layer & pooling": point.size.reading, **size, **numbers}
 
 
-def _row(point: Point) -> tuple[str, ...]:
-    return (
-        point.model,
-        point.size.reading,
-        f"{point.size.dimensions}",
-        point.size.stored,
-        in_words.number(point.score),
-        point.gap,
-        f"{point.sentences_per_second:,.0f}",
-        f"{point.query_ms:.2f}",
-        f"{point.vector_bytes:,}",
-        in_words.size(point.model_bytes),
-    )
-
-
 def equals(picture: Picture) -> list[Point]:
     """The points other than the whole model whose score is not significantly lower than its score."""
     return [point for point in picture.points[1:] if point.verdict.kind in (BETTER, CHANCE)]
@@ -245,43 +331,31 @@ def equals(picture: Picture) -> list[Point]:
 
 def verdict(picture: Picture) -> tuple[Sentence, ...]:
     """The smallest vectors and the fastest encoder without a significant loss, in a sentence each."""
-    good, whole = equals(picture), picture.whole
-    if not picture.points[1:]:
+    good, whole, others = equals(picture), picture.whole, picture.points[1:]
+    if not others:
         return (_sentence(UNKNOWN, "Only the whole model was measured."),)
     if not good:
-        nearest = max(picture.points[1:], key=lambda point: _or_lowest(point.verdict.difference))
+        nearest = max(others, key=lambda point: -math.inf if (gap := point.verdict.difference) is None else gap)
         text = f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
         return (
             _sentence(WORSE, f"{text}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
         )
-    smallest = _smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)
-    if any(point.size.layers < whole.size.layers for point in good):
-        return smallest, _smallest(good, picture, lambda point: point.query_ms, "The fastest encoder", _times)
-    return smallest, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
+
+    def least(cost: str) -> Point:
+        return min(good, key=lambda point: (COSTS[cost](point), -point.score))
+
+    def message(what: str, point: Point, gain: str) -> Sentence:
+        text = f"{what} without a significant loss: {picture.named(point)}, {gain}. Difference (95 % CI): {point.gap}."
+        return _sentence(point.verdict.kind, text)
+
+    small, fast = least("bytes per vector"), least("milliseconds per query")
+    gain = f"{small.vector_bytes:,} bytes in place of {whole.vector_bytes:,}"
+    smallest = message("The smallest vectors", small, gain)
+    if not any(point.size.layers < whole.size.layers for point in good):
+        return smallest, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
+    times = fast.sentences_per_second / whole.sentences_per_second
+    return smallest, message("The fastest encoder", fast, f"{times:.1f} times as many sentences per second")
 
 
 def _sentence(kind: str, text: str) -> Sentence:
     return Sentence(kind, ((text, False),))
-
-
-def _or_lowest(difference: float | None) -> float:
-    return -math.inf if difference is None else difference
-
-
-def _smallest(
-    good: list[Point], picture: Picture, cost: Callable[[Point], float], name: str, text: Callable[[Point, Point], str]
-) -> Sentence:
-    """The point of the lowest cost, and of equal costs the one with the highest score."""
-    best = min(good, key=lambda point: (cost(point), -point.score))
-    size = f"{picture.named(best)}, {text(best, picture.whole)}"
-    message = f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
-    return _sentence(best.verdict.kind, message)
-
-
-def _bytes(point: Point, whole: Point) -> str:
-    return f"{point.vector_bytes:,} bytes in place of {whole.vector_bytes:,}"
-
-
-def _times(point: Point, whole: Point) -> str:
-    faster = point.sentences_per_second / whole.sentences_per_second
-    return f"{faster:.1f} times as many sentences per second"

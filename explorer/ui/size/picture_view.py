@@ -15,8 +15,7 @@ from explorer.measuring.scores.verdict import WORSE
 from explorer.places import given_path, runs_folder
 from explorer.progress import Work
 from explorer.studies.size import points as size_points
-from explorer.studies.size.compression import BITS, INT8
-from explorer.studies.size.points import COSTS, Picture, Point, front
+from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, front
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.frame import sidebar
@@ -117,7 +116,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "difference": difference,
         "95 % CI, low": low,
         "95 % CI, high": high,
-        **{name: rounded(cost.of(point), 2) for name, cost in COSTS.items()},
+        **{name: rounded(cost(point), 2) for name, cost in COSTS.items()},
     }
 
 
@@ -129,7 +128,7 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     )
     several = len(picture.models) > 1
     family = f"{point.size.pooling}, {point.model}" if several else point.size.pooling
-    value = COSTS[cost].of(point)
+    value = COSTS[cost](point)
     return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, text)
 
 

@@ -18,8 +18,21 @@ from explorer.evaluating.tasks.judges import SEED, LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import finish
-from explorer.studies.size.compression import BITS, FLOAT16, INT8, STORAGES, fitted, ranges_of, step_of
-from explorer.studies.size.points import COSTS, Point, Size, front
+from explorer.studies.size.points import (
+    BITS,
+    COSTS,
+    FLOAT16,
+    INT8,
+    STORAGES,
+    Point,
+    Size,
+    bytes_of,
+    compared,
+    fitted,
+    front,
+    ranges_of,
+    step_of,
+)
 
 
 @pytest.fixture
@@ -51,7 +64,7 @@ def test_int8_is_what_sentence_transformers_makes_of_the_ranges(vectors):
     known, step = unit(vectors), step_of(unit(vectors[:40]))
     ranges = np.repeat([[one] for one in ranges_of(step)], 16, axis=1)
     theirs = quantize_embeddings(known, precision="int8", ranges=ranges)
-    ours = STORAGES[INT8].compared(known, step)
+    ours = compared(INT8, known, step)
     assert np.array_equal(ours, theirs)
     inside = np.abs(known) <= 127 * step
     assert np.abs(ours * step - known)[inside].max() <= step * 0.5001  # the nearest code
@@ -60,15 +73,15 @@ def test_int8_is_what_sentence_transformers_makes_of_the_ranges(vectors):
 
 def test_bits_are_compared_by_their_hamming_distance(vectors):
     known = unit(vectors)
-    ours = STORAGES[BITS].compared(known, 1.0)
+    ours = compared(BITS, known, 1.0)
     packed = quantize_embeddings(known, precision="ubinary")
     different = np.unpackbits(packed[:, None] ^ packed[None], axis=2).sum(axis=2)
     assert np.allclose(unit(ours) @ unit(ours).T, 1 - 2 * different / 16, atol=1e-6)
 
 
 def test_bytes_of_a_vector():
-    assert [STORAGES[name].bytes_of(20) for name in STORAGES] == [80, 40, 20, 3]
-    assert np.array_equal(STORAGES[FLOAT16].compared(np.float32([[0.1]]), 1.0), [[np.float32(np.float16(0.1))]])
+    assert [bytes_of(name, 20) for name in STORAGES] == [80, 40, 20, 3]
+    assert np.array_equal(compared(FLOAT16, np.float32([[0.1]]), 1.0), [[np.float32(np.float16(0.1))]])
 
 
 def point(score, speed, size=100) -> Point:

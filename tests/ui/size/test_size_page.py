@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size.compression import FIRST
-from explorer.studies.size.points import Picture, Point, Size
+from explorer.studies.size.points import FIRST, Picture, Point, Size
 from explorer.ui.size import picture_view, size_form
 from explorer.ui.widgets import setting_fields
 from tests.live import ROOT
