@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
 from explorer.data import sources, uploads
@@ -65,10 +64,20 @@ def show(*, unfolded: bool) -> None:
     if job is not None and job.live:
         jobs.progress_of(job)
         return
-    if job is not None:
-        _tell_end(job)
+    if job is not None and job.state == jobs.STOPPED:
+        st.info(STOPPED.format(messages.plain(job.title)), icon=":material/stop_circle:")
+        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=_continue, args=(job,))
+    elif job is not None:
+        messages.trouble(job.error, job.details)
     if LAST in st.session_state:
-        _tell(st.session_state[LAST])
+        found: EvaluationResult = st.session_state[LAST]
+        text = f"{_counted(len(found.results) - len(found.reused), 'result')} measured"
+        if found.reused:
+            text += f", {len(found.reused):,} taken from saved results"
+        st.success(f"{text}.", icon=":material/check:")
+        for repeated in found.repeated:
+            st.info(messages.plain(repeated), icon=":material/content_copy:")
+        _tell_troubles(found)
     with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
         with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
             clicks.refused()
@@ -78,16 +87,11 @@ def show(*, unfolded: bool) -> None:
 
 def _chosen() -> EvaluationChoice:
     """What the fields say; in a callback too, where it is newer than what was drawn."""
-    models, single = (
-        tuple(dict.fromkeys(one.strip() for one in st.session_state.get(key, ()) if one.strip()))
-        for key in (MODELS, TASKS)
-    )
-    return EvaluationChoice(
-        models,
-        tuple(st.session_state[SUITES_KEY]),
-        single,
-        setting_fields.written(FORM, fields()),
-    )
+    state = st.session_state
+    models, single = ([one.strip() for one in state.get(key, ()) if one.strip()] for key in (MODELS, TASKS))
+    tasks = [*(task for suite in state[SUITES_KEY] for task in tasks_of(suite)), *single]
+    typed = setting_fields.written(FORM, fields())
+    return EvaluationChoice(tuple(dict.fromkeys(models)), tuple(dict.fromkeys(tasks)), typed)
 
 
 def _fields() -> None:
@@ -135,7 +139,23 @@ def _fields() -> None:
         "Two sentences and a score in each row, or a text and its label. For more than 20 MB, type the file's path "
         "instead.",
     )
-    draw_settings()
+    with st.expander("Settings", icon=":material/tune:"):
+        for name, knob in fields().items():
+            if name == "titles":  # a menu of the usual choices: a form rarely needs more than one layer & pooling
+                st.selectbox(
+                    knob.label,
+                    TITLE_NAMES,
+                    format_func=lambda title: TITLE_NAMES.get(title, title),
+                    key=setting_fields.key_of(FORM, name),
+                    accept_new_options=True,
+                    persist_state="session",
+                    width=setting_fields.WIDTH,
+                    help=f"automatic: {knob.empty}. {knob.help}",
+                )
+            elif name == "max_length":
+                setting_fields.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
+            else:
+                setting_fields.draw(FORM, knob)
 
 
 def _with_chosen(options: list[str], key: str) -> list[str]:
@@ -144,8 +164,13 @@ def _with_chosen(options: list[str], key: str) -> list[str]:
 
 
 def _buttons(choice: EvaluationChoice) -> None:
-    if choice.models and choice.tasks:
-        st.caption(_summary(choice))
+    models, tasks = len(choice.models), len(choice.tasks)
+    if models and tasks:  # what would be measured, without a look at files
+        names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
+        more = [f"{tasks - SHOWN} more"] if tasks > SHOWN else []
+        counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
+        saved = AGAIN if choice.typed.get("again") else SAVED
+        st.caption(COUNTED.format(*counts, ", ".join([*names, *more])) + saved)
     estimate = jobs.find(estimate_key(choice))
     line = st.container(horizontal=True)
     line.button(
@@ -167,23 +192,13 @@ def _buttons(choice: EvaluationChoice) -> None:
             "Nothing is saved.",
         )
     elif estimate.state == jobs.DONE:
-        _tell_forecast(st.container(), estimate.result)
+        _tell_forecast(estimate.result)
     else:
         jobs.progress_of(estimate)
 
 
-def _summary(choice: EvaluationChoice) -> str:
-    """What would be measured, without a look at files."""
-    models, tasks = len(choice.models), len(choice.tasks)
-    names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
-    more = [f"{tasks - SHOWN} more"] if tasks > SHOWN else []
-    counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
-    return COUNTED.format(*counts, ", ".join([*names, *more])) + (AGAIN if choice.typed.get("again") else SAVED)
-
-
 def _start() -> None:
-    choice = _chosen()
-    checked = choice.checked(sidebar.encoders())
+    checked = _chosen().checked(sidebar.encoders())
     st.session_state.pop(LAST, None)
     jobs.forget(JOB)  # that was stopped, or failed
     models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
@@ -192,8 +207,8 @@ def _start() -> None:
 
 def _estimate() -> None:
     choice = _chosen()
-    checked: Checked = choice.checked(sidebar.encoders())
-    jobs.follow(estimate_key(choice), "Estimating the time of the evaluation", checked.expected)
+    expected = choice.checked(sidebar.encoders()).expected
+    jobs.follow(estimate_key(choice), "Estimating the time of the evaluation", expected)
 
 
 def estimate_key(choice: EvaluationChoice) -> str:
@@ -206,44 +221,22 @@ def _take(path: str) -> None:
     st.session_state[TASKS] = [*(one for one in st.session_state.get(TASKS, ()) if one != path), path]
 
 
-def _tell_end(job: Job) -> None:
-    """How an evaluation without a result ended; the form below it stays."""
-    if job.state == jobs.STOPPED:
-        st.info(STOPPED.format(messages.plain(job.title)), icon=":material/stop_circle:")
-        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=_continue, args=(job,))
-    else:
-        messages.trouble(job.error, job.details)
-
-
 def _continue(job: Job) -> None:
     """Start a stopped evaluation again, which measures what is not saved."""
     jobs.forget(JOB)
     jobs.follow(JOB, job.title, job.make)
 
 
-def _tell(found: EvaluationResult) -> None:
-    """How many results were measured, and what could not be."""
-    measured = len(found.results) - len(found.reused)
-    text = f"{_counted(measured, 'result')} measured"
+def _tell_forecast(found: Forecast) -> None:
+    usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
+    about = f"about {usual}{'' if usual == most else f', at most {most}'}"
+    text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
     if found.reused:
-        text += f", {len(found.reused):,} taken from saved results"
-    st.success(f"{text}.", icon=":material/check:")
-    for repeated in found.repeated:
-        st.info(messages.plain(repeated), icon=":material/content_copy:")
+        text += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
+    if any(cost is None for _, _, cost in found.costs):
+        text += f" {NO_TIME}"
+    st.info(text, icon=":material/speed:")
     _tell_troubles(found)
-
-
-def _tell_forecast(where: DeltaGenerator, found: Forecast) -> None:
-    with where:
-        usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
-        about = f"about {usual}{'' if usual == most else f', at most {most}'}"
-        text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
-        if found.reused:
-            text += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
-        if any(cost is None for _, _, cost in found.costs):
-            text += f" {NO_TIME}"
-        st.info(text, icon=":material/speed:")
-        _tell_troubles(found)
 
 
 def _tell_troubles(found: EvaluationResult | Forecast) -> None:
@@ -263,48 +256,30 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def draw_settings() -> None:
-    """The fields."""
-    with st.expander("Settings", icon=":material/tune:"):
-        for name, knob in fields().items():
-            if name == "titles":
-                _titles(knob)
-            elif name == "max_length":
-                setting_fields.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
-            else:
-                setting_fields.draw(FORM, knob)
-
-
-def _titles(knob: Knob) -> None:
-    """A menu for the usual choices, since a form rarely needs more than one layer & pooling."""
-    st.selectbox(
-        knob.label,
-        TITLE_NAMES,
-        format_func=lambda title: TITLE_NAMES.get(title, title),
-        key=setting_fields.key_of(FORM, knob.name),
-        accept_new_options=True,
-        persist_state="session",
-        width=setting_fields.WIDTH,
-        help=f"automatic: {knob.empty}. {knob.help}",
-    )
-
-
 @dataclass(frozen=True)
 class EvaluationChoice:
-    """Models, suites, single tasks or files, and settings, as they are in the form."""
+    """Models, tasks or files, and settings, as they are in the form."""
 
     models: tuple[str, ...]
-    suites: tuple[str, ...]
-    single: tuple[str, ...]
+    tasks: tuple[str, ...]
     typed: Mapping[str, Any]  # the settings that are not empty
 
     @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks of the suites, then the single ones, as they were typed."""
-        return tuple(dict.fromkeys([*(task for suite in self.suites for task in tasks_of(suite)), *self.single]))
+    def options(self) -> Options:
+        """The settings of an evaluation; an error if a value is not allowed."""
+        title = self.typed.get("titles", USUAL)
+        typed = {**self.typed, "titles": () if title == USUAL else (title,)}
+        typed.pop("max_length", None)
+        return Options(**setting_fields.checked(typed, fields()))
 
-    def checked(self, known: list[str]) -> Checked:
-        """The same with the names of tasks; an error that names what is missing or unknown.
+    @property
+    def max_length(self) -> int | None:
+        """The maximum length in tokens; None: that of each model."""
+        typed = {name: value for name, value in self.typed.items() if name == "max_length"}
+        return setting_fields.checked(typed, fields()).get("max_length")
+
+    def checked(self, known: list[str]) -> EvaluationChoice:
+        """The same with the names of tasks; an error that names what is missing, unknown or not allowed.
 
         Models that are not among the known ones were typed in, and are looked for.
         """
@@ -313,27 +288,10 @@ class EvaluationChoice:
         for model in self.models:
             if model not in known and not is_word_model(model):
                 cached.found(model)
-        tasks = tuple(dict.fromkeys(map(named, self.tasks)))
-        settings = setting_fields.checked({**self.typed, "titles": self._titles()}, fields())
-        length = settings.pop("max_length", None)
-        options = Options(**settings)
+        found = replace(self, tasks=tuple(dict.fromkeys(map(named, self.tasks))))
+        options, _ = found.options, found.max_length
         transfer.check_choice(options.probe, options.seeds)
-        return Checked(self.models, tasks, options, length)
-
-    def _titles(self) -> tuple[str, ...]:
-        """The layers & poolings to score; () for the usual ones."""
-        title = self.typed.get("titles", USUAL)
-        return () if title == USUAL else (title,)
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Models, tasks and options of an evaluation."""
-
-    models: tuple[str, ...]
-    tasks: tuple[str, ...]
-    options: Options
-    max_length: int | None = None
+        return found
 
     def evaluated(self) -> Work[EvaluationResult]:
         """Score the models on the tasks; an error if nothing could be scored."""

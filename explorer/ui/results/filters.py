@@ -41,7 +41,13 @@ class FilteredResults:
 
 def chosen(results: Sequence[Result]) -> FilteredResults:
     """Draw the controls above the table."""
-    rows, tasks = result_table.models(results), _in_order([result.task for result in results])
+    rows, known = result_table.models(results), kinds.published()
+    places = {task: place for place, task in enumerate(known)}
+    # every task once, in the order of their suites, then by name
+    tasks = sorted(
+        {result.task.digest: result.task for result in results}.values(),
+        key=lambda task: (places.get(task.name, len(known)), task.name, task.folder),
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         suites = list(dict.fromkeys(map(suite_of, tasks)))
         suite = st.selectbox(
@@ -53,7 +59,10 @@ def chosen(results: Sequence[Result]) -> FilteredResults:
             help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
             "other model could have an average.",
         )
-        shown = _evaluated(tasks) if suite == ALL else [one for one in tasks if suite_of(one) == (suite or suites[0])]
+        if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
+            shown = [one for one in tasks if one.kind != RUN_TEST] or tasks
+        else:
+            shown = [one for one in tasks if suite_of(one) == (suite or suites[0])]
         shown = _under_some_settings(shown)
         digests = {task.digest for task in shown}
         measures = dict.fromkeys(
@@ -137,16 +146,3 @@ def _under_some_settings(tasks: list[ScoredTask]) -> list[ScoredTask]:
     )
     chosen = chosen or known[0]
     return tasks if chosen == EVERY else [task for task in tasks if settings[task.digest] in ("", chosen)]
-
-
-def _evaluated(tasks: list[ScoredTask]) -> list[ScoredTask]:
-    """The tasks that models were evaluated on, less those that only runs scored themselves on; all if none is left."""
-    return [task for task in tasks if task.kind != RUN_TEST] or tasks
-
-
-def _in_order(tasks: Sequence[ScoredTask]) -> list[ScoredTask]:
-    """Every task once, in the order of their suites, then by name."""
-    known = kinds.published()
-    places = {task: place for place, task in enumerate(known)}
-    different = {task.digest: task for task in tasks}.values()
-    return sorted(different, key=lambda task: (places.get(task.name, len(known)), task.name, task.folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,8 +14,8 @@ from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
 from explorer.evaluating.results.result_files import Result, SavedResults
-from explorer.evaluating.results.result_table import GROUP, ModelRow, PublishedRow, ranked, rows_for, what_differs
-from explorer.evaluating.results.scored_task import COSTS, FINE_TUNING, Measured, ScoredTask
+from explorer.evaluating.results.result_table import GROUP, ModelRow, ranked, rows_for, what_differs
+from explorer.evaluating.results.scored_task import COSTS, FINE_TUNING, ScoredTask
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -48,17 +48,22 @@ def show(chosen: FilteredResults) -> None:
         st.info(ranking_text(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
-    wide = _with_deviations(chosen)
-    labels = scored_task.labels(chosen.tasks)
+    average, labels = _average(chosen), scored_task.labels(chosen.tasks)
+    # the columns in which a number has a standard deviation
+    how, several = (chosen.title, chosen.measure), [row for row in chosen.rows if len(row.runs) > 1]
+    wide = {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)}
+    if any(row.average(chosen.tasks, *how) for row in several):
+        wide.add(average)
+    widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
     st.dataframe(
         _numbers(chosen, header, [row[0] for row in rows], letters),
         hide_index=True,
         key="results",
         placeholder="",
         # what decides comes first: many tasks are wider than the screen
-        column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
+        column_order=sorted(header, key=lambda name: (name != "model", name != average, name != GROUP)),
         column_config={
-            "model": st.column_config.TextColumn(pinned=True, width=_width(chosen)),
+            "model": st.column_config.TextColumn(pinned=True, width=widest_name),
             **{
                 labels[task.digest]: st.column_config.Column(
                     width=WIDE if labels[task.digest] in wide else None,
@@ -66,8 +71,8 @@ def show(chosen: FilteredResults) -> None:
                 )
                 for task in chosen.tasks
             },
-            _average(chosen): st.column_config.Column(
-                help="Only for models that have every task shown.", width=WIDE if _average(chosen) in wide else None
+            average: st.column_config.Column(
+                help="Only for models that have every task shown.", width=WIDE if average in wide else None
             ),
             GROUP: st.column_config.TextColumn(help=LETTERS),
         },
@@ -80,9 +85,9 @@ def show(chosen: FilteredResults) -> None:
         names = ", ".join(map(sources.shown, chosen.without_base))
         st.caption(messages.plain(NO_BASE.format(names)))
     with st.container(horizontal=True):
-        for form, ending in (("csv", "csv"), ("markdown", "md"), ("latex", "tex")):
+        for form, ending, label in (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX")):
             st.download_button(
-                {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX"}[form],
+                label,
                 table_formats.written(form, header, rows),
                 f"results.{ending}",
                 icon=":material/table:",
@@ -115,19 +120,6 @@ def ranking_text(ranking: Ranking, tasks: int) -> str:
     return " ".join(parts)
 
 
-def _with_deviations(chosen: FilteredResults) -> set[str]:
-    """The columns in which a number has a standard deviation."""
-    how, labels = (chosen.title, chosen.measure), scored_task.labels(chosen.tasks)
-    several = [row for row in chosen.rows if len(row.runs) > 1]
-    averages = {_average(chosen)} if any(row.average(chosen.tasks, *how) for row in several) else set()
-    return {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
-
-
-def _width(chosen: FilteredResults) -> int:
-    """Pixels of the column of names."""
-    return max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
-
-
 def _average(chosen: FilteredResults) -> str:
     return result_table.AVERAGE.format(len(chosen.tasks))
 
@@ -144,13 +136,14 @@ def _numbers(
     import pandas as pd
 
     by_name, labels = {row.name: row for row in chosen.rows}, scored_task.labels(chosen.tasks)
+    average = _average(chosen)
     content: list[dict[str, object]] = []
     deviations: dict[tuple[int, str], str] = {}
     for place, name in enumerate(order):
         row = by_name[name]
         cells = {labels[task.digest]: row.cell(task, chosen.title, chosen.measure) for task in chosen.tasks}
-        if _average(chosen) in header:
-            cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
+        if average in header:
+            cells[average] = row.average(chosen.tasks, chosen.title, chosen.measure)
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
         deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
         content.append(
@@ -225,9 +218,20 @@ def show_published(chosen: FilteredResults) -> None:
         for task in chosen.tasks
         if task.kind != FINE_TUNING and any(task.name in row.scores for row in rows)
     }
-    first = [_measured_row(measured, rows[0], tasks, chosen.title)] if kind == SCORES else []
+    table: list[dict[str, object]] = []
+    if kind == SCORES:
+        cells = {label: measured.cell(task, chosen.title, rows[0].measure(task.name)) for label, task in tasks.items()}
+        scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
+        table.append({"model": measured.name, "base": HERE, "pooling": chosen.title, **scores})
+    for row in rows:
+        if kind == DIFFERENCES:
+            numbers = {label: row.difference(measured, task, chosen.title) for label, task in tasks.items()}
+        else:
+            of_paper = {label: row.cell(task.name) for label, task in tasks.items()}
+            numbers = {label: None if cell is None else cell.mean for label, cell in of_paper.items()}
+        table.append({"model": row.model, "base": row.base, "pooling": row.pooling, **numbers})
     st.dataframe(
-        [*first, *(_row(row, measured, tasks, kind, chosen.title) for row in rows)],
+        table,
         hide_index=True,
         placeholder="",
         column_config={
@@ -241,25 +245,6 @@ def show_published(chosen: FilteredResults) -> None:
     differs = what_differs(rows, measured, list(tasks.values()), chosen.title)
     used = ", ".join(dict.fromkeys(rows[0].measure(task.name) for task in tasks.values()))
     st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
-
-
-def _measured_row(
-    measured: ModelRow, like: PublishedRow, tasks: Mapping[str, ScoredTask], title: str
-) -> dict[str, object]:
-    cells = {label: measured.cell(task, title, like.measure(task.name)) for label, task in tasks.items()}
-    scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
-    return {"model": measured.name, "base": HERE, "pooling": title, **scores}
-
-
-def _row(
-    row: PublishedRow, measured: ModelRow, tasks: Mapping[str, ScoredTask], kind: str, title: str
-) -> dict[str, object]:
-    if kind == DIFFERENCES:
-        numbers = {label: row.difference(measured, task, title) for label, task in tasks.items()}
-    else:
-        cells = {label: row.cell(task.name) for label, task in tasks.items()}
-        numbers = {label: None if cell is None else cell.mean for label, cell in cells.items()}
-    return {"model": row.model, "base": row.base, "pooling": row.pooling, **numbers}
 
 
 def show_by_layer(chosen: FilteredResults) -> None:
@@ -286,11 +271,7 @@ def show_by_layer(chosen: FilteredResults) -> None:
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",
     )
     st.caption("The lines are those of the first seed of each recipe.")
-    _choices(chosen, labels)
-
-
-def _choices(chosen: FilteredResults, labels: Mapping[str, str]) -> None:
-    """Of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that."""
+    # of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that
     rows = [
         {
             "task": labels[task.digest],
@@ -315,13 +296,11 @@ def _choices(chosen: FilteredResults, labels: Mapping[str, str]) -> None:
 
 def lines_of(chosen: FilteredResults, task: ScoredTask, pooling: str) -> Lines:
     """The scores of each model on a task, from layer 0 on."""
-    found = {row.name: row.first(task) for row in chosen.rows}
-    lines = {name: _by_layer(measured, pooling, chosen.measure) for name, measured in found.items() if measured}
-    return {name: scores for name, scores in lines.items() if scores}
-
-
-def _by_layer(measured: Measured, pooling: str, measure: str | None) -> list[float]:
-    if measure is not None and measure not in measured.measures:
-        return []
-    titles = [f"{pooling} of layer {layer}" for layer in range(len(measured.titles))]
-    return [measured.score(title, measure) for title in titles if title in measured.titles]
+    found = {}
+    for row in chosen.rows:
+        measured = row.first(task)
+        if measured is None or (chosen.measure is not None and chosen.measure not in measured.measures):
+            continue
+        titles = [f"{pooling} of layer {layer}" for layer in range(len(measured.titles))]
+        found[row.name] = [measured.score(title, chosen.measure) for title in titles if title in measured.titles]
+    return {name: scores for name, scores in found.items() if scores}

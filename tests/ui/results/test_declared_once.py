@@ -48,7 +48,7 @@ def test_it_is_a_field_whose_value_reaches_the_evaluation(casing, app, tmp_path,
     field = app.radio(key=setting_fields.key_of(evaluate_form.FORM, "casing"))
     assert (field.label, field.options, field.value) == ("Casing", ["kept", "lower"], "kept")
     assert field.help == "lower: every letter is a small one."
-    choice = evaluate_form.EvaluationChoice(("bag-of-words",), ("sts",), (), {"casing": "lower"})
+    choice = evaluate_form.EvaluationChoice(("bag-of-words",), ("STS12",), {"casing": "lower"})
     assert choice.checked([]).options.casing == "lower"
 
 

@@ -216,7 +216,7 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
 
 def test_every_setting_changes_what_is_evaluated():
     def checked(typed):
-        return EvaluationChoice(("bag-of-words",), ("sts",), (), typed).checked([])
+        return EvaluationChoice(("bag-of-words",), TASKS, typed).checked([])
 
     usual = checked({})
     assert (usual.options, usual.max_length) == (Options(), None)
