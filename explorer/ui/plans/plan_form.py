@@ -13,7 +13,7 @@ from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sts
 from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
-from explorer.knobs import Knob, Values
+from explorer.knobs import Knob
 from explorer.ui import messages
 from explorer.ui.access import cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
@@ -22,7 +22,7 @@ from explorer.ui.runs import set_fields
 from explorer.ui.widgets import setting_fields, upload_boxes
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan import Plan, PlanBudget
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
@@ -47,22 +47,60 @@ def plan(name: str) -> Plan | None:
     with left:
         text = _text()
     with right:
-        models = _models()
+        current = sidebar_choice.chosen().source
+        models: list[str] = st.multiselect(
+            "Base models",
+            list(dict.fromkeys([current, *sidebar.encoders(), *st.session_state.get(MODELS, ())])),
+            None if MODELS in st.session_state else [current],
+            format_func=sources.shown,
+            key=MODELS,
+            accept_new_options=True,
+            persist_state="session",
+            help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
+        )
+        if not models:
+            messages.trouble(EMPTY.format("base model"))
+        there = [sidebar_choice.encoder(model) is not None for model in models]
     methods = _methods(cards, text)
+    from explorer.studies.plans.plan import VALUES as START_VALUES
+    from explorer.studies.plans.plan import Plan
+
     st.subheader("Settings")
-    settings = _settings()
+    which, *columns = st.columns(1 + len(SETTINGS))
+    with which:
+        setting_fields.draw("plan", START_VALUES, key=VALUES, menu=True)
+    settings = {}
+    for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True):
+        value = where.number_input(
+            label,
+            least,
+            value=None,
+            step=1,
+            key=key,
+            placeholder="that of each method",
+            persist_state="session",
+            help="The same for every method. Empty: each method's own value.",
+        )
+        if value is not None:
+            settings[setting] = value
     grid = _grid([cards[name] for name in methods or ()])
     st.subheader("Seeds and evaluation")
     seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
-    tasks, minutes, most_steps = _tasks_and_budget()
-    if not text or methods is None or not models or grid is None or seeds is None or judged_on is None:
+    tasks, budget = _tasks_and_budget()
+    if (
+        not text
+        or methods is None
+        or not models
+        or not all(there)
+        or grid is None
+        or seeds is None
+        or judged_on is None
+    ):
         return None
-    from explorer.studies.plans.plan import Plan, PlanBudget
-
     return Plan(
         name,
         methods,
-        models,
+        tuple(models),
         (text,),
         settings,
         grid,
@@ -71,7 +109,7 @@ def plan(name: str) -> Plan | None:
         test=judged_on[1],
         values=st.session_state[VALUES],
         tasks=tasks,
-        budget=PlanBudget(minutes, most_steps),
+        budget=budget,
     )
 
 
@@ -93,14 +131,20 @@ def fill(plan: Plan) -> None:
         if name:
             set_fields.choose(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
-    _fill_grid(plan.grid)
+    for number in range(1, LISTS + 1):
+        state[grid_key(number, "setting")] = NONE
+    for number, (name, tried) in enumerate(plan.grid.items(), start=1):
+        state[grid_key(number, "setting")] = name
+        state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
 
 
 def _text() -> tuple[str, ...]:
     """The sources of the one training text."""
+    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = st.multiselect(
         "Training text",
-        upload_boxes.offered([*_known_texts(), *st.session_state.get(TEXT, [SAMPLE])]),
+        upload_boxes.offered([*known, *st.session_state.get(TEXT, [SAMPLE])]),
         None if TEXT in st.session_state else [SAMPLE],
         format_func=sources.label,
         key=TEXT,
@@ -117,11 +161,6 @@ def _text() -> tuple[str, ...]:
     return () if unreadable(text) else text
 
 
-def _known_texts() -> list[str]:
-    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    return [*SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
-
-
 def _take(path: str) -> None:
     before = [one for one in st.session_state.get(TEXT, ()) if one not in (SAMPLE, path)]
     st.session_state[TEXT] = [*before, path]
@@ -135,7 +174,7 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
         "Methods",
         list(cards),
         None if METHODS in st.session_state else fitting[:2],
-        format_func=lambda name: _title(cards[name], lacks[name]),
+        format_func=lambda name: f"{name} ({cards[name].kind.rows.title})" + " – does not fit" * bool(lacks[name]),
         key=METHODS,
         max_selections=MOST_METHODS,
         persist_state="session",
@@ -155,10 +194,6 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
             messages.trouble(NEEDS.format(name, missing[0].name))
         wrong |= bool(lacks[name] or missing)
     return None if wrong else tuple(chosen)
-
-
-def _title(card: MethodCard, lack: str) -> str:
-    return f"{card.name} ({card.kind.rows.title})" + " – does not fit" * bool(lack)
 
 
 def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
@@ -185,48 +220,6 @@ def unreadable(text: Sequence[str]) -> bool:
             messages.trouble(error)
             return True
     return False
-
-
-def _models() -> tuple[str, ...]:
-    current = sidebar_choice.chosen().source
-    known = dict.fromkeys([current, *sidebar.encoders(), *st.session_state.get(MODELS, ())])
-    chosen: list[str] = st.multiselect(
-        "Base models",
-        list(known),
-        None if MODELS in st.session_state else [current],
-        format_func=sources.shown,
-        key=MODELS,
-        accept_new_options=True,
-        persist_state="session",
-        help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
-    )
-    if not chosen:
-        messages.trouble(EMPTY.format("base model"))
-        return ()
-    there = [sidebar_choice.encoder(model) is not None for model in chosen]
-    return tuple(chosen) if all(there) else ()
-
-
-def _settings() -> Values:
-    from explorer.studies.plans.plan import VALUES as START_VALUES
-
-    which, *columns = st.columns(1 + len(SETTINGS))
-    with which:
-        setting_fields.draw("plan", START_VALUES, key=VALUES, menu=True)
-    found = {
-        name: where.number_input(
-            label,
-            least,
-            value=None,
-            step=1,
-            key=key,
-            placeholder="that of each method",
-            persist_state="session",
-            help="The same for every method. Empty: each method's own value.",
-        )
-        for where, (name, label, key, least) in zip(columns, SETTINGS, strict=True)
-    }
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _seeds_and_sets(
@@ -261,9 +254,11 @@ def _seeds_and_sets(
     return seeds, (dev, test) if usable else None
 
 
-def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
+def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget]:
+    from explorer.studies.plans.plan import PlanBudget
+
     left, middle, right = st.columns([2, 1, 1])
-    known = suites()
+    known, knobs = suites(), PlanBudget.knobs
     tasks: list[str] = left.multiselect(
         "Also evaluate on",
         list(dict.fromkeys([*known, *published()])),
@@ -274,26 +269,33 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
         help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
         "column for each. Their files are read from the folder that STRATA_DATA names.",
     )
-    from explorer.studies.plans.plan import PlanBudget
-
     with middle:
-        minutes = setting_fields.draw(
-            "", PlanBudget.knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch"
-        )
+        minutes = setting_fields.draw("", knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
-        steps = setting_fields.draw("", PlanBudget.knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
-    return tuple(tasks), minutes, steps
+        steps = setting_fields.draw("", knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
+    return tuple(tasks), PlanBudget(minutes, steps)
 
 
 def _grid(cards: Sequence[MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
-    options = [NONE, *_common(cards)]
+    # the settings that every method has; a model's name is none of them
+    first = [name for name, knob in cards[0].knobs.items() if not knob.masked_model] if cards else []
+    options = [NONE, *(name for name in first if all(name in card.knobs for card in cards))]
     found: dict[str, tuple[Any, ...]] = {}
     wrong = False
     for number in range(1, LISTS + 1):
         left, right = st.columns([1, 2])
-        with left:
-            name = _setting(number, options)
+        key = grid_key(number, "setting")
+        if st.session_state.get(key) not in options:
+            st.session_state[key] = NONE
+        name: str = left.selectbox(
+            "Try several values of" if number == 1 else "And several values of",
+            options,
+            key=key,
+            format_func=lambda name: name.replace("_", " "),
+            persist_state="session",
+            help="A setting that all chosen methods have. Every value is trained with every method, model and seed.",
+        )
         if name == NONE:
             continue
         with right:
@@ -306,42 +308,9 @@ def _grid(cards: Sequence[MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     return None if wrong else found
 
 
-def _fill_grid(values: Mapping[str, tuple[Any, ...]]) -> None:
-    """Set the fields to the values of settings; only in a callback."""
-    for number in range(1, LISTS + 1):
-        st.session_state[grid_key(number, "setting")] = NONE
-    for number, (name, tried) in enumerate(values.items(), start=1):
-        st.session_state[grid_key(number, "setting")] = name
-        st.session_state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
-
-
 def grid_key(number: int, part: str) -> str:
     """The name of the widget of a list: its `setting` or its `values`."""
     return f"plan {part} {number}"
-
-
-def _common(cards: Sequence[MethodCard]) -> list[str]:
-    """The settings that every method has; a model's name is none of them."""
-    if not cards:
-        return []
-    names = [name for name, knob in cards[0].knobs.items() if not knob.masked_model]
-    return [name for name in names if all(name in card.knobs for card in cards)]
-
-
-def _setting(number: int, options: list[str]) -> str:
-    key = grid_key(number, "setting")
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = NONE
-    label = "Try several values of" if number == 1 else "And several values of"
-    name: str = st.selectbox(
-        label,
-        options,
-        key=key,
-        format_func=lambda name: name.replace("_", " "),
-        persist_state="session",
-        help="A setting that all chosen methods have. Every value is trained with every method, model and seed.",
-    )
-    return name
 
 
 def _values(number: int, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...] | None:

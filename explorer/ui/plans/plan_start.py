@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sources
 from explorer.errors import StrataError
@@ -44,7 +43,9 @@ def form() -> None:
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next plan has another name
     line = st.container(horizontal=True, vertical_alignment="bottom")
-    usual = plan.name if given is not None and plan is not None else _free_name()
+    names = (f"plan-{number}" for number in itertools.count(1))
+    free = next(name for name in names if not (runs_folder() / "plans" / name).exists())
+    usual = plan.name if given is not None and plan is not None else free
     typed = line.text_input(
         "Plan name",
         key=NAME,
@@ -59,8 +60,20 @@ def form() -> None:
     if named is None or not found:
         st.caption(FIX)
         return
-    _estimate(named, line)
-    _take_away(named)
+    job = jobs.find(plan_queue.estimate_key(named))
+    estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(named))
+    if estimate is not None:
+        st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")
+        for row, error in estimate.failures.items():
+            messages.trouble(f"{row}: {error}")
+    from explorer.studies.plans import plan as plans
+
+    st.caption("The same plan from the command line:")
+    st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
+    st.download_button(
+        "plan.yaml", plans.as_yaml(named), "plan.yaml", "application/yaml", icon=":material/download:",
+        on_click="ignore", key="plan yaml",
+    )  # fmt: skip
 
 
 def _uploaded() -> Plan | None:
@@ -106,17 +119,14 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
         return ()
     seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     text = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
-    st.markdown(f"{text} × {seeds}." + _once(found, plan))
-    return found
-
-
-def _once(found: tuple[PlanCell, ...], plan: Plan) -> str:
-    """Which methods use no random numbers, so that one seed is enough for them."""
-    if len(plan.seeds) == 1:
-        return ""
+    # methods without random numbers: one seed is enough for them
     names = dict.fromkeys(cell.recipe.method for cell in found if not cell.recipe.kind.trains())
-    uses = "use" if len(names) > 1 else "uses"
-    return f" {messages.plain(', '.join(names))} {uses} no random numbers: one seed is enough." if names else ""
+    once = ""
+    if names and len(plan.seeds) > 1:
+        uses = "use" if len(names) > 1 else "uses"
+        once = f" {messages.plain(', '.join(names))} {uses} no random numbers: one seed is enough."
+    st.markdown(f"{text} × {seeds}.{once}")
+    return found
 
 
 def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
@@ -132,37 +142,9 @@ def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
     return ""
 
 
-def _free_name() -> str:
-    """The first of plan-1, plan-2, … that no plan has."""
-    return next(name for number in itertools.count(1)
-                if not (runs_folder() / "plans" / (name := f"plan-{number}")).exists())  # fmt: skip
-
-
 def _start(plan: Plan) -> None:
     choose(plan_queue.start(plan).name)
     st.session_state[_STARTED] = True
-
-
-def _estimate(plan: Plan, line: DeltaGenerator) -> None:
-    """Estimate what a plan takes from one step of each row, if no run is under way."""
-    job = jobs.find(plan_queue.estimate_key(plan))
-    found = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(plan))
-    if found is not None:
-        st.info(messages.plain(f"Estimate: {found.text}."), icon=":material/speed:")
-        for row, error in found.failures.items():
-            messages.trouble(f"{row}: {error}")
-
-
-def _take_away(plan: Plan) -> None:
-    """The same plan for the command line."""
-    from explorer.studies.plans import plan as plans
-
-    st.caption("The same plan from the command line:")
-    st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
-    st.download_button(
-        "plan.yaml", plans.as_yaml(plan), "plan.yaml", "application/yaml", icon=":material/download:",
-        on_click="ignore", key="plan yaml",
-    )  # fmt: skip
 
 
 def table(shown: str) -> None:

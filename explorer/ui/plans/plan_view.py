@@ -25,10 +25,9 @@ from explorer.ui.runs import plan_queue, run_status
 from explorer.ui.widgets import clicks, downloads, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.measuring.scores.verdict import Verdict
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
-    from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable
+    from explorer.studies.plans.plan_table import PlanTable
 
 IDLE = 3.0  # seconds
 AGAIN, EVALUATE = "Train what failed again", "Evaluate what is missing"  # of a plan that is finished
@@ -71,16 +70,38 @@ def show(folder: PlanFolder) -> None:
         messages.trouble(error)
         _delete(folder)
         return
+    from explorer.studies.plans import plan_report
+
     status = plan_queue.standing(folder)
     _buttons(folder, plan, status, bool(found.unmeasured))
-    _headline(folder, plan, status, found)
-    parts = (status.live, stamp)
+    run_status.heading(folder.name, status.state)
+    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
+    texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
+    parts = [
+        ", ".join(methods),
+        f"on {', '.join(map(sources.shown, plan.models))}",
+        f"text: {texts}",
+        plan_report.sets_in_words(found),
+        f"seeds: {', '.join(map(str, plan.seeds))}",
+    ]
+    st.caption(messages.plain(" · ".join(parts)))
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
-    st.fragment(_progress, run_every=every)(folder, plan, found, parts)
+    st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
     verdict(found)
     _what_failed(status, () if status.live else found.unmeasured)
-    _result(folder.name, found)
+    rows = plan_report.scored(found)
+    if len(rows) > 1:
+        marks = plan_report.marks(rows)
+        st.subheader("Score against cost")
+        downloads.draw(
+            score_by_cost(marks),
+            config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
+            alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
+        )
+        st.caption(plan_report.READ)
+    _table(folder.name, found)
+    _runs(found)
 
 
 def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
@@ -104,32 +125,25 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
                 key=RESUME,
                 icon=":material/resume:",
                 type="primary",
-                on_click=_resume,
-                args=(folder,),
+                on_click=clicks.attempt,
+                args=(lambda: plan_queue.resume(folder),),
             )
         _delete(folder)
 
 
+def _duplicate(plan: Plan) -> None:
+    plan_form.fill(plan)
+    plan_start.leave()
+
+
 def _delete(folder: PlanFolder) -> None:
+    def delete() -> None:
+        plan_queue.delete(folder)
+        plan_start.leave()
+
     with st.popover("Delete", icon=":material/delete:"):
         st.write("This deletes the plan. Its runs stay, in the list of the Train page.")
-        st.button("Delete plan", key=DELETE, type="primary", on_click=_deleted, args=(folder,))
-
-
-def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTable) -> None:
-    run_status.heading(folder.name, status.state)
-    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
-    texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
-    from explorer.studies.plans import plan_report
-
-    parts = [
-        ", ".join(methods),
-        f"on {', '.join(map(sources.shown, plan.models))}",
-        f"text: {texts}",
-        plan_report.sets_in_words(found),
-        f"seeds: {', '.join(map(str, plan.seeds))}",
-    ]
-    st.caption(messages.plain(" · ".join(parts)))
+        st.button("Delete plan", key=DELETE, type="primary", on_click=clicks.attempt, args=(delete,))
 
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
@@ -171,8 +185,8 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
         "Stop (can be resumed)",
         key=STOP,
         icon=":material/stop_circle:",
-        on_click=_stop,
-        args=(folder,),
+        on_click=clicks.attempt,
+        args=(lambda: plan_queue.stop(folder),),
         help="Saves the training under way. What is trained stays.",
     )
 
@@ -192,27 +206,6 @@ def _what_failed(status: PlanStatus, unmeasured: tuple[str, ...]) -> None:
         st.warning(messages.plain(text), icon=":material/hourglass_disabled:")
     for missing in (*status.missing, *unmeasured):
         st.warning(messages.plain(missing), icon=":material/block:")
-
-
-def _stop(folder: PlanFolder) -> None:
-    clicks.attempt(lambda: plan_queue.stop(folder))
-
-
-def _resume(folder: PlanFolder) -> None:
-    clicks.attempt(lambda: plan_queue.resume(folder))
-
-
-def _duplicate(plan: Plan) -> None:
-    plan_form.fill(plan)
-    plan_start.leave()
-
-
-def _deleted(folder: PlanFolder) -> None:
-    def delete() -> None:
-        plan_queue.delete(folder)
-        plan_start.leave()
-
-    clicks.attempt(delete)
 
 
 def table_at(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
@@ -256,47 +249,22 @@ def verdict(found: PlanTable) -> None:
         st.caption(plan_report.BEST_OF.format(count))
 
 
-def _result(name: str, found: PlanTable) -> None:
-    """Figure, table and runs, as far as they are there."""
-    from explorer.studies.plans.plan_report import scored
-
-    rows = scored(found)
-    if len(rows) > 1:
-        _figure(name, rows)
-    _table(name, found)
-    _runs(found)
-
-
-def _figure(name: str, rows: list[tuple[PlanRow, Verdict]]) -> None:
-    from explorer.studies.plans import plan_report
-
-    marks = plan_report.marks(rows)
-    st.subheader("Score against cost")
-    downloads.draw(
-        score_by_cost(marks),
-        config=downloads.config(f"plan-{downloads.file_name(name)}"),
-        alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
-    )
-    st.caption(plan_report.READ)
-
-
 def _table(name: str, found: PlanTable) -> None:
     from explorer.evaluating.results import table_formats
     from explorer.studies.plans import plan_report, plan_table
 
     keys, (header, rows) = plan_table.columns(found), plan_table.written(found)
+    widths = {"row": st.column_config.TextColumn(pinned=True)}
+    for key, column in zip(keys[1:], header[1:], strict=True):
+        # pixels for `81.96 ± 0.17`, also before there is a number; other columns are wide enough by their name
+        by_name = column != key or (key in HELP and key not in ("test", "dev"))
+        widths[column] = st.column_config.TextColumn(width=None if by_name else 115, help=HELP.get(key))
     st.subheader("Table")
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows],
         hide_index=True,
         key="plan table",
-        column_config={
-            "row": st.column_config.TextColumn(pinned=True),
-            **{
-                column: st.column_config.TextColumn(width=_width(key, column), help=HELP.get(key))
-                for key, column in zip(keys[1:], header[1:], strict=True)
-            },
-        },
+        column_config=widths,
     )
     st.caption(plan_report.how_in_words(found))
     with st.container(horizontal=True):
@@ -321,11 +289,6 @@ def _table(name: str, found: PlanTable) -> None:
         )
 
 
-def _width(key: str, column: str) -> int | None:
-    """Pixels for `81.96 ± 0.17`, also before there is a number; None for columns that are wide enough by their name."""
-    return None if column != key or (key in HELP and key not in ("test", "dev")) else 115
-
-
 def _runs(found: PlanTable) -> None:
     """The runs of one row, with links to the Train page and to Compare."""
     begun = {row.label: row for row in found.rows if any(one.run is not None for one in row.cells)}
@@ -336,28 +299,24 @@ def _runs(found: PlanTable) -> None:
         st.session_state[ROW] = next(iter(begun))
     label: str = st.selectbox("Runs of row", list(begun), key=ROW, persist_state="session")
     for one in begun[label].cells:
-        _run(one)
-
-
-def _run(one: CellRun) -> None:
-    line = st.container(horizontal=True, vertical_alignment="center")
-    run, parts = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
-    if run is None:
-        line.caption(parts)
-        return
-    line.page_link(
-        TRAIN,
-        label=parts,
-        icon=":material/model_training:",
-        query_params={"run": run.name},
-        help=messages.plain(run.name),
-        width="content",
-    )
-    if run.has_model and line.button(
-        "Compare with base",
-        key=f"compare {run.name}",
-        icon=":material/compare_arrows:",
-        on_click=shortcuts.compare_with_base,
-        args=(run,),
-    ):
-        st.switch_page(COMPARE, query_params={})
+        line = st.container(horizontal=True, vertical_alignment="center")
+        run, parts = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
+        if run is None:
+            line.caption(parts)
+            continue
+        line.page_link(
+            TRAIN,
+            label=parts,
+            icon=":material/model_training:",
+            query_params={"run": run.name},
+            help=messages.plain(run.name),
+            width="content",
+        )
+        if run.has_model and line.button(
+            "Compare with base",
+            key=f"compare {run.name}",
+            icon=":material/compare_arrows:",
+            on_click=shortcuts.compare_with_base,
+            args=(run,),
+        ):
+            st.switch_page(COMPARE, query_params={})
