@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -62,10 +63,10 @@ def recipe() -> Recipe | None:
         knob_form.follow_encoder(card, plain)
         method_menu.about(card)
         ready = method_menu.ready(card)
-    shown = is_demonstration(model, sources, card)
+    is_shown = is_demonstration(model, sources, card)
     with head:
-        st.subheader(DEMONSTRATION if shown else "Model, text and method")
-        if shown:
+        st.subheader(DEMONSTRATION if is_shown else "Model, text and method")
+        if is_shown:
             st.caption(ABOUT_DEMONSTRATION)
     with left:
         text_form.choose_columns(sources, card.kind.rows)
@@ -74,19 +75,29 @@ def recipe() -> Recipe | None:
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = _judging(sources, card)
+    judged_on = () if judging is None else (judging.dev, *judging.tests)
+    batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     if rows is not None and settings is not None and judging is not None and card.kind.rows == SCORED_PAIRS:
-        evaluated = tuple(name for name in (judging.dev, judging.test, *judging.more_tests) if name)
-        rows = text_form.left(sources, card.kind.rows, evaluated, _batch(card, settings))
+        rows = text_form.left(sources, card.kind.rows, judged_on, batch)
     if rows is not None and settings is not None:
-        uses = (judging.test, judging.dev, *judging.more_tests).count(HELD_OUT) if judging is not None else 0
-        steps.caption(plan(card, settings, rows, uses))
+        steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not method_menu.generators_ready(card, model, sources, settings):
         return None
-    if card.kind.trains() and not _batch_fits(card, settings, rows):
+    if rows < batch and card.kind.trains():
+        messages.trouble(TOO_FEW_ROWS.format(rows, batch))
         return None
-    return _checked(card, model, sources, settings, judging)
+    state = st.session_state
+    try:
+        precision, device = state[PRECISION], state[DEVICE]
+        found = replace(judging, model=model, settings=settings, precision=precision, device=device).checked()
+        layers = layout.last_layer(model_names.find(model).folder)
+        found.kind.check_layers(found.method_values(), shown(model), layers)
+        return found
+    except StrataError as error:
+        messages.trouble(error)
+        return None
 
 
 def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
@@ -101,7 +112,8 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
         whose = OF_PAPER if card.kind.as_published else OF_DEFAULTS
         st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
     if card.of_encoders:
-        st.caption(_of_encoders(card))
+        values = [f"{name.replace('_', ' ')} {Knob.text(value)}" for name, value in card.of_encoders.items()]
+        st.caption(OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values))))
     place = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
@@ -114,20 +126,14 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
-def _of_encoders(card: MethodCard) -> str:
-    values = [f"{name.replace('_', ' ')} {Knob.text(value)}" for name, value in card.of_encoders.items()]
-    return OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values)))
-
-
 def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) -> str:
     """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`; some evaluation sets are held-out rows."""
     if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule
-
-    scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     from explorer.training.loop import held_out_rows
 
+    scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     schedule = card.kind.schedule.with_values(scheduled)
     held = 0
     for _ in range(held_out_sets):
@@ -137,50 +143,6 @@ def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) 
     every = schedule.evaluation_interval(steps)
     summary = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
     return summary + f" {held:,} rows are held out." * bool(held)
-
-
-def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
-    batch = _batch(card, settings)
-    if rows >= batch:
-        return True
-    messages.trouble(TOO_FEW_ROWS.format(rows, batch))
-    return False
-
-
-def _batch(card: MethodCard, settings: Values) -> int:
-    return int(settings.get("batch_size", card.knobs["batch_size"].default))
-
-
-def _checked(
-    card: MethodCard,
-    model: str,
-    sources: tuple[str, ...],
-    settings: Values,
-    judging: Judging,
-) -> Recipe | None:
-    from explorer.training.recipe import Recipe
-
-    state = st.session_state
-    try:
-        found = Recipe(
-            method=card.name,
-            model=model,
-            data=sources,
-            columns=text_form.columns(sources, card.kind.rows),
-            dev=judging.dev,
-            test=judging.test,
-            more_tests=judging.more_tests,
-            settings=settings,
-            seeds=judging.seeds,
-            precision=state[PRECISION],
-            device=state[DEVICE],
-        ).checked()
-        layers = layout.last_layer(model_names.find(model).folder)
-        found.kind.check_layers(found.method_values(), shown(model), layers)
-        return found
-    except StrataError as error:
-        messages.trouble(error)
-        return None
 
 
 def is_demonstration(model: str | None, sources: tuple[str, ...], card: MethodCard) -> bool:
@@ -221,8 +183,10 @@ def fill(recipe: Recipe) -> None:
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
-    _fill_evaluation(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
+    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
+    set_fields.choose(DEV, recipe.dev)
+    set_fields.choose(TEST, recipe.test or set_fields.NO_TEST)
 
 
 def base() -> str | None:
@@ -235,14 +199,19 @@ def base() -> str | None:
             "is not changed; a new model is saved."
         )
         return source
-    options = [source, *_base_of(run)]
+    options = [source]
+    with suppress(StrataError):  # an unreadable recipe names no base
+        options.append(run.recipe().model)
     if st.session_state.get(BASE) not in options:
         st.session_state[BASE] = None
     chosen: str | None = st.radio(
         "Start from",
         options,
         key=BASE,
-        format_func=lambda option: _option_label(option, run, source),
+        format_func=lambda option: (
+            messages.plain(sources.shown(option))
+            + (f": stacks on run {messages.plain(run.name)}" if option == source else ": the base of that run")
+        ),
         persist_state="session",
         help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
         "runs: the scores then show both together.",
@@ -262,45 +231,18 @@ def choose(source: str) -> None:
     st.session_state[BASE] = source
 
 
-def _option_label(option: str, run: Run, source: str) -> str:
-    if option == source:
-        return f"{messages.plain(sources.shown(option))}: stacks on run {messages.plain(run.name)}"
-    return f"{messages.plain(sources.shown(option))}: the base of that run"
-
-
 def _run_of(source: str) -> Run | None:
     """The run that trained a model or a checkpoint, found by the model's name or folder."""
-    if source.startswith(run_folder.RUN):
-        name = run_folder.run_and_checkpoint(source)[0]
-        try:
-            return runs.find(name)
-        except StrataError:
-            return None  # the page shows the model's error
     try:
+        if source.startswith(run_folder.RUN):
+            return runs.find(run_folder.run_and_checkpoint(source)[0])
         return runs.of_model(given_path(source).absolute())
     except (OSError, StrataError):  # the page shows the model's error
         return None
 
 
-def _base_of(run: Run) -> list[str]:
-    try:
-        return [run.recipe().model]
-    except StrataError:  # an unreadable recipe names no base
-        return []
-
-
-@dataclass(frozen=True)
-class Judging:
-    """Seeds, dev set, and test set if there is one, with further ones."""
-
-    seeds: tuple[int, ...]
-    dev: str
-    test: str | None
-    more_tests: tuple[str, ...] = ()
-
-
-def _judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
-    """The values of the fields; None if one of them is invalid."""
+def _judging(sources: tuple[str, ...], card: MethodCard) -> Recipe | None:
+    """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     if SEEDS not in st.session_state:
         st.session_state[SEEDS] = "1"
     set_fields.fill_untouched(sources, (card,), (DEV, TEST))
@@ -319,33 +261,25 @@ def _judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             help="Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
             "standard deviation.",
         )
-        seeds = _seeds(typed)
-    set_fields.warn(sources, text_form.columns(sources, card.kind.rows), card, dev_set, test_set)
+        try:
+            seeds = set_fields.typed_seeds(typed)
+        except BadChoice as error:
+            messages.trouble(error)
+            seeds = ()
+    columns = text_form.columns(sources, card.kind.rows)
+    set_fields.warn(sources, columns, card, dev_set, test_set)
     if (
-        seeds is None
+        not seeds
         or not set_fields.is_usable(dev, dev_set, held_out)
         or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
     ):
         return None
     if any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more):
         return None
-    return Judging(seeds, dev, None if test == set_fields.NO_TEST else test, more)
+    from explorer.training.recipe import Recipe
 
-
-def _fill_evaluation(_judging: Judging) -> None:
-    """Set the fields to these values; only in a callback."""
-    state = st.session_state
-    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, _judging.seeds)), list(_judging.more_tests)
-    set_fields.choose(DEV, _judging.dev)
-    set_fields.choose(TEST, _judging.test or set_fields.NO_TEST)
-
-
-def _seeds(typed: str) -> tuple[int, ...] | None:
-    try:
-        return set_fields.typed_seeds(typed)
-    except BadChoice as error:
-        messages.trouble(error)
-        return None
+    main = None if test == set_fields.NO_TEST else test
+    return Recipe(card.name, data=sources, columns=columns, dev=dev, test=main, more_tests=more, seeds=seeds)
 
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """Show one run, under way or ended, from its folder alone, and the buttons for it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,7 +14,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORSE, Verdict
-from explorer.training.loop.measured_facts import SeedScores, spread
+from explorer.training.loop.measured_facts import spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import PAGE, Status
@@ -63,19 +65,6 @@ def _place(run: Run, was_live: bool) -> None:
     if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
     clicks.refused()
-    _headline(run, status)
-    if status.live:
-        _under_way(run, status)
-    else:
-        _how_it_ended(run, status)
-
-
-def _traces(run: Run) -> None:
-    run_metrics.figures(run, training_queue.standing(run))
-    _log(run)
-
-
-def _headline(run: Run, status: Status) -> None:
     line = run_status.heading(run.name, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
@@ -92,6 +81,34 @@ def _headline(run: Run, status: Status) -> None:
         parts.append(f"{facts.precision} on {facts.device}")
     parts += facts.listed(PAGE).values()
     st.caption(messages.plain(" · ".join(parts)))
+    if status.live:
+        _under_way(run, status)
+        return
+    if status.state == statuses.FAILED:
+        messages.trouble(status.error or "The run failed.", status.details)
+    elif status.state == statuses.INTERRUPTED:
+        st.warning(INTERRUPTED, icon=":material/power_off:")
+    elif status.state == statuses.STOPPED:
+        text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
+        st.info(text, icon=":material/stop_circle:")
+    card(run, status)
+
+
+def _traces(run: Run) -> None:
+    run_metrics.figures(run, training_queue.standing(run))
+    folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
+        st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
+        st.download_button(
+            "Download the log",
+            lambda: run.log_tail(10**9).encode(),
+            f"{run.name}.log",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def _under_way(run: Run, status: Status) -> None:
@@ -116,120 +133,69 @@ def _under_way(run: Run, status: Status) -> None:
             "Stop (can be resumed)",
             key="run stop",
             icon=":material/stop_circle:",
-            on_click=_stop,
-            args=(run, KEEP),
+            on_click=clicks.attempt,
+            args=(partial(training_queue.stop, run, KEEP),),
             help="Saves the best checkpoint so far as the run's model. The run can be resumed.",
         )
         with st.popover("Discard", icon=":material/delete:"):
             st.write("This stops the run and deletes its folder and its model. It cannot be undone.")
-            st.button("Discard run", key="run discard", type="primary", on_click=_stop, args=(run, DISCARD))
-
-
-def _stop(run: Run, how: str) -> None:
-    clicks.attempt(lambda: training_queue.stop(run, how))
-
-
-def _how_it_ended(run: Run, status: Status) -> None:
-    if status.state == statuses.FAILED:
-        messages.trouble(status.error or "The run failed.", status.details)
-    elif status.state == statuses.INTERRUPTED:
-        st.warning(INTERRUPTED, icon=":material/power_off:")
-    elif status.state == statuses.STOPPED:
-        text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
-        st.info(text, icon=":material/stop_circle:")
-    card(run, status)
-
-
-def _log(run: Run) -> None:
-    folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
-    if not folded.open:
-        return
-    with folded:
-        st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
-        st.download_button(
-            "Download the log",
-            lambda: _whole_log(run),
-            f"{run.name}.log",
-            "text/plain",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-
-
-def _whole_log(run: Run) -> Any:
-    return run.log_tail(10**9).encode()
+            discard = partial(training_queue.stop, run, DISCARD)
+            st.button("Discard run", key="run discard", type="primary", on_click=clicks.attempt, args=(discard,))
 
 
 def actions(run: Run) -> None:
     """The buttons; a run under way can only be duplicated."""
-    status = training_queue.standing(run)
+    status, name = training_queue.standing(run), f"name for {run.name}"
+
+    def duplicate() -> None:
+        recipe_form.fill(run.recipe())
+        train_page.leave()
+
+    def train_again() -> None:
+        train_page.choose(training_queue.start(replace(run.recipe(), made_with={})))
+
+    def rename() -> None:
+        new = str(st.session_state[name]).strip()
+        if not new:
+            raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
+        if new != run.name:
+            train_page.choose(training_queue.rename(run, new))
+
+    def delete() -> None:
+        training_queue.delete(run)
+        train_page.leave()
+
+    def button(label: str, key: str, act: Callable[[], object], **style: Any) -> None:
+        st.button(label, key=key, on_click=clicks.attempt, args=(act,), **style)
+
     with st.container(horizontal=True):
         st.button("New run", key="run new", icon=":material/add:", on_click=train_page.leave, help="Open the form.")
-        st.button(
+        button(
             "Duplicate and edit",
-            key="run duplicate",
+            "run duplicate",
+            duplicate,
             icon=":material/content_copy:",
-            on_click=_duplicate,
-            args=(run,),
             help="Fills the form with this run's recipe.",
         )
         if run.is_example:
-            st.button(
+            button(
                 "Train it again",
-                key="run again",
+                "run again",
+                train_again,
                 type="primary",
                 icon=":material/replay:",
-                on_click=_train_again,
-                args=(run,),
                 help="Starts a new run with the same recipe and saves its model.",
             )
         if status.live or run.is_example:
             return
         if status.state != statuses.FINISHED:
-            st.button("Resume", key="run resume", icon=":material/resume:", on_click=_resume, args=(run,))
+            button("Resume", "run resume", lambda: training_queue.resume(run), icon=":material/resume:")
         with st.popover("Rename", icon=":material/edit:"):
-            name = f"name for {run.name}"
             st.text_input("New name", run.name, key=name)
-            st.button("Rename run", key="run rename", on_click=_rename, args=(run, name))
+            button("Rename run", "run rename", rename)
         with st.popover("Delete", icon=":material/delete:"):
             st.write("This deletes the run's folder and its model. It cannot be undone.")
-            st.button("Delete run", key="run delete", type="primary", on_click=_delete, args=(run,))
-
-
-def _train_again(run: Run) -> None:
-    clicks.attempt(lambda: train_page.choose(training_queue.start(replace(run.recipe(), made_with={}))))
-
-
-def _resume(run: Run) -> None:
-    clicks.attempt(lambda: training_queue.resume(run))
-
-
-def _duplicate(run: Run) -> None:
-    def fill() -> None:
-        recipe_form.fill(run.recipe())
-        train_page.leave()
-
-    clicks.attempt(fill)
-
-
-def _rename(run: Run, key: str) -> None:
-    name = str(st.session_state[key]).strip()
-
-    def rename() -> None:
-        if not name:
-            raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
-        if name != run.name:
-            train_page.choose(training_queue.rename(run, name))
-
-    clicks.attempt(rename)
-
-
-def _delete(run: Run) -> None:
-    def delete() -> None:
-        training_queue.delete(run)
-        train_page.leave()
-
-    clicks.attempt(delete)
+            button("Delete run", "run delete", delete, type="primary")
 
 
 def card(run: Run, status: Status) -> None:
@@ -245,16 +211,6 @@ def card(run: Run, status: Status) -> None:
         st.info(NOT_TESTED, icon=":material/science_off:")
     scores(status)
     classes(status)
-    _progress(status)
-    if status.facts.seen:
-        st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
-    if len(status.results) > 1:
-        _seeds(status)
-    _model(run, status)
-
-
-def _progress(status: Status) -> None:
-    """The best checkpoint and the time it took."""
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
         of = f"of {status.total:,} steps, dev {in_words.number(status.shown_best)}"
@@ -262,17 +218,28 @@ def _progress(status: Status) -> None:
         help = f"The step with the highest {by}. The saved model is this checkpoint."
         messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
     if status.seconds:
-        messages.number(cards, "Time", in_words.duration(status.seconds), _steps(status), border=True)
-
-
-def _steps(status: Status) -> str:
-    return f"{status.step:,} steps" if status.step else "no training steps"
+        steps = f"{status.step:,} steps" if status.step else "no training steps"
+        messages.number(cards, "Time", in_words.duration(status.seconds), steps, border=True)
+    if status.facts.seen:
+        st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
+    if len(status.results) > 1:
+        _seeds(status)
+    _model(run, status)
 
 
 def _seeds(status: Status) -> None:
     with st.expander(f"Scores of {len(status.results)} seeds", icon=":material/casino:"):
         st.dataframe(
-            [_seed_row(one) for one in status.results],
+            [
+                {
+                    "Seed": str(one.seed),
+                    "Best checkpoint": one.best_step,
+                    "Dev": one.dev,
+                    "Test": one.test,
+                    "Gain": one.verdict.test.difference if one.verdict and one.verdict.test else None,
+                }
+                for one in status.results
+            ],
             hide_index=True,
             column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
         )
@@ -280,17 +247,6 @@ def _seeds(status: Status) -> None:
         by = "score on held-out rows" if status.facts.held_out else "dev score"
         text = "" if test is None else f"{OF_SEEDS.format(*test)} "
         st.caption(f"{text}Gain: minus the base under model default. The seed with the best {by} is saved.")
-
-
-def _seed_row(one: SeedScores) -> dict[str, object]:
-    tested = one.verdict.test if one.verdict else None
-    return {
-        "Seed": str(one.seed),
-        "Best checkpoint": one.best_step,
-        "Dev": one.dev,
-        "Test": one.test,
-        "Gain": tested.difference if tested else None,
-    }
 
 
 def _model(run: Run, status: Status) -> None:
@@ -370,12 +326,10 @@ def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
               (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, which) in zip(cards, before, strict=False):
         messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
-    value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
+    value = in_words.number(found.exported)
+    if found.exported is None:
+        value = "not yet" if status.live else NO_TEST_SCORE
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
-
-
-def _not_yet(status: Status) -> str:
-    return "not yet" if status.live else NO_TEST_SCORE

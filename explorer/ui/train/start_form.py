@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
@@ -50,7 +49,12 @@ def buttons(recipe: Recipe | None) -> None:
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
     if recipe.kind.trains():
-        _trial(recipe, line)
+        job = jobs.find(training_queue.trial_key(recipe))
+        found = run_status.estimate(
+            job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
+        )
+        if found is not None:
+            st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
     st.caption("The same run from the command line:")
     st.code(recipe.command(), language=None, wrap_lines=True)
     st.download_button(
@@ -68,21 +72,19 @@ def _start(recipe: Recipe, name: str) -> None:
     st.session_state[_STARTED] = True
 
 
-def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
-    """Estimate what a run takes from one trial step, if no other run is under way."""
-    job = jobs.find(training_queue.trial_key(recipe))
-    found = run_status.estimate(
-        job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
-    )
-    if found is not None:
-        st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
-
-
 def _base_on_test(recipe: Recipe) -> None:
     """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
-    if recipe.test is None or not recipe.kind.trains() or not _is_own(recipe.test):
+    test = recipe.test
+    if test is None or not recipe.kind.trains():
         return
-    job = jobs.follow(_test_key(recipe), "the base on the test rows", lambda: _tested(recipe))
+    uploaded = sources.identity(test).kind == SetKind.UPLOADED
+    if not (test == HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
+        return
+    # what decides the score: the models and texts as they are, the rows that are held out, and the device
+    now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
+    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
+    key = f"base on test {now} {recipe.kind.rows} {parts}"
+    job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
     st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
 
 
@@ -99,19 +101,6 @@ def _gain(job: Job, was_live: bool) -> None:
         st.info(messages.plain(found.text), icon=":material/trending_flat:")
     else:
         st.caption(messages.plain(found.text))
-
-
-def _is_own(test: str) -> bool:
-    """Whether a test set is the visitor's: rows of the training text, an uploaded set, a file or a folder."""
-    uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    return test == HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)
-
-
-def _test_key(recipe: Recipe) -> str:
-    """What decides the score: the models and texts as they are, the rows that are held out, and the device."""
-    now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
-    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
-    return f"base on test {now} {recipe.kind.rows} {parts}"
 
 
 def _tested(recipe: Recipe) -> Work[RoomToGain | None]:
