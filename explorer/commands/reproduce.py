@@ -44,11 +44,17 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and evaluate the rows, and print the table."""
-    from explorer.studies.reproduce import paper_table
-    from explorer.studies.reproduce.reproduction import ReproductionOptions, base_scores, reproduction, written
+    from explorer.studies.reproduce.reproduction import (
+        ReproductionOptions,
+        base_scores,
+        paper_table,
+        paper_tables,
+        reproduction,
+        written,
+    )
 
     if options.table == LIST:
-        for one in paper_table.tables():
+        for one in paper_tables():
             how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
@@ -58,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         settings["steps"] = options.steps
     stated = flags.values(options, ReproductionOptions.knobs)
     scale = ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
-    found = reproduction(paper_table.find(options.table), scale)
+    found = reproduction(paper_table(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():
             plan_steps.tell_estimate(plan)

@@ -12,8 +12,15 @@ from explorer.methods import load
 from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
-from explorer.studies.reproduce import paper_table
-from explorer.studies.reproduce.reproduction import POOLINGS, ReproductionOptions, base_scores, reproduction, written
+from explorer.studies.reproduce.reproduction import (
+    POOLINGS,
+    ReproductionOptions,
+    base_scores,
+    paper_table,
+    paper_tables,
+    reproduction,
+    written,
+)
 from explorer.training.recipe import paper_values
 from explorer.training.record import runs
 from tests import namesakes
@@ -38,19 +45,19 @@ def scale(place, own_runs, tmp_path, monkeypatch) -> ReproductionOptions:
 @pytest.fixture
 def poolers(place):
     """The table of poolers, on a few pairs."""
-    whole = paper_table.find("layerattpooler-2")
+    whole = paper_table("layerattpooler-2")
     return replace(whole, tasks=(str(place.test),), column={str(place.test): "STS-B"})
 
 
 def test_every_table_that_is_published_here_has_a_name():
-    named = {(table.paper, table.number) for table in paper_table.tables() if not table.figure}
+    named = {(table.paper, table.number) for table in paper_tables() if not table.figure}
     assert {(table.paper.name, table.number) for table in reference_scores.tables()} <= named
-    assert len({table.name for table in paper_table.tables()}) == len(paper_table.tables())
-    assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_table.tables())
+    assert len({table.name for table in paper_tables()}) == len(paper_tables())
+    assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_tables())
 
 
 @pytest.mark.parametrize(
-    "table", [table for table in paper_table.tables() if not table.elsewhere], ids=lambda table: table.name
+    "table", [table for table in paper_tables() if not table.elsewhere], ids=lambda table: table.name
 )
 def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
     for label, how in settings_of(table):
@@ -63,7 +70,7 @@ def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
 
 
 def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
-    found = [(how.method, dict(how.settings)) for _, how in settings_of(paper_table.find("sg-bert-5"))]
+    found = [(how.method, dict(how.settings)) for _, how in settings_of(paper_table("sg-bert-5"))]
     plain = {"temperature": 0.01, "pull": 0.1}
     assert found == [
         ("sg-opt", {}),
@@ -81,18 +88,18 @@ def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
 
 
 def test_the_weights_of_conisi_and_the_poolers_of_layer_attention_are_those_of_the_papers():
-    shares = [how.settings["share"] for _, how in settings_of(paper_table.find("conisi-7"))]
+    shares = [how.settings["share"] for _, how in settings_of(paper_table("conisi-7"))]
     assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table.find("layerattpooler-2"))]
+    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table("layerattpooler-2"))]
     every = load("layer-attention-hard").knobs["pooler"].choices
     assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
 
 
 def test_rows_of_one_training_are_trained_once(scale):
-    (plan,) = reproduction(paper_table.find("sg-bert-5"), scale).plans.values()
+    (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     assert plan.rows == 9, "the default stands in the table twice"
     assert len(cells(plan)) == 18
-    both = reproduction(paper_table.find("sg-bert-5"), replace(scale, poolings=POOLINGS))
+    both = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS))
     (plan,) = both.plans.values()
     assert [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]] == [
         "cls",
@@ -125,7 +132,7 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
 
 
 def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(scale):
-    (plan,) = reproduction(paper_table.find("sg-bert-5"), scale).plans.values()
+    (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     plan_folder.new(replace(plan, seeds=(9,)))
     with pytest.raises(BadChoice, match="was begun with other values of seeds"):
         reproduce.worked_off(plan)
@@ -139,17 +146,17 @@ def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
 
 
 def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
-    found = reproduction(paper_table.find("sg-bert-1"), scale)
-    reasons = {line.label: line.how.why_not for line in found.lines if line.how.why_not}
+    found = reproduction(paper_table("sg-bert-1"), scale)
+    reasons = {line.label: line.why_not for line in found.lines if line.why_not}
     assert "backtranslate" in reasons["BT, CLS, BERT-base"]
     assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
     assert "word vectors" in reasons["GloVe, Mean, without BERT"]
-    trained = [line.label for line in found.lines if line.how.method]
+    trained = [line.label for line in found.lines if line.method]
     assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
 
 
 def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
-    table = paper_table.find("sg-bert-figure-4")
+    table = paper_table("sg-bert-figure-4")
     printed = {
         row.model: (row.scores["STS-B"].value, row.scores["STS average"].value) for row in table.published().rows
     }
@@ -162,31 +169,31 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
     (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
     texts = [(cell.recipe.method, cell.recipe.data) for cell in cells(plan) if cell.seed == 1]
     assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
-    asked = [line.how.why_not for line in reproduction(table, scale).lines if line.how.why_not]
+    asked = [line.why_not for line in reproduction(table, scale).lines if line.why_not]
     assert len(asked) == 2
     assert all("--other-text FILE" in why for why in asked)
 
 
 def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
     found = reproduction(
-        paper_table.find("sg-bert-7"), ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
+        paper_table("sg-bert-7"), ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
     )
     assert not found.plans
-    reasons = [line.how.why_not for line in found.lines]
+    reasons = [line.why_not for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
 
 
 def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
-    found = reproduction(paper_table.find("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
-    assert all("--data FILE" in line.how.why_not for line in found.lines)
+    found = reproduction(paper_table("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
+    assert all("--data FILE" in line.why_not for line in found.lines)
     assert len(found.lines) == 10
 
 
 def test_what_no_training_shows_names_the_place_that_does():
     with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
-        reproduction(paper_table.find("sg-bert-6"), ReproductionOptions())
+        reproduction(paper_table("sg-bert-6"), ReproductionOptions())
     with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
-        paper_table.find("sgbert-5")
+        paper_table("sgbert-5")
 
 
 def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):
