@@ -25,7 +25,8 @@ def main() -> None:
     corpus = _corpus()
     texts = corpus.texts[:SENTENCES]
     encoder = load(model_names.find("all-MiniLM-L6-v2"))
-    (layers,) = finish(sentence_vectors.gathered(encoder, texts, [sentence_vectors.every_layer(encoder, "mean")], 64))
+    readings = sentence_vectors.every_layer(encoder, "mean")
+    layers = finish(sentence_vectors.gathered(encoder, texts, readings, 64))
     last, middle = layers[-1], layers[3]
     one, other = Index(last), Index(middle)
     known = unit(last)

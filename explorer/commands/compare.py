@@ -22,7 +22,7 @@ from explorer.encoding.read.attention import EAGER
 from explorer.knobs import Knob
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict
 from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text
-from explorer.measuring.comparing.learned import ProbeChanges
+from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
 from explorer.measuring.scores.best_cell import pick
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _encoded_probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
-) -> ProbeChanges:
+) -> Learned:
     """The changes of the probe packs, which both models encode."""
     sides = []
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
@@ -130,7 +130,7 @@ def _encoded_probes(
     return verdict.probe_changes(probe_packs(), *sides)
 
 
-def _words(found: tuple[Found, Found], about: Comparison, probes: ProbeChanges, settings: Settings) -> ExplainedPairs:
+def _words(found: tuple[Found, Found], about: Comparison, probes: Learned, settings: Settings) -> ExplainedPairs:
     """The words behind the pairs that show what was learned."""
 
     @cache

@@ -118,11 +118,10 @@ def run(options: argparse.Namespace) -> None:
     if _first() and kept:
         status = run.status()
         found = status.learned
-        pairs = status.verdict.pairs if status.verdict else ()
-        for text in learned.lines(found, pairs):
+        for text in learned.lines(found):
             say(text)
         result = {"run": run.name, "folder": str(run.folder), "state": status.state,
-                "learned": learned.as_json(found, pairs),
+                "learned": learned.as_json(found),
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(result, indent=1))

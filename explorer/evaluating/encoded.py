@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
-from explorer.measuring.sentences.sentence_vectors import pick
+from explorer.measuring.sentences.sentence_vectors import of_batch
 from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
 
@@ -116,10 +116,10 @@ def encoded(
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
-    picks = [pick(encoder, reading_of(encoder, title)) for title in kept]
-    for views in encoder.views_of(ids, [needed for wanted in picks for needed in wanted.needs]):
-        for wanted, block in zip(picks, blocks, strict=True):
-            block[views.positions] = wanted.of(views).float().cpu().numpy()
+    readings = [reading_of(encoder, title) for title in kept]
+    for views in encoder.views_of(ids, readings):
+        for reading, block in zip(readings, blocks, strict=True):
+            block[views.positions] = of_batch(encoder, views, reading).float().cpu().numpy()
         done += len(views.positions)
         yield Progress(Phase.ENCODING_TEXTS, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)

@@ -20,7 +20,7 @@ from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
-from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges, probe_changes
+from explorer.measuring.comparing.learned import NOTHING, Learned, probe_changes
 from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats
@@ -186,7 +186,7 @@ class Tuning:
     tuned: int  # 0 where it is A, 1 where it is B
     trained: HeadFacts | None  # the layer & pooling that was trained; None if unknown
     optimistic: bool = False  # the training text holds sentences of the pairs
-    probes: ProbeChanges = NOTHING  # as the run measured them; none of a checkpoint
+    probes: Learned = NOTHING  # as the run measured them; none of a checkpoint
     facts: Mapping[str, str] = field(default_factory=dict)  # further facts of the run, in words by their title
 
 
@@ -223,17 +223,15 @@ class ComparisonVerdict:
         """Whether the judged model was trained on sentences of the pairs."""
         return self.tuning is not None and self.tuning.optimistic
 
-    def learned(self, probes: ProbeChanges) -> Learned:
+    def learned(self, probes: Learned) -> Learned:
         """What the judged model learned, or does better than the other, by its score and the probe packs."""
         tuned = self.tuning is not None
         if self.score.kind == UNKNOWN:
-            return Learned(probes.packs, tuned=tuned)
+            return replace(probes, tuned=tuned)
         about = self.measure, self.pairs.name, len(self.pairs), self.optimistic
-        return Learned(probes.packs, self.score, tuned, *about)
+        return Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none)
 
-    def probe_changes(
-        self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]
-    ) -> ProbeChanges:
+    def probe_changes(self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]) -> Learned:
         """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""
         before, after = (other, one) if self.tuning and self.tuning.tuned == 0 else (one, other)
         return probe_changes(packs, before, after)

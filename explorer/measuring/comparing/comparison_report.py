@@ -17,7 +17,7 @@ from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
-from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
+from explorer.measuring.comparing.learned import NOTHING, Learned
 from explorer.measuring.comparing.pair_changes import RankErrors
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores.best_cell import DevPick
@@ -46,7 +46,7 @@ class Findings:
     geometry: LayerGeometry | None = None
     picked: DevPick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
-    probes: ProbeChanges = NOTHING
+    probes: Learned = NOTHING
 
     @property
     def verdict(self) -> ComparisonVerdict:
@@ -147,7 +147,7 @@ def as_json(findings: Findings) -> str:
     content = {
         **about_models(findings),
         **about_measuring(findings),
-        "learned": learned.as_json(findings.learned, findings.probes.pairs),
+        "learned": learned.as_json(findings.learned),
         "where": findings.where,
         "verdict": findings.verdict.as_json(),
         "chosen": findings.chosen(),
@@ -211,7 +211,7 @@ def as_text(findings: Findings) -> str:
 
 def _learned_lines(findings: Findings) -> list[str]:
     """What was learned, or why that is not known; the verdict if nothing was measured."""
-    text = learned.lines(findings.learned, findings.probes.pairs, findings.where)
+    text = learned.lines(findings.learned, findings.where)
     why = [findings.probes.why_none] if findings.probes.why_none else []
     return [*(text or [findings.verdict.sentence().text]), *why, ""]
 

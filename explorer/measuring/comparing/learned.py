@@ -55,18 +55,6 @@ HOW_SURE = (
 
 
 @dataclass(frozen=True)
-class ProbeChanges:
-    """What changed in the probe packs, from the model before to the model after; nothing, and why."""
-
-    packs: tuple[PackChange, ...] = ()
-    pairs: tuple[PairChange, ...] = ()
-    why_none: str = ""
-
-
-NOTHING = ProbeChanges()
-
-
-@dataclass(frozen=True)
 class Learned:
     """What changed from one model to another: the probe packs, if they were held out, and the score, if there is one.
 
@@ -82,6 +70,8 @@ class Learned:
     on: str = ""
     size: int = 0
     optimistic: bool = False  # the training text holds sentences of the set
+    pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
+    why_none: str = ""  # why no packs are judged
 
     @property
     def general(self) -> bool:
@@ -137,14 +127,17 @@ def of_run(
                 break
             optimistic = verdict.optimistic and use == "test"
             about = measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
-            return Learned(verdict.packs, found, True, *about)
-    return Learned(verdict.packs)
+            return Learned(verdict.packs, found, True, *about, pairs=verdict.pairs)
+    return Learned(verdict.packs, pairs=verdict.pairs)
 
 
-def probe_changes(packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> ProbeChanges:
+NOTHING = Learned()
+
+
+def probe_changes(packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> Learned:
     """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
     changes = pack_changes(before, after)
-    return ProbeChanges(changes, shown_pairs(Learned(changes), packs, before, after))
+    return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
 
 
 def shown_pairs(
@@ -235,12 +228,12 @@ def sure(found: Learned) -> str:
     return " ".join(parts)
 
 
-def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[str]:
+def lines(found: Learned, where: str = "") -> list[str]:
     """The line, how sure it is and where, and the pairs, as lines of plain text; none if nothing was measured."""
     text = line(found)
     if text is None:
         return []
-    shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in pairs]
+    shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
     return [
         text.text,
         f"How sure: {sure(found)}",
@@ -249,7 +242,7 @@ def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[
     ]
 
 
-def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | None:
+def as_json(found: Learned) -> dict[str, object] | None:
     """The line, how sure it is, and what it is about; None if nothing was measured."""
     text = line(found)
     if text is None:
@@ -259,7 +252,7 @@ def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | 
         "text": text.text,
         "how_sure": sure(found),
         "packs": [asdict(one) for one in found.packs],
-        "pairs": [asdict(one) for one in pairs],
+        "pairs": [asdict(one) for one in found.pairs],
     }
 
 

@@ -16,7 +16,7 @@ from explorer.in_words import Rows, rounded
 from explorer.measuring.geometry.vector_geometry import NEIGHBOURS, Geometry, alignment, alike, geometry, shift
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
-from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, pick
+from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -93,14 +93,15 @@ def layer_geometry(
     """Encode the sentences of scored pairs with one or two encoders, once each, and keep only the measures."""
     check_pooling(pooling)
     drawn = _drawn(pairs, seed)
-    kept, sides = [], []
+    kept: list[list[Vectors]] = []
+    sides = []
     for one, reading, name in zip(found, readings, "AB", strict=False):
         yield Progress(f"loading {one.name}", 0, 0)
         encoder = load(one, settings)
-        layers, chosen = yield from gathered(
+        *layers, chosen = yield from gathered(
             encoder,
             drawn.sentences,
-            [every_layer(encoder, pooling), pick(encoder, reading)],
+            [*every_layer(encoder, pooling), reading],
             settings.max_length,
             f"encoding sentences with {encoder.name}",
         )
@@ -111,12 +112,16 @@ def layer_geometry(
         layer = layer_of(reading, pooling)
         sides.append(Side(tuple(of_layers), reading, drawn.geometry(chosen) if layer is None else of_layers[layer]))
         kept.append(layers)
-    moved = yield from _moved(kept)
+    drift: list[tuple[float, float]] = []  # CKA and shift of every layer
+    if len(kept) == 2 and len(kept[0]) == len(kept[1]):
+        for place, (first, second) in enumerate(zip(*kept, strict=True)):
+            yield Progress("comparing the layers", place, len(kept[0]))
+            drift.append((alike(first, second), shift(first, second)))
     return LayerGeometry(
         pooling=pooling,
         sides=tuple(sides),
-        alike=tuple(of_layer for of_layer, _ in moved),
-        shift=tuple(of_layer for _, of_layer in moved),
+        alike=tuple(of_layer for of_layer, _ in drift),
+        shift=tuple(of_layer for _, of_layer in drift),
         sentences=len(drawn.sentences),
         pairs=drawn.pairs,
         of_pairs=len(pairs),
@@ -139,16 +144,6 @@ def reading_geometry(
     yield Progress(f"loading {found.name}", 0, 0)
     vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
     return drawn.geometry(vectors)
-
-
-def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
-    """CKA and shift of every layer of vectors (layer, sentence, width); empty for one side, or if the depths differ."""
-    moved: list[tuple[float, float]] = []
-    if len(kept) == 2 and len(kept[0]) == len(kept[1]):
-        for place, (first, second) in enumerate(zip(*kept, strict=True)):
-            yield Progress("comparing the layers", place, len(kept[0]))
-            moved.append((alike(first, second), shift(first, second)))
-    return moved
 
 
 def layer_of(reading: Reading, pooling: str) -> int | None:

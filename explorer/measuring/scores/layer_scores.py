@@ -219,12 +219,18 @@ def score_layers(
     Only cosines are kept: the vectors of a chunk of pairs are dropped before the next chunk.
     """
     started = time.perf_counter()
-    ids, truncated = yield from _tokens(encoder, pairs, max_length)
-    found = yield from pair_cosines(encoder, pairs, ids, also)
+    ids: list[list[int]] = []
+    truncated = 0
+    for start in range(0, len(pairs.sentences), AT_A_TIME):  # in parts, so that the work can be stopped
+        yield Progress("tokenising sentences", start, len(pairs.sentences))
+        some = encoder.tokens(pairs.sentences[start : start + AT_A_TIME], max_length)
+        ids += some.ids
+        truncated += some.truncated
+    cosines, of_each = yield from pair_cosines(encoder, pairs, ids, also)
     exact = LayerScores(
         rows=encoder.rows,
-        cosines=found.grid,
-        own=found.own,
+        cosines=cosines,
+        own=of_each.pop(OWN, None),
         own_title=encoder.head.describe() if encoder.head else "",
         gold=np.array(pairs.gold, dtype=np.float64),
         parts=pairs.parts,
@@ -235,27 +241,15 @@ def score_layers(
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
         poolings=encoder.poolings,
-        also=found.also,
+        also=of_each,
     )
     return replace(
         exact,
-        cosines=measured(found.grid, encoder.precision),
-        own=None if found.own is None else measured(found.own, encoder.precision),
-        also={one: measured(cosines, encoder.precision) for one, cosines in found.also.items()},
+        cosines=measured(cosines, encoder.precision),
+        own=None if exact.own is None else measured(exact.own, encoder.precision),
+        also={one: measured(each, encoder.precision) for one, each in of_each.items()},
         not_finite=exact.not_measured,
     )
-
-
-def _tokens(encoder: Encoder, pairs: GradedPairs, max_length: int | None) -> Work[tuple[list[list[int]], int]]:
-    """Tokenise every sentence, some thousands at a time, so that the work can be stopped; count the truncated ones."""
-    ids: list[list[int]] = []
-    truncated = 0
-    for start in range(0, len(pairs.sentences), AT_A_TIME):
-        yield Progress("tokenising sentences", start, len(pairs.sentences))
-        some = encoder.tokens(pairs.sentences[start : start + AT_A_TIME], max_length)
-        ids += some.ids
-        truncated += some.truncated
-    return ids, truncated
 
 
 def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggregate: str = "all") -> str:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row, layers_of
 from explorer.in_words import Rows, rounded
-from explorer.measuring.sentences.sentence_vectors import every_layer, of_reading, similarities
-from explorer.progress import Progress, Work
+from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, similarities
+from explorer.progress import Progress, Work, finish
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -38,14 +38,10 @@ class PairLayers:
 
 def pair_layers(encoder: Encoder, first: str, second: str, max_length: int | None = None) -> PairLayers:
     """Encode two sentences, once each."""
-    read = encoder.tokens([first, second], max_length)
-    layers = encoder.model.config.num_hidden_layers + 1
-    found = np.empty((layers, len(POOLINGS), 2, encoder.width))
-    picks = [every_layer(encoder, pooling) for pooling in POOLINGS]
-    for views in encoder.views_of(read.ids, [needed for wanted in picks for needed in wanted.needs]):
-        for column, wanted in enumerate(picks):
-            found[:, column, views.positions] = wanted.of(views).double().cpu().numpy()
-    one, other = found[:, :, 0], found[:, :, 1]  # (layer, pooling, width)
+    readings = [reading for pooling in POOLINGS for reading in every_layer(encoder, pooling)]
+    vectors = np.array(finish(gathered(encoder, [first, second], readings, max_length)), dtype=np.float64)
+    by_layer = vectors.reshape(len(POOLINGS), -1, 2, encoder.width).transpose(2, 1, 0, 3)
+    one, other = by_layer  # (layer, pooling, width)
     return PairLayers(
         poolings=tuple(POOLINGS),
         cosines=_over((one * other).sum(-1), _length(one) * _length(other)),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,69 +27,49 @@ Matrix = NDArray[np.float64]
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Pick:
-    """What is wanted of a batch, (…, sentence, width), and the layers & poolings that have to be computed for it."""
-
-    of: Callable[[Views], Tensor]
-    needs: tuple[Reading, ...] = ()
-
-
 def of_reading(
     encoder: Encoder, sentences: Sequence[str], reading: Reading, max_length: int | None = None
 ) -> Work[Vectors]:
     """Vectors (sentence, width) of one layer & pooling."""
-    (found,) = yield from gathered(encoder, sentences, [pick(encoder, reading)], max_length)
+    (found,) = yield from gathered(encoder, sentences, [reading], max_length)
     return found
 
 
 def gathered(
     encoder: Encoder,
     sentences: Sequence[str],
-    picks: Sequence[Pick],
+    readings: Sequence[Reading],
     max_length: int | None = None,
     stage: str = "encoding sentences",
 ) -> Work[tuple[Vectors, ...]]:
-    """What each pick wants, of all sentences in their order, from one pass over their batches."""
+    """Vectors (sentence, width) of each layer & pooling, from one pass over the sentences."""
+    if OWN in readings and encoder.head is None:
+        raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
     found: list[Vectors] = []
     done = 0
-    for views in encoder.views(sentences, max_length, [needed for wanted in picks for needed in wanted.needs]):
-        parts = [wanted.of(views) for wanted in picks]
+    for views in encoder.views(sentences, max_length, readings):
+        parts = [of_batch(encoder, views, reading) for reading in readings]
         if not found:  # the width is known only now: a model default can have another one
-            shapes = [(*part.shape[:-2], len(sentences), part.shape[-1]) for part in parts]
-            found = [np.empty(shape, dtype=np.float32) for shape in shapes]
-        for all_of_it, part in zip(found, parts, strict=True):
-            all_of_it[..., views.positions, :] = part.float().cpu().numpy()
+            found = [np.empty((len(sentences), part.shape[-1]), dtype=np.float32) for part in parts]
+        for of_all, part in zip(found, parts, strict=True):
+            of_all[views.positions] = part.float().cpu().numpy()
         done += len(views.positions)
         yield Progress(stage, done, len(sentences))
-    return tuple(found) or tuple(np.empty((0, encoder.width), dtype=np.float32) for _ in picks)
+    return tuple(found) or tuple(np.empty((0, encoder.width), dtype=np.float32) for _ in readings)
 
 
-def pick(encoder: Encoder, reading: Reading) -> Pick:
-    """Of a batch, the vectors under one layer & pooling."""
+def of_batch(encoder: Encoder, views: Views, reading: Reading) -> Tensor:
+    """The vectors (sentence, width) of a batch under one of the layers & poolings that were asked for."""
     if reading == OWN:
-        if encoder.head is None:
-            raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
-        return Pick(_own)
+        assert views.own is not None, "the encoder declares a model default"
+        return views.own
     cell = cell_of(reading, encoder.rows, encoder.poolings)
-    return Pick(lambda views: views.also[reading], (reading,)) if cell is None else Pick(lambda views: views.grid[cell])
+    return views.also[reading] if cell is None else views.grid[cell]
 
 
-def every_layer(encoder: Encoder, pooling: str) -> Pick:
-    """Of a batch, the vectors of every layer under a pooling: (layer, sentence, width)."""
-    layers = encoder.rows[-1].layers[-1] + 1
-    if pooling in encoder.poolings:
-        column = encoder.poolings.index(pooling)
-        return Pick(lambda views: views.grid[:layers, column])
-    import torch
-
-    each = tuple(Reading(Row((layer,)), pooling) for layer in range(layers))
-    return Pick(lambda views: torch.stack([views.also[one] for one in each]), each)
-
-
-def _own(views: Views) -> Tensor:
-    assert views.own is not None, "the encoder declares a model default"
-    return views.own
+def every_layer(encoder: Encoder, pooling: str) -> list[Reading]:
+    """Every layer under a pooling."""
+    return [Reading(Row((layer,)), pooling) for layer in range(encoder.rows[-1].layers[-1] + 1)]
 
 
 def check_finite(

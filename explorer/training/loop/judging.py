@@ -7,7 +7,7 @@ from torch import Tensor
 from explorer.data import sample
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.measuring.comparing.learned import ProbeChanges, probe_changes
+from explorer.measuring.comparing.learned import Learned, probe_changes
 from explorer.measuring.scores.judge import Floats, Judge, of_packs
 from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
@@ -80,7 +80,7 @@ def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
     return judge.items(vectors)
 
 
-def learned(before: Floats, after: Floats) -> ProbeChanges:
+def learned(before: Floats, after: Floats) -> Learned:
     """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
     packs = sample.judged_packs()
     return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))

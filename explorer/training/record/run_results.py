@@ -22,7 +22,7 @@ from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTa
 from explorer.evaluating.tasks import column_of
 from explorer.evaluating.tasks.judges import Evaluated
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
-from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
+from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN, items_of
 from explorer.training.record import runs
@@ -160,7 +160,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         verdict = (
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
-        measured = ProbeChanges(verdict.packs, verdict.pairs) if verdict else NOTHING
+        measured = Learned(verdict.packs, pairs=verdict.pairs) if verdict else NOTHING
         return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
     return None
 
@@ -206,12 +206,12 @@ def verdict_on(
 
 def known_probes(
     found: tuple[Found, Found], verdict: ComparisonVerdict, settings: Iterable[Settings]
-) -> ProbeChanges | None:
+) -> Learned | None:
     """The changes of the probe packs without encoding: as the run measured them, or none if they are not held out.
 
     A run measures in float32; None under other settings, and of models that no run tuned one from the other.
     """
     if not packs_held_out(found):
-        return ProbeChanges(why_none=NOT_HELD_OUT)
+        return Learned(why_none=NOT_HELD_OUT)
     exact = {(one.precision, one.max_length) for one in settings} == {("float32", None)}
     return verdict.tuning.probes if exact and verdict.tuning and verdict.tuning.probes.packs else None

@@ -7,7 +7,7 @@ import streamlit as st
 
 from explorer.data.text_sets import digest_of
 from explorer.drawing.reports.report import report
-from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
+from explorer.measuring.comparing.learned import NOTHING, Learned
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
@@ -22,7 +22,7 @@ FILE = "Report (HTML)"
 
 def show(
     compared: Compared,
-    probes: ProbeChanges | None,
+    probes: Learned | None,
     pick: DevPick | None,
     pooling: str,
     asked: bool,

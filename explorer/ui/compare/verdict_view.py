@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 from explorer.in_words import Rows
 from explorer.measuring.comparing import comparison_report, cosines_by_grade
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
-from explorer.measuring.comparing.learned import ProbeChanges
+from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -54,7 +54,7 @@ DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
 
 
-def show(compared: Compared, changes: ProbeChanges | None) -> str:
+def show(compared: Compared, changes: Learned | None) -> str:
     """The verdict, its pairs and the scores. Gives the name of the grid that is drawn here, if one is."""
     drawn = ""
     if changes is not None and downloads.presenting():
@@ -79,7 +79,7 @@ def show(compared: Compared, changes: ProbeChanges | None) -> str:
     return drawn
 
 
-def _news(compared: Compared, changes: ProbeChanges) -> None:
+def _news(compared: Compared, changes: Learned) -> None:
     """What was learned in one line, and how sure it is."""
     if not verdict_banner.learned(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
@@ -91,7 +91,7 @@ def _cells_that_changed(compared: Compared) -> None:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
 
 
-def _pairs(compared: Compared, changes: ProbeChanges) -> None:
+def _pairs(compared: Compared, changes: Learned) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
@@ -194,7 +194,7 @@ def _take_picked(one: Reading, other: Reading) -> None:
     sidebar.choose_reading_of_b(other)
 
 
-def probe_changes(compared: Compared) -> ProbeChanges | None:
+def probe_changes(compared: Compared) -> Learned | None:
     """The changes, as the run measured them, or from vectors; None, with progress shown, until both sides have them."""
     one, other = compared.sides
     known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
@@ -206,14 +206,14 @@ def probe_changes(compared: Compared) -> ProbeChanges | None:
     try:
         by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}
     except StrataError as error:
-        return ProbeChanges(why_none=str(error))
+        return Learned(why_none=str(error))
     made = [vectors for reader in sides if (vectors := by_key[reader.key]) is not None]
     if len(made) < len(sides):
-        return None if any(reader.is_coming(texts) for reader in sides) else ProbeChanges(why_none=NOT_ENCODED)
+        return None if any(reader.is_coming(texts) for reader in sides) else Learned(why_none=NOT_ENCODED)
     return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 
-def show_probes(compared: Compared, changes: ProbeChanges | None, *, drawn: bool = False) -> None:
+def show_probes(compared: Compared, changes: Learned | None, *, drawn: bool = False) -> None:
     """The bars under their heading, unless they are drawn already, and what they are of."""
     st.subheader("Small differences in meaning")
     if changes is None:
@@ -235,7 +235,7 @@ def show_probes(compared: Compared, changes: ProbeChanges | None, *, drawn: bool
     )
 
 
-def _draw_probes(compared: Compared, changes: ProbeChanges, height: int | None = None) -> None:
+def _draw_probes(compared: Compared, changes: Learned, height: int | None = None) -> None:
     """Two bars for each probe pack: the share of cases in which A and B are right; `height` is in pixels."""
     sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
     for change in changes.packs:

@@ -13,7 +13,7 @@ from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Tuning, judge
 from explorer.measuring.comparing.comparison_report import as_json, as_text
-from explorer.measuring.comparing.learned import ProbeChanges
+from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.comparing.pair_changes import KINDS
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.score_tables import for_people
@@ -62,13 +62,13 @@ def test_the_report_opens_on_the_verdict(findings, page):
 def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_them_is_markup():
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "<b>It</b> rains here.", "<b>It</b> never rains here.", 0.9, 0.2),)
-    page = report(replace(made_up.findings(), probes=ProbeChanges(packs, pairs))).decode()
+    page = report(replace(made_up.findings(), probes=Learned(packs, pairs=pairs))).decode()
     assert "<strong>negation</strong> (10 → 70 % of cases)" in page
     assert "&lt;b&gt;It&lt;/b&gt; <strong>never</strong> rains here." in page
     assert "0.90 → 0.20" in page
     assert (
         learned.NOT_HELD_OUT
-        in report(replace(made_up.findings(), probes=ProbeChanges(why_none=learned.NOT_HELD_OUT))).decode()
+        in report(replace(made_up.findings(), probes=Learned(why_none=learned.NOT_HELD_OUT))).decode()
     )
 
 

@@ -1,6 +1,7 @@
 """Test the line on what was learned: at most two clauses, no loss hidden, and the words that differ."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -162,11 +163,11 @@ def test_a_text_is_escaped_piece_by_piece():
 
 def test_lines_and_json_say_the_same_and_nothing_is_none():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2)
-    found = learned((LEARNED,), (-1.0, 2.0))
-    shown, content = lines(found, (pair,), "In none."), as_json(found, (pair,))
+    found = replace(learned((LEARNED,), (-1.0, 2.0)), pairs=(pair,))
+    shown, content = lines(found, "In none."), as_json(found)
     assert shown[0] == content["text"]
     assert shown[1] == f"How sure: {content['how_sure']}"
     assert shown[-1] == "0.90 → 0.20  It rains. / It does not rain. (negation)"
     assert content["packs"][0]["after"]["value"] == 0.7
-    assert lines(Learned(), ()) == []
-    assert as_json(Learned(), ()) is None
+    assert lines(Learned()) == []
+    assert as_json(Learned()) is None

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
-from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, ProbeChanges
+from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.training.record.run_results import known_probes, run_of, tuning
 from tests import trainings
@@ -43,7 +43,7 @@ def test_what_the_run_measured_on_the_probe_packs_is_of_its_best_checkpoint_alon
     verdict = run.status().verdict
     assert verdict.packs, "the premise"
     for sides in ((base, tuned), (tuned, base)):
-        assert tuning(sides, "x").probes == ProbeChanges(verdict.packs, verdict.pairs)
+        assert tuning(sides, "x").probes == Learned(verdict.packs, pairs=verdict.pairs)
         judged = SimpleNamespace(tuning=tuning(sides, "x"))
         assert known_probes(sides, judged, [Settings("float32")] * 2).packs == verdict.packs
         assert known_probes(sides, judged, [Settings("float32"), Settings("bfloat16")]) is None
