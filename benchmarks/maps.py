@@ -42,7 +42,7 @@ if sys.argv[3] == "both":
     sides.append(sides[0] + np.random.default_rng(0).normal(scale=0.02, size=sides[0].shape).astype(np.float32))
 near = tuple(finish(neighbourhoods(side)) for side in sides)
 found = finish(maps(sides[0], sides[1] if len(sides) > 1 else None, near, MapSettings()))
-print(time.perf_counter() - started, time.process_time() - busy, found.one.faithfulness.trustworthiness)
+print(time.perf_counter() - started, time.process_time() - busy, found.faithfulness[0].trustworthiness)
 """
 
 

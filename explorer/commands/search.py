@@ -21,7 +21,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results
-from explorer.measuring.neighbours.query_results import Answer, SearchRequest, SearchSide
+from explorer.measuring.neighbours.query_results import SearchSide
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
 from explorer.measuring.neighbours.vector_search import searchable
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -117,8 +117,8 @@ def run(options: argparse.Namespace) -> None:
     one, other = sides[0], sides[1] if len(sides) > 1 else None
     findings = query_results.search(one, other, options.k)
     whole = shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
-    request = SearchRequest(query, options.k, searched, tuple(used))
-    print((query_results.as_json if options.json else query_results.as_text)(request, findings, whole))
+    about = query, searched, used, findings, whole
+    print(query_results.as_json(*about, options.k) if options.json else query_results.as_text(*about))
 
 
 def _of_vectors(options: argparse.Namespace) -> str:
@@ -127,16 +127,19 @@ def _of_vectors(options: argparse.Namespace) -> str:
     files = opened(options.vectors, options.text, flags.roles(options), options.reading)
     found = shown(prepared(files), logged=10)
     search = shown(searchable(found, INDEXES.get(options.index or "")), logged=10)
-    place, by = found.place_of(query), None
-    if place is None:
-        by = _encoder(found, options)
-        longest = options.max_length or (found.origin.max_length if found.origin else None)
-        vector = query_results.vector_of(load_encoder(by[0], flags.read(options, Settings)), query, by[1], longest)
+    place = found.place_of(query)
+    by = _encoder(found, options) if place is None else place
+    longest = options.max_length or (found.origin.max_length if found.origin else None)
+    wanted = (
+        by
+        if isinstance(by, int)
+        else query_results.vector_of(load_encoder(by[0], flags.read(options, Settings)), query, by[1], longest)
+    )
     for _ in range(2):  # the first search reads the files, and is not timed
         started = time.perf_counter()
-        hits = search.found(vector if place is None else place, options.k)
-    answer = Answer(query, options.k, search, hits, time.perf_counter() - started, by, place)
-    return (query_results.answer_as_json if options.json else query_results.answer_as_text)(answer)
+        hits = search.found(wanted, options.k)
+    answer = query, search, hits, time.perf_counter() - started, by
+    return query_results.answer_as_json(*answer, options.k) if options.json else query_results.answer_as_text(*answer)
 
 
 def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:

@@ -10,7 +10,7 @@ from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
 from explorer.encoding.read.pooling import LAST, OWN, parse, rows
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side
+from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.geometry.vector_geometry import Geometry
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -47,14 +47,14 @@ def geometry(last: tuple[int, int] = (2, 2)) -> LayerGeometry:
     """Numbers drawn at random; nothing is known of B's layer 0."""
     random = np.random.default_rng(0)
     missing = Geometry(1.0, *[float("nan")] * 2, 0.0, float("nan"), 60, 0.0)
-    sides = []
-    for layers in last:
-        found = [Geometry(*random.uniform(0, 1, 5), 60, float(random.uniform(0, 1))) for _ in range(layers + 1)]
-        sides.append(Side(tuple(found), parse(f"mean of layer {layers}", layers), found[-1]))
-    sides[1] = Side((missing, *sides[1].layers[1:]), OWN, sides[0].layers[0])
+    one, other = (
+        tuple(Geometry(*random.uniform(0, 1, 5), 60, float(random.uniform(0, 1))) for _ in range(layers + 1))
+        for layers in last
+    )
+    sides = (one, (missing, *other[1:])), (parse(f"mean of layer {last[0]}", last[0]), OWN), (one[-1], one[0])
     moved = [tuple(random.uniform(0, 1, last[0] + 1)) if last[0] == last[1] else () for _ in range(2)]
     counts = {"sentences": 60, "pairs": 60, "of_pairs": 60, "close": 13, "close_from": 4.0, "seed": 0}
-    return LayerGeometry("mean", tuple(sides), *moved, **counts)
+    return LayerGeometry("mean", *sides, *moved, **counts)
 
 
 def findings(looked: LayerGeometry | None = None, last: tuple[int, int] = (2, 2)) -> Findings:

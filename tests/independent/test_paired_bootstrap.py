@@ -8,7 +8,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.measuring.comparing.learned import of_run
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.judge import PairJudge
-from explorer.measuring.scores.verdict import BaseItems, RunVerdict, judged
+from explorer.measuring.scores.verdict import RunVerdict, judged
 
 PAIRS = 60
 METRICS = {"Spearman": spearmanr, "Pearson": pearsonr}
@@ -85,7 +85,7 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     drawn = np.random.default_rng(99).integers(0, PAIRS, (10_000, PAIRS))
     low, high = percentiles(100 * (ranked((other, gold), drawn) - ranked((one, gold), drawn)))
     pairs = GradedPairs("x", tuple(map(str, range(PAIRS))), ("",) * PAIRS, tuple(gold.tolist()), ("",) * PAIRS)
-    found = judged(PairJudge(pairs), BaseItems(one, one + gold), other)
+    found = judged(PairJudge(pairs), np.stack([one, one + gold]), other)
     assert found.declared_base == pytest.approx(100 * spearmanr(one, gold)[0])
     assert found.same_reading_base == pytest.approx(100 * spearmanr(one + gold, gold)[0])
     assert found.exported == pytest.approx(100 * spearmanr(other, gold)[0])

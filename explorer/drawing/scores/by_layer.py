@@ -1,7 +1,7 @@
 """Curves by layer: scores, measures of embedding geometry, and the drift between two models."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.drawing.style import Draft
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure, Side
+from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -114,11 +114,11 @@ def _first(tasks: Mapping[str, Lines], model: str) -> int:
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
     """One measure by layer, for every side."""
     draft = Draft()
-    for name, side, colour in _sides(found):
+    for name, layers, colour in zip("AB", found.layers, style.SIDES, strict=False):
         draft.add(
             "scatter",
-            x=list(range(len(side.layers))),
-            y=[measure.of(each) for each in side.layers],
+            x=list(range(len(layers))),
+            y=[measure.of(each) for each in layers],
             mode="lines+markers",
             name=name,
             line={"color": colour, "width": 2.5},
@@ -133,14 +133,16 @@ def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
 def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
     """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
     draft = Draft()
-    for name, side, colour in _sides(found):
+    for name, layers, reading, chosen, colour in zip(
+        "AB", found.layers, found.readings, found.chosen, style.SIDES, strict=False
+    ):
         draft.add(
             "scatter",
-            x=[each.uniformity for each in side.layers],
-            y=[each.alignment for each in side.layers],
+            x=[each.uniformity for each in layers],
+            y=[each.alignment for each in layers],
             mode="lines+markers+text",
             name=name,
-            text=[str(layer) for layer in range(len(side.layers))],
+            text=[str(layer) for layer in range(len(layers))],
             textposition="top center" if name == "A" else "bottom center",
             line={"color": colour, "width": 1.5},
             marker={"size": 8},
@@ -149,13 +151,12 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
         )
         draft.add(
             "scatter",
-            x=[side.chosen.uniformity],
-            y=[side.chosen.alignment],
+            x=[chosen.uniformity],
+            y=[chosen.alignment],
             mode="markers",
-            name=f"{name}: {side.reading.title}",
+            name=f"{name}: {reading.title}",
             marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 3}},
-            hovertemplate=f"{name}, {side.reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}"
-            "<extra></extra>",
+            hovertemplate=f"{name}, {reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}<extra></extra>",
         )
     _add_arrow(draft, found)
     draft.x_axes(title="uniformity (lower is better)", zeroline=False)
@@ -164,9 +165,9 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
 
 
 def _add_arrow(draft: Draft, found: LayerGeometry) -> None:
-    if len(found.sides) < 2:
+    if len(found.chosen) < 2:
         return
-    start, end = ((side.chosen.uniformity, side.chosen.alignment) for side in found.sides)
+    start, end = ((chosen.uniformity, chosen.alignment) for chosen in found.chosen)
     if not np.isfinite([*start, *end]).all() or start == end:
         return
     draft.note(
@@ -235,11 +236,7 @@ def _add_differences(draft: Draft, differences: Interval, layers: list[int], row
     draft.y_axes(title="B - A", zeroline=False, row=row)
 
 
-def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:
-    return zip("AB", found.sides, style.SIDES, strict=False)
-
-
 def _whole(found: LayerGeometry) -> dict[str, Any]:
     """Ticks at whole layers only."""
-    most = max(len(side.layers) for side in found.sides)
+    most = max(map(len, found.layers))
     return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
 from explorer.encoding.read.pooling import Reading
-from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
+from explorer.measuring.comparing.cosines_by_grade import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -128,30 +128,32 @@ def _density(cosines: Floats) -> tuple[Floats, Floats]:
 
 def cosines_by_gold(found: GoldBins) -> go.Figure:
     """A histogram for every band of gold scores, highest on top, with a tick at each median."""
-    bins = found.bins[::-1]
-    top = HEADROOM * (max(float(of_grade.shares.max()) for of_grade in bins) or 1.0)
+    bands, sides = found.medians.shape
+    rows = range(bands)
+    top = HEADROOM * (float(found.shares.max()) or 1.0)
     width = found.edges[1] - found.edges[0]
-    first = next(place for place, of_grade in enumerate(bins) if of_grade.pairs)
+    first = next(row for row in rows if found.pairs[bands - 1 - row])
     draft = Draft()
-    for place, of_grade in enumerate(bins):
-        for side in reversed(range(len(of_grade.counts))):  # A's line over what fills B's
-            if np.isnan(of_grade.medians[side]):
+    for row in rows:
+        band = bands - 1 - row
+        for side in reversed(range(sides)):  # A's line over what fills B's
+            if np.isnan(found.medians[band, side]):
                 continue  # no pairs in this band, or no cosines
-            _add_outline(draft, found, of_grade, side, _axis(place), legend=place == first)
-            _add_median(draft, of_grade, side, _axis(place), top)
-        _add_label(draft, of_grade, _axis(place))
+            _add_outline(draft, found, band, side, _axis(row), legend=row == first)
+            _add_median(draft, found, band, side, _axis(row), top)
+        _add_label(draft, found, band, _axis(row))
     # one axis of cosines for all rows, below the lowest
     draft.x_axes(
         range=[found.edges[0] - width / 2, found.edges[-1] + width / 2],
         zeroline=False,
         title="cosine",
-        anchor=_axis(len(bins) - 1),
+        anchor=_axis(bands - 1),
     )
     return draft.figure(
-        95 + ROW * len(bins),
+        95 + ROW * bands,
         margin={"t": 52},  # room for the buttons above the legend
         legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        **{_axis(place).replace("y", "yaxis"): _shares(place, top, len(bins)) for place in range(len(bins))},
+        **{_axis(row).replace("y", "yaxis"): _shares(row, top, bands) for row in rows},
     )
 
 
@@ -174,22 +176,22 @@ def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
     }
 
 
-def _add_outline(draft: Draft, found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> None:
+def _add_outline(draft: Draft, found: GoldBins, band: int, side: int, axis: str, *, legend: bool) -> None:
     """Steps through the middles of the bins, with an empty bin at each end."""
-    name, colour = "AB"[side], SIDES[side]
+    name, colour, shares = "AB"[side], SIDES[side], found.shares[band, side]
     width = found.edges[1] - found.edges[0]
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
-        f"{name}, gold score {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
-        f"{of_grade.pairs:,} pairs"
+        f"{name}, gold score {found.labels[band]}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
+        f"{found.pairs[band]:,} pairs"
         for low, high, share, count in zip(
-            found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
+            found.edges[:-1], found.edges[1:], shares, found.counts[band, side], strict=True
         )
     ]
     draft.add(
         "scatter",
         x=[middles[0] - width, *middles, middles[-1] + width],
-        y=[0, *of_grade.shares[side], 0],
+        y=[0, *shares, 0],
         yaxis=axis,
         mode="lines",
         line={"shape": "hvh", "color": colour, "width": 2},
@@ -204,8 +206,8 @@ def _add_outline(draft: Draft, found: GoldBins, of_grade: GoldBin, side: int, ax
     )
 
 
-def _add_median(draft: Draft, of_grade: GoldBin, side: int, axis: str, top: float) -> None:
-    name, median = "AB"[side], of_grade.medians[side]
+def _add_median(draft: Draft, found: GoldBins, band: int, side: int, axis: str, top: float) -> None:
+    name, median = "AB"[side], found.medians[band, side]
     draft.add(
         "scatter",
         x=[median, median],
@@ -215,16 +217,17 @@ def _add_median(draft: Draft, of_grade: GoldBin, side: int, axis: str, top: floa
         line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
-        hovertext=f"{name}, gold score {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
+        hovertext=f"{name}, gold score {found.labels[band]}<br>median of {found.pairs[band]:,} pairs: {median:.3f}",
         hoverinfo="text",
     )
 
 
-def _add_label(draft: Draft, of_grade: GoldBin, axis: str) -> None:
+def _add_label(draft: Draft, found: GoldBins, band: int, axis: str) -> None:
     """The label of a row: its gold scores and number of pairs."""
-    count = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
+    pairs = found.pairs[band]
+    count = f"{pairs:,} pair{'s' * (pairs != 1)}" if pairs else "no pairs"
     draft.note(
-        f"gold score {of_grade.label}: {count}",
+        f"gold score {found.labels[band]}: {count}",
         xref="x domain",
         yref=f"{axis} domain",
         x=0,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 Vectors = NDArray[np.float32]
-Places = NDArray[np.intp]
 
 # the cost grows with the square of the sentences: this many take a quarter of a second per layer
 MOST = 3000
@@ -35,20 +34,13 @@ SIMILAR = 0.8  # of the scale: a pair with such a gold score counts as similar, 
 
 
 @dataclass(frozen=True)
-class Side:
-    """One encoder: the geometry of every layer under a pooling, and of its chosen layer & pooling."""
-
-    layers: tuple[Geometry, ...]
-    reading: Reading
-    chosen: Geometry
-
-
-@dataclass(frozen=True)
 class LayerGeometry:
     """Encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty unless two have the same depth."""
 
     pooling: str
-    sides: tuple[Side, ...]
+    layers: tuple[tuple[Geometry, ...], ...]  # of every layer under the pooling, by side
+    readings: tuple[Reading, ...]  # the chosen layer & pooling of each side, and its geometry
+    chosen: tuple[Geometry, ...]
     alike: tuple[float, ...]
     shift: tuple[float, ...]
     sentences: int
@@ -62,18 +54,8 @@ class LayerGeometry:
         """The geometry of a layer & pooling of one side, if it was measured."""
         layer = layer_of(reading, self.pooling)
         if layer is not None:
-            return self.sides[side].layers[layer]
-        return self.sides[side].chosen if self.sides[side].reading == reading else None
-
-    def standing_for(self, chosen: Sequence[tuple[Reading, Geometry]]) -> LayerGeometry:
-        """This geometry with other chosen layers & poolings."""
-        return replace(
-            self,
-            sides=tuple(
-                replace(side, reading=reading, chosen=found)
-                for side, (reading, found) in zip(self.sides, chosen, strict=True)
-            ),
-        )
+            return self.layers[side][layer]
+        return self.chosen[side] if self.readings[side] == reading else None
 
     @property
     def same_width(self) -> bool:
@@ -92,9 +74,10 @@ def layer_geometry(
 ) -> Work[LayerGeometry]:
     """Encode the sentences of scored pairs with one or two encoders, once each, and keep only the measures."""
     check_pooling(pooling)
-    drawn = _drawn(pairs, seed)
+    drawn = _Drawn(pairs, seed)
     kept: list[list[Vectors]] = []
-    sides = []
+    measured: list[tuple[Geometry, ...]] = []
+    of_chosen: list[Geometry] = []
     for one, reading, name in zip(found, readings, "AB", strict=False):
         yield Progress(f"loading {one.name}", 0, 0)
         encoder = load(one, settings)
@@ -110,7 +93,8 @@ def layer_geometry(
             yield Progress(f"measuring the layers of {name}", place, len(layers))
             of_layers.append(drawn.geometry(vectors))
         layer = layer_of(reading, pooling)
-        sides.append(Side(tuple(of_layers), reading, drawn.geometry(chosen) if layer is None else of_layers[layer]))
+        measured.append(tuple(of_layers))
+        of_chosen.append(drawn.geometry(chosen) if layer is None else of_layers[layer])
         kept.append(layers)
     drift: list[tuple[float, float]] = []  # CKA and shift of every layer
     if len(kept) == 2 and len(kept[0]) == len(kept[1]):
@@ -119,7 +103,9 @@ def layer_geometry(
             drift.append((alike(first, second), shift(first, second)))
     return LayerGeometry(
         pooling=pooling,
-        sides=tuple(sides),
+        layers=tuple(measured),
+        readings=tuple(readings[: len(found)]),
+        chosen=tuple(of_chosen),
         alike=tuple(of_layer for of_layer, _ in drift),
         shift=tuple(of_layer for _, of_layer in drift),
         sentences=len(drawn.sentences),
@@ -140,7 +126,7 @@ def reading_geometry(
     seed: int = SEED,
 ) -> Work[Geometry]:
     """Measure one more layer & pooling of an encoder, on the same sentences."""
-    drawn = _drawn(pairs, seed)
+    drawn = _Drawn(pairs, seed)
     yield Progress(f"loading {found.name}", 0, 0)
     vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
     return drawn.geometry(vectors)
@@ -158,40 +144,32 @@ def check_pooling(pooling: str, allowed: Iterable[str] = POOLINGS) -> None:
         raise BadChoice(f"There is no pooling '{pooling}' here. Choose one of {', '.join(allowed)}.")
 
 
-@dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Distinct sentences of some pairs; `first` and `second` are the positions of the positive pairs."""
+    """The distinct sentences of all pairs, or of a random sample of them that stays within the limit of sentences."""
 
-    sentences: tuple[str, ...]
-    first: Places
-    second: Places
-    pairs: int
+    def __init__(self, pairs: GradedPairs, seed: int) -> None:
+        order = range(len(pairs))
+        if len(pairs.sentences) > MOST:
+            order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
+        place: dict[str, int] = {}
+        inside: list[int] = []
+        for pair in order:
+            texts = pairs.first[pair], pairs.second[pair]
+            if len(place) + len({*texts} - place.keys()) > MOST:
+                break
+            inside.append(pair)
+            for text in texts:
+                place.setdefault(text, len(place))
+        self.sentences, self.pairs = tuple(place), len(inside)
+        close = [pair for pair in inside if pairs.gold[pair] >= close_from(pairs.gold)]
+        # the positions of the positive pairs
+        self.first, self.second = (
+            np.array([place[side[pair]] for pair in close], dtype=np.intp) for side in (pairs.first, pairs.second)
+        )
 
     def geometry(self, vectors: Vectors) -> Geometry:
         """Measure the vectors of these sentences under one layer & pooling."""
         return replace(geometry(vectors), alignment=alignment(vectors[self.first], vectors[self.second]))
-
-
-def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
-    """All pairs, or a random sample of them that stays within the limit of sentences."""
-    order = range(len(pairs))
-    if len(pairs.sentences) > MOST:
-        order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
-    place: dict[str, int] = {}
-    inside: list[int] = []
-    for pair in order:
-        new = {pairs.first[pair], pairs.second[pair]} - place.keys()
-        if len(place) + len(new) > MOST:
-            break
-        inside.append(pair)
-        for text in (pairs.first[pair], pairs.second[pair]):
-            place.setdefault(text, len(place))
-    least = close_from(pairs.gold)
-    close = [pair for pair in inside if pairs.gold[pair] >= least]
-    first, second = (
-        np.array([place[side[pair]] for pair in close], dtype=np.intp) for side in (pairs.first, pairs.second)
-    )
-    return _Drawn(tuple(place), first, second, len(inside))
 
 
 def scale(gold: Sequence[float]) -> tuple[float, float]:
@@ -277,11 +255,10 @@ def definition(found: LayerGeometry) -> str:
 
 def not_comparable(found: LayerGeometry) -> str:
     """The reason why two sides cannot be compared; "" if they can."""
-    if len(found.sides) < 2:
+    if len(found.layers) < 2:
         return ""
-    layers = [len(side.layers) - 1 for side in found.sides]
     if not found.alike:
-        return OTHER_DEPTH.format(*layers)
+        return OTHER_DEPTH.format(*(len(side) - 1 for side in found.layers))
     if not found.same_width:
         return (
             "The vectors of A and B have different dimensions, so there is no cosine and no shift. CKA is still "
@@ -298,10 +275,10 @@ def geometry_rows(found: LayerGeometry) -> Rows:
             "layer & pooling": title,
             **{measure.name: rounded(measure.of(of_layer), 5) for measure in MEASURES},
         }
-        for name, side in zip("AB", found.sides, strict=False)
+        for name, layers, reading, chosen in zip("AB", found.layers, found.readings, found.chosen, strict=False)
         for title, of_layer in (
-            *((f"{found.pooling} of layer {layer}", each) for layer, each in enumerate(side.layers)),
-            (f"chosen: {side.reading.title}", side.chosen),
+            *((f"{found.pooling} of layer {layer}", each) for layer, each in enumerate(layers)),
+            (f"chosen: {reading.title}", chosen),
         )
     ]
 

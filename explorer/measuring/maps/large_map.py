@@ -63,7 +63,7 @@ def large_map(corpus: VectorCorpus, settings: MapSettings) -> Work[LargeMap]:
     else:
         near = yield from neighbourhoods(vectors[fitted], "finding neighbours in the sample")
         maps = yield from projection.maps(vectors[fitted], None, (near,), replace(settings, kind="UMAP"))
-        places = yield from _placed(vectors, fitted, maps.one.places)
+        places = yield from _placed(vectors, fitted, maps.places[0])
         note += maps.note
         if len(fitted) < len(rows):
             note += (

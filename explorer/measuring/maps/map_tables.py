@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from explorer.data.text_sets import Sentences
 from explorer.in_words import rounded
-from explorer.measuring.neighbours.vector_index import COMPARED, Neighbourhoods, exchange
+from explorer.measuring.neighbours.vector_index import COMPARED, Neighbourhoods
 from explorer.measuring.scores.correlation import unit
 
 Row = dict[str, object]
@@ -31,7 +31,10 @@ def rows(
     return [
         {
             "sentence": described.texts[at],
-            **{column.name: _cell(column.cells[at]) for column in described.columns},
+            **{
+                column.name: cell if isinstance(cell := column.cells[at], str) else rounded(cell)
+                for column in described.columns
+            },
             **(dict(zip(names, where[at], strict=True)) if places else {}),
         }
         for at in (range(len(described)) if members is None else members)
@@ -54,14 +57,17 @@ def neighbour_rows(
     if len(near) < 2:
         cosines = _cosines(vectors[0], sentence, found[0])
         return [{"sentence": texts[at], "cosine": cosine} for at, cosine in zip(found[0], cosines, strict=True)]
-    between = exchange(*found)
+    one, other = found
     listed: list[Row] = []
-    for what in ("kept", "lost", "gained"):
-        some = list(getattr(between, what))
+    for what, some in (
+        ("kept", [place for place in one if place in other]),
+        ("lost", [place for place in one if place not in other]),
+        ("gained", [place for place in other if place not in one]),
+    ):
         both = zip(some, *(_cosines(side, sentence, some) for side in vectors), strict=True)
         listed += [
-            {"from A to B": what, "sentence": texts[at], "cosine in A": one, "cosine in B": other}
-            for at, one, other in both
+            {"from A to B": what, "sentence": texts[at], "cosine in A": in_one, "cosine in B": in_other}
+            for at, in_one, in_other in both
         ]
     return listed
 
@@ -89,10 +95,6 @@ def width_notes(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
 def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:
     known = unit(vectors[[sentence, *others]])
     return [round(float(cosine), 4) for cosine in known[1:] @ known[0]]
-
-
-def _cell(cell: float | str) -> object:
-    return cell if isinstance(cell, str) else rounded(cell)
 
 
 @dataclass(frozen=True)

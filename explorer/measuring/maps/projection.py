@@ -57,19 +57,11 @@ class MapSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Map:
-    """Positions (sentence, axis) of one encoder, with their trustworthiness."""
-
-    places: Places
-    faithfulness: Faithfulness
-
-
-@dataclass(frozen=True, eq=False)
 class Maps:
-    """One or two maps of the same sentences, and notes on them."""
+    """The map of A, and of B if there is one, of the same sentences, and notes on them."""
 
-    one: Map
-    other: Map | None
+    places: tuple[Places, ...]  # (sentence, axis) of each
+    faithfulness: tuple[Faithfulness, ...]
     kind: Kind
     note: str
 
@@ -94,9 +86,8 @@ def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], 
     judged = []
     given = [one] if other is None else [one, other]
     for name, vectors, neighbours, found in zip("AB", given, near, places, strict=False):
-        faith = yield from faithfulness(vectors, neighbours, found, f"trustworthiness of the map of {name}")
-        judged.append(Map(found, faith))
-    return Maps(judged[0], judged[1] if len(judged) > 1 else None, kind, note)
+        judged.append((yield from faithfulness(vectors, neighbours, found, f"trustworthiness of the map of {name}")))
+    return Maps(tuple(places), tuple(judged), kind, note)
 
 
 def _umap(

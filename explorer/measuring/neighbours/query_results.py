@@ -18,7 +18,7 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
 from explorer.measuring.neighbours.ranking_judge import TOP, measures
-from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, Index, Overlap, exchange
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, Index, Overlap
 from explorer.measuring.neighbours.vector_search import NEAREST, IndexFacts, VectorSearch
 from explorer.measuring.sentences.sentence_vectors import check_finite, of_reading
 from explorer.progress import finish
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
+Sides = Sequence[tuple["Found", Reading]]  # what encoded the query: A, or A and B
 KEPT, LOST, GAINED = "kept", "lost", "gained"
 SIZES = (5, 10, 20, 50)
 CHANGED = 10  # most and least changed sentences to print in a terminal
@@ -63,8 +64,17 @@ class SearchResults:
 
     one: tuple[FoundSentence, ...]
     other: tuple[FoundSentence, ...] | None = None
-    kept: int = 0
-    jaccard: float = float("nan")
+
+    @property
+    def kept(self) -> int:
+        """How many results A and B have in common."""
+        return sum(one.mark == KEPT for one in self.one)
+
+    @property
+    def jaccard(self) -> float:
+        """Jaccard index: results of both divided by results of either; NaN without any."""
+        either = len(self.one) + len(self.other or ()) - self.kept
+        return self.kept / either if either else float("nan")
 
 
 def scored(side: SearchSide, relevant: Judged) -> tuple[float, tuple[int, ...]]:
@@ -109,11 +119,8 @@ def search(one: SearchSide, other: SearchSide | None, k: int) -> SearchResults:
     if other is None:
         return SearchResults(_results(hits))
     other_hits = other.hits(k)
-    between = exchange(hits.places.tolist(), other_hits.places.tolist())
-    kept = set(between.kept)
-    return SearchResults(
-        _results(hits, other, kept, LOST), _results(other_hits, one, kept, GAINED), len(between.kept), between.jaccard
-    )
+    kept = {*hits.places.tolist()} & {*other_hits.places.tolist()}
+    return SearchResults(_results(hits, other, kept, LOST), _results(other_hits, one, kept, GAINED))
 
 
 def _results(
@@ -125,16 +132,6 @@ def _results(
     marks = [KEPT if place in kept else alone for place in places]
     found = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
     return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(found, start=1))
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """The query, the corpus and the models."""
-
-    query: str
-    k: int
-    searched: Sentences
-    sides: tuple[tuple[Found, Reading], ...]
 
 
 def found_rows(results: Iterable[FoundSentence], sentences: Sequence[str], other: str) -> Rows:
@@ -163,18 +160,20 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
     ]
 
 
-def as_json(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
+def as_json(
+    query: str, searched: Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None, k: int
+) -> str:
     """Everything as JSON, with query, corpus and models."""
-    sentences, sides = asked.searched.texts, (findings.one, findings.other)
-    names = "AB"[: len(asked.sides)]
+    sentences, names = searched.texts, "AB"[: len(sides)]
     content: dict[str, object] = {
-        "query": asked.query,
-        "corpus": asked.searched.name,
-        "corpus_digest": digest_of(asked.searched.texts),
+        "query": query,
+        "corpus": searched.name,
+        "corpus_digest": digest_of(sentences),
         "sentences": len(sentences),
-        "k": asked.k,
+        "k": k,
     }
-    for at, (name, (found, reading), results) in enumerate(zip(names, asked.sides, sides, strict=False)):
+    both = findings.one, findings.other
+    for at, (name, (found, reading), results) in enumerate(zip(names, sides, both, strict=False)):
         content[name] = {
             "model": found.name,
             "model_revision": found.revision,
@@ -193,16 +192,17 @@ def as_json(asked: SearchRequest, findings: SearchResults, whole: Overlap | None
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def as_text(asked: SearchRequest, findings: SearchResults, whole: Overlap | None) -> str:
+def as_text(query: str, searched: Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None) -> str:
     """Both lists as text for the terminal."""
-    sentences = asked.searched.texts
-    lines = [asked.searched.note, f"query: {asked.query}"]
-    for name, (found, reading), results in zip("AB", asked.sides, (findings.one, findings.other), strict=False):
+    sentences = searched.texts
+    lines = [searched.note, f"query: {query}"]
+    for name, other, (found, reading), results in zip("AB", "BA", sides, (findings.one, findings.other), strict=False):
         lines += ["", f"{name}  {reading.title} of {found.name}"]
-        lines += [_line(result, "B" if name == "A" else "A", sentences[result.place]) for result in results or ()]
+        for one in results or ():
+            mark = mark_text(one, other)
+            lines.append(f"{one.rank:>3}  {one.cosine:.3f}  {mark:<18}  {sentences[one.place]}".rstrip())
     if findings.other is not None:
-        found_by_a = len(findings.one)
-        lines += ["", f"kept {findings.kept} of {found_by_a}; Jaccard {in_words.number(findings.jaccard)}"]
+        lines += ["", f"kept {findings.kept} of {len(findings.one)}; Jaccard {in_words.number(findings.jaccard)}"]
     if whole is not None:
         lines += ["", f"over the whole corpus: mean Jaccard@{whole.k} {in_words.number(whole.mean)}"]
         for most, title in ((True, "most changed"), (False, "least changed")):
@@ -215,23 +215,6 @@ def as_text(asked: SearchRequest, findings: SearchResults, whole: Overlap | None
 def mark_text(result: FoundSentence, other: str) -> str:
     """`kept · 3 in B`, `lost · 37 in B`: the mark, and the rank on the other side; "" without another side."""
     return f"{result.mark} · {result.elsewhere:,} in {other}" if result.mark else ""
-
-
-def _line(result: FoundSentence, other: str, sentence: str) -> str:
-    return f"{result.rank:>3}  {result.cosine:.3f}  {mark_text(result, other):<18}  {sentence}".rstrip()
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A query and what was found."""
-
-    query: str
-    k: int
-    search: VectorSearch
-    hits: Hits
-    seconds: float  # of the search
-    by: tuple[Found, Reading] | None  # what encoded the query; None if it is a sentence of the corpus
-    place: int | None  # of the query in the corpus
 
 
 def hit_rows(search: VectorSearch, hits: Hits) -> Rows:
@@ -271,9 +254,11 @@ def cost_text(facts: IndexFacts, vectors: int, seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms for this query; {size}."
 
 
-def answer_as_json(answer: Answer) -> str:
-    """Everything as JSON."""
-    corpus, facts = answer.search.corpus, answer.search.facts
+def answer_as_json(
+    query: str, search: VectorSearch, hits: Hits, seconds: float, by: tuple[Found, Reading] | int, k: int
+) -> str:
+    """Everything as JSON; the query was encoded `by` a model, or is a row of the corpus."""
+    corpus, facts = search.corpus, search.facts
     setting = facts.setting
     effort: dict[str, dict[str, object]] = {
         FLAT: {},
@@ -281,14 +266,14 @@ def answer_as_json(answer: Answer) -> str:
         HNSW: {"links": setting.links, "candidates": setting.ef},
     }
     content: dict[str, object] = {
-        "query": answer.query,
+        "query": query,
         "vectors": corpus.name,
         "vectors_digest": corpus.digest,
         "sentences": len(corpus),
         "width": corpus.width,
         "zero_vectors": len(corpus.zero),  # left out, as those of these rows
         "zero_rows": corpus.zero[:NAMED].tolist(),
-        "k": answer.k,
+        "k": k,
         "index": {
             "kind": "exact" if facts.exact else setting.kind,
             **effort[setting.kind],
@@ -297,25 +282,26 @@ def answer_as_json(answer: Answer) -> str:
             f"recall_at_{NEAREST}": 1.0 if facts.exact else rounded(facts.recall),
             "recall_measured_on": facts.queries,
         },
-        "milliseconds": round(1000 * answer.seconds, 2),
+        "milliseconds": round(1000 * seconds, 2),
     }
-    if answer.by is not None:
-        found, reading = answer.by
-        content |= {"model": found.name, "model_digest": found.digest, "reading": reading.title}
+    if isinstance(by, int):
+        content["query_row"] = by
     else:
-        content["query_row"] = answer.place
-    return json.dumps(content | {"results": hit_rows(answer.search, answer.hits)}, indent=1, ensure_ascii=False)
+        found, reading = by
+        content |= {"model": found.name, "model_digest": found.digest, "reading": reading.title}
+    return json.dumps(content | {"results": hit_rows(search, hits)}, indent=1, ensure_ascii=False)
 
 
-def answer_as_text(answer: Answer) -> str:
-    """The list as text for the terminal."""
-    corpus, facts = answer.search.corpus, answer.search.facts
+def answer_as_text(
+    query: str, search: VectorSearch, hits: Hits, seconds: float, by: tuple[Found, Reading] | int
+) -> str:
+    """The list as text for the terminal; the query was encoded `by` a model, or is a row of the corpus."""
     how = (
-        f"row {answer.place:,} of the corpus; it is left out of what is found"
-        if answer.by is None
-        else f"{answer.by[1].title} of {answer.by[0].name}"
+        f"row {by:,} of the corpus; it is left out of what is found"
+        if isinstance(by, int)
+        else f"{by[1].title} of {by[0].name}"
     )
-    lines = [corpus.note, index_text(facts), cost_text(facts, corpus.vectors.nbytes, answer.seconds)]
-    lines += [f"query: {answer.query} ({how})", ""]
-    found = hit_rows(answer.search, answer.hits)
+    lines = [search.corpus.note, index_text(search.facts)]
+    lines += [cost_text(search.facts, search.corpus.vectors.nbytes, seconds), f"query: {query} ({how})", ""]
+    found = hit_rows(search, hits)
     return "\n".join([*lines, *(f"{row['rank']:>3}  {row['cosine']:.3f}  {row['sentence']}".rstrip() for row in found)])

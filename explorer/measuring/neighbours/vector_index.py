@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
@@ -106,7 +106,12 @@ class Index:
         self._members = np.argsort(self._head_of, kind="stable")  # grouped by head
         self._sizes = np.bincount(self._head_of)
         self._starts = self._sizes.cumsum() - self._sizes
-        self._faiss, self._heads = _flat(known if len(heads) == len(known) else known[self._members[self._starts]])
+        known = known if len(heads) == len(known) else known[self._members[self._starts]]
+        faiss = faiss_library()
+        self._faiss: Any = faiss.IndexFlatIP(known.shape[1])  # exact, by inner product
+        self._faiss.add(known)
+        # a view of the index, so that vectors are in memory once
+        self._heads: Floats = faiss.rev_swig_ptr(self._faiss.get_xb(), known.size).reshape(known.shape)
 
     def __len__(self) -> int:
         return len(self._head_of)
@@ -177,14 +182,6 @@ def _cosines(one: Floats, other: Floats) -> Floats:
     return np.asarray(np.clip(np.vecdot(one, other), -1, 1), dtype=np.float32)
 
 
-def _flat(known: Floats) -> tuple[Any, Floats]:
-    """An exact index by inner product, and a view of its vectors, so that they are in memory once."""
-    faiss = faiss_library()
-    index = faiss.IndexFlatIP(known.shape[1])
-    index.add(known)
-    return index, faiss.rev_swig_ptr(index.get_xb(), known.size).reshape(known.shape)
-
-
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
     """The nearest neighbours of every sentence by cosine, nearest first, without itself."""
@@ -240,31 +237,6 @@ class Overlap:
     def order(self, *, most_changed: bool) -> NDArray[np.intp]:
         """All sentences, most or least changed first; ties in the order of the corpus."""
         return np.argsort(self.kept if most_changed else -self.kept, kind="stable")
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Neighbours of one sentence, or results of one query: in both, in A only and in B only; nearest first."""
-
-    kept: tuple[int, ...]
-    lost: tuple[int, ...]
-    gained: tuple[int, ...]
-
-    @property
-    def jaccard(self) -> float:
-        """Jaccard index: those in both divided by those in either; NaN without any."""
-        either = len(self.kept) + len(self.lost) + len(self.gained)
-        return len(self.kept) / either if either else float("nan")
-
-
-def exchange(one: Sequence[int], other: Sequence[int]) -> Exchange:
-    """Mark each result of A as kept or lost."""
-    before, after = set(one), set(other)
-    return Exchange(
-        kept=tuple(place for place in one if place in after),
-        lost=tuple(place for place in one if place not in after),
-        gained=tuple(place for place in other if place not in before),
-    )
 
 
 def overlap(one: Index, other: Index, k: int) -> Work[Overlap]:

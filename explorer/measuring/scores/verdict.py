@@ -120,23 +120,16 @@ def of_uses(
     return RunVerdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs)
 
 
-@dataclass(frozen=True, eq=False)
-class BaseItems:
-    """What each item of an evaluation set gets from the base under its model default, and as it is trained."""
-
-    declared: Floats
-    same_reading: Floats
+def before_training(judge: Judge, base: Floats) -> Verdict:
+    """The base's scores alone, from what each item gets under the model default and as it is trained (2, item)."""
+    return Verdict(*(_known(judge.score(items)) for items in base))
 
 
-def before_training(judge: Judge, base: BaseItems) -> Verdict:
-    """The base's scores alone."""
-    return Verdict(_known(judge.score(base.declared)), _known(judge.score(base.same_reading)))
-
-
-def judged(judge: Judge, base: BaseItems, exported: Floats) -> Verdict:
-    """The verdict on what each item gets from a tuned model, against its base under the model default."""
-    scores = judge.score(base.declared), judge.score(exported)
-    return Verdict.of(*scores, judge.difference(base.declared, exported), judge.score(base.same_reading))
+def judged(judge: Judge, base: Floats, exported: Floats) -> Verdict:
+    """The verdict on what each item gets from a tuned model, against its base (2, item) under the model default."""
+    declared, same_reading = base
+    gap = judge.difference(declared, exported)
+    return Verdict.of(judge.score(declared), judge.score(exported), gap, judge.score(same_reading))
 
 
 def _known(number: float) -> float | None:

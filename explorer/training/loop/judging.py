@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from torch import Tensor
 
 from explorer.data import sample
@@ -9,7 +10,6 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.measuring.comparing.learned import Learned, probe_changes
 from explorer.measuring.scores.judge import Floats, Judge, of_packs
-from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
 from explorer.progress import Phase, Progress, Work
 
@@ -18,18 +18,17 @@ KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
 
-def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[BaseItems]:
-    """Judge the base under its model default and under the trained layer & pooling, in float32.
+def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[Floats]:
+    """What each item gets from the base (2, item), under its model default and as it is trained, in float32.
 
     Where a method trains a part of the encoder, the trained layer & pooling is that of this part before training.
     """
     trained, part = method.base_head(), method.base.encoder
     if judge.before is None and part is encoder:
-        declared, same = yield from _items(encoder, judge, (encoder.default_head, trained))
-        return BaseItems(declared, same)
+        return np.stack((yield from _items(encoder, judge, (encoder.default_head, trained))))
     (declared,) = yield from _items(encoder, judge.before or judge, (encoder.default_head,))
     (same,) = yield from _items(part, judge, (trained,))
-    return BaseItems(declared, same)
+    return np.stack([declared, same])
 
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,9 +18,9 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.metrics import ClassScores, class_scores
-from explorer.measuring.scores.verdict import BaseItems, RunVerdict
+from explorer.measuring.scores.verdict import RunVerdict
 from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, resume_state
@@ -66,7 +65,7 @@ class Training:
         self._prepared: Prepared | None = None
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
-        self.base: dict[str, BaseItems] = {}  # by evaluation set, and of the probe packs
+        self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs
         self.results: list[SeedScores] = []
         self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
@@ -126,8 +125,7 @@ class Training:
             return
         state = resume_state.state_of(learner)
         best_weights = {f"best_of_seeds/{name}": weight for name, weight in self.best_weights.items()}
-        both = {name: np.stack([items.declared, items.same_reading]) for name, items in self.base.items()}
-        base = {f"base/{name}": torch.from_numpy(items) for name, items in both.items()}
+        base = {f"base/{name}": torch.from_numpy(items) for name, items in self.base.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
         resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **best_weights, **base}, notes))
@@ -231,7 +229,7 @@ class Training:
             if name != judging.PACKS:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
-                learned = judging.learned(self.base[name].declared, items)
+                learned = judging.learned(self.base[name][0], items)
         classes, predicted = yield from self._reported(self._classified(learner), Phase.EVALUATING_TEST_ROWS)
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
         own, earlier = learner.best_score, self._best_earlier_score()
@@ -266,7 +264,7 @@ class Training:
         resume_state.check(state, self.recipe.how_trained())
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]
-        self.base = {name: BaseItems(*items.numpy()) for name, items in state.under("base/").items()}
+        self.base = {name: items.numpy() for name, items in state.under("base/").items()}
         self.best_weights = state.under("best_of_seeds/")
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)

@@ -1,6 +1,7 @@
 """Show the embedding geometry of A, or of A and B, by layer, and the drift of each layer; computed on request."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -85,8 +86,8 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     chosen = [
         made.geometry_of(place, side.reading) or _geometry_of(side, pairs, settings) for place, side in enumerate(sides)
     ]
-    known = [(reading, found) for reading, found in zip(readings, chosen, strict=True) if found is not None]
-    return made.standing_for(known) if len(known) == len(sides) else None
+    known = tuple(one for one in chosen if one is not None)
+    return replace(made, readings=tuple(readings), chosen=known) if len(known) == len(sides) else None
 
 
 def _geometry_of(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Geometry | None:
@@ -110,7 +111,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
                     config=downloads.config(measure.name.replace(" ", "-")),
                     alt=f"{measure.name} by layer. {measure.meaning} The table below has the numbers.",
                 )
-    if len(geometry.sides) > 1:
+    if len(geometry.layers) > 1:
         left, right = st.columns(2, gap="medium")
         with right:
             _drift(geometry, differences)
@@ -122,7 +123,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
             help="Alignment: mean squared distance of positive pairs. Uniformity: how evenly all vectors spread. Lower "
             "is better for both."
             + " The arrow points from A to B, at the chosen layers & poolings."
-            * (len(geometry.sides) > 1),
+            * (len(geometry.layers) > 1),
         )
         downloads.draw(
             drawn.alignment_by_uniformity(geometry),

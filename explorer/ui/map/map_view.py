@@ -47,11 +47,6 @@ class Mapped:
     near: tuple[vector_index.Neighbourhoods, ...]
     maps: projection.Maps
 
-    @property
-    def drawn(self) -> tuple[projection.Map, ...]:
-        """A's map, and B's."""
-        return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
-
 
 def mapped(
     described: Sentences, sides: tuple[sidebar_choice.Reader, ...], settings: projection.MapSettings
@@ -116,13 +111,13 @@ def show(mapped: Mapped, settings: projection.MapSettings) -> None:
     found = selection.containing(tools, mapped.described.texts)
     selected = selection.current(mapped.subject, (settings, colour.name), len(mapped.described), found)
     _tools(tools, mapped, len(selected))
-    span = drawing.spans(*(one.places for one in mapped.drawn))
+    span = drawing.spans(*mapped.maps.places)
     columns = st.columns(2, gap="medium")
-    for name, side, one, column in zip("AB", mapped.sides, mapped.drawn, columns, strict=False):
+    for name, side, faith, column in zip("AB", mapped.sides, mapped.maps.faithfulness, columns, strict=False):
         with column:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
-            st.caption(one.faithfulness.text, help=QUALITY)
+            st.caption(faith.text, help=QUALITY)
     notes = *map_tables.line_notes(mapped.described, mapped.vectors), *map_tables.width_notes(mapped.vectors)
     for note in notes:
         st.caption(messages.plain(note))
@@ -162,7 +157,7 @@ def _moved_most(mapped: Mapped) -> None:
 def export(mapped: Mapped) -> None:
     """Download both maps as a file, and the vectors behind them."""
     st.subheader("Export")
-    rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
+    rows = map_tables.rows(mapped.described, mapped.maps.places)
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
     labels = map_tables.labels(mapped.described)
     for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
@@ -178,7 +173,7 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
             on_click=selection.clear,
             disabled=not selected,
         )
-    if mapped.maps.one.places.shape[1] == 2:
+    if mapped.maps.places[0].shape[1] == 2:
         both = (
             "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "
             "reset."
@@ -191,7 +186,7 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
 def _one_map(
     mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Attribute, selected: tuple[int, ...]
 ) -> None:
-    places = mapped.drawn["AB".index(name)].places
+    places = mapped.maps.places["AB".index(name)]
     key = f"map of {name}"
     config = downloads.config(f"map-{name}")
     if len(places) > drawing.SHARP:
@@ -218,7 +213,7 @@ def _clusters(mapped: Mapped) -> tuple[map_tables.Cluster, ...]:
     """Names for regions of A's map; none where every sentence is written."""
     if len(mapped.described) < drawing.FEW:
         return ()
-    return _named(mapped.described.digest, mapped.maps.one.places, mapped.described.texts)
+    return _named(mapped.described.digest, mapped.maps.places[0], mapped.described.texts)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -22,28 +22,27 @@ def looked():
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_lines_are_the_measure_of_both(looked, measure):
     one, other = measure_by_layer(looked, measure).data
-    assert list(one.y) == [measure.of(cloud) for cloud in looked.sides[0].layers]
-    assert np.array_equal(other.y, [measure.of(cloud) for cloud in looked.sides[1].layers], equal_nan=True)
+    assert list(one.y) == [measure.of(cloud) for cloud in looked.layers[0]]
+    assert np.array_equal(other.y, [measure.of(cloud) for cloud in looked.layers[1]], equal_nan=True)
     assert list(one.x) == [0, 1, 2]
-    (alone,) = measure_by_layer(replace(looked, sides=looked.sides[:1]), measure).data
+    (alone,) = measure_by_layer(replace(looked, layers=looked.layers[:1]), measure).data
     assert (alone.y, alone.name) == (one.y, "A")
 
 
 def test_the_arrow_leads_from_the_reading_of_a_to_that_of_b(looked):
     figure = alignment_by_uniformity(looked)
     (arrow,) = figure.layout.annotations
-    assert (arrow.ax, arrow.ay) == (looked.sides[0].chosen.uniformity, looked.sides[0].chosen.alignment)
-    assert (arrow.x, arrow.y) == (looked.sides[1].chosen.uniformity, looked.sides[1].chosen.alignment)
+    assert (arrow.ax, arrow.ay) == (looked.chosen[0].uniformity, looked.chosen[0].alignment)
+    assert (arrow.x, arrow.y) == (looked.chosen[1].uniformity, looked.chosen[1].alignment)
     assert [trace.name for trace in figure.data] == ["A", "A: mean of layer 2", "B", f"B: {OWN.title}"]
     assert list(figure.data[0].text) == ["0", "1", "2"]
 
 
 def test_nothing_points_from_a_place_to_itself_or_to_nowhere(looked):
-    one, other = looked.sides
-    stays = replace(looked, sides=(one, replace(other, chosen=one.chosen)))
-    nowhere = replace(other.chosen, alignment=float("nan"))
-    unknown = replace(looked, sides=(one, replace(other, chosen=nowhere)))
-    alone = replace(looked, sides=(one,), alike=(), shift=())
+    one, other = looked.chosen
+    stays = replace(looked, chosen=(one, one))
+    unknown = replace(looked, chosen=(one, replace(other, alignment=float("nan"))))
+    alone = replace(looked, layers=looked.layers[:1], chosen=(one,), alike=(), shift=())
     for which in (stays, unknown, alone):
         assert not alignment_by_uniformity(which).layout.annotations
 

@@ -18,25 +18,28 @@ def found():
 def test_a_row_for_every_fifth_with_the_lowest_at_the_bottom(found):
     figure = cosines_by_gold(found)
     told = [label.text for label in figure.layout.annotations]
-    assert told == [f"gold score {one.label}: {one.pairs} pairs" for one in reversed(found.bins)]
+    assert (
+        told
+        == [f"gold score {label}: {pairs} pairs" for label, pairs in zip(found.labels, found.pairs, strict=True)][::-1]
+    )
     assert told[-1].startswith("gold score 0 to below 1")
     outlines = [trace for trace in figure.data if trace.line.shape == "hvh"]
     assert [trace.name for trace in outlines] == ["B", "A"] * 5, "A's line is drawn over B's filled steps"
     assert [trace.legendrank for trace in outlines[:2]] == [1, 0]
     assert sum(trace.showlegend for trace in outlines) == 2
     for place, trace in enumerate(outlines):
-        one, side = found.bins[4 - place // 2], 1 - place % 2
+        at = 4 - place // 2, 1 - place % 2  # band, side
         assert trace.yaxis == ("y" if place < 2 else f"y{place // 2 + 1}")
-        assert list(trace.y) == [0, *one.shares[side], 0]
+        assert list(trace.y) == [0, *found.shares[at], 0]
         assert np.array(trace.x[1:-1]) == pytest.approx((found.edges[1:] + found.edges[:-1]) / 2)
-        fullest = int(one.counts[side].argmax())
-        assert f"{one.counts[side][fullest]} of {one.pairs} pairs" in trace.hovertext[fullest + 1]
+        fullest = int(found.counts[at].argmax())
+        assert f"{found.counts[at][fullest]} of {found.pairs[at[0]]} pairs" in trace.hovertext[fullest + 1]
         assert trace.hoverinfo[0] == trace.hoverinfo[-1] == "skip"
 
 
 def test_a_tick_stands_at_every_median(found):
     ticks = [trace for trace in cosines_by_gold(found).data if trace.line.dash == "dot"]
-    medians = [median for one in reversed(found.bins) for median in reversed(one.medians)]
+    medians = found.medians[::-1, ::-1].ravel().tolist()
     assert [trace.x for trace in ticks] == [(median, median) for median in medians]
 
 
@@ -46,7 +49,7 @@ def test_grades_without_pairs_say_so_and_one_side_stands_alone():
     told = [label.text for label in figure.layout.annotations]
     assert told == [
         "gold score 0.8 to 1: 2 pairs",
-        *(f"gold score {one.label}: no pairs" for one in found.bins[3:0:-1]),
+        *(f"gold score {label}: no pairs" for label in found.labels[3:0:-1]),
         told[-1],
     ]
     assert told[-1] == "gold score 0 to below 0.2: 1 pair"

@@ -74,11 +74,11 @@ def one_by_one(encoder, sentences):
 
 def test_every_number_is_that_of_vectors_read_one_by_one(looked, found, pairs):
     both = []
-    for side, one, reading in zip(looked.sides, found, READINGS, strict=True):
+    for side, one, reading, chosen in zip(looked.layers, found, READINGS, looked.chosen, strict=True):
         vectors = one_by_one(load_encoder(one, SETTINGS), pairs.sentences)
         close = [place for place in range(PAIRS) if pairs.gold[place] >= 4]
         assert 0 < len(close) == looked.close
-        clouds = [*((Reading(Row((layer,)), "mean"), side.layers[layer]) for layer in range(3)), (reading, side.chosen)]
+        clouds = [*((Reading(Row((layer,)), "mean"), side[layer]) for layer in range(3)), (reading, chosen)]
         for which, cloud in clouds:
             slow = vars(geometry(vectors(pairs.sentences, which)))
             del slow["alignment"]
@@ -97,11 +97,11 @@ def test_every_number_is_that_of_vectors_read_one_by_one(looked, found, pairs):
 
 def test_an_encoder_has_not_moved_from_itself(found, pairs):
     looked = finish(layer_geometry((found[0], found[0]), pairs, "cls", READINGS[:1] * 2, SETTINGS))
-    assert looked.sides[0].layers[1:] == looked.sides[1].layers[1:]
+    assert looked.layers[0][1:] == looked.layers[1][1:]
     assert looked.alike[1:] == pytest.approx([1, 1])
     assert looked.shift == pytest.approx([0, 0, 0], abs=1e-6)
     assert math.isnan(looked.alike[0]), "every [CLS] of layer 0 is the same"
-    assert math.isnan(looked.sides[0].layers[0].first_direction)
+    assert math.isnan(looked.layers[0][0].first_direction)
     row = drift_rows(looked, None)[0]
     assert (row["CKA"], str(row["shift"])) == (None, "0.0")
 
@@ -109,8 +109,8 @@ def test_an_encoder_has_not_moved_from_itself(found, pairs):
 def test_another_reading_among_the_layers_needs_no_other_look(looked, found, pairs):
     readings = parse("mean of layer 1", 2), READINGS[1]
     clouds = [looked.geometry_of(side, reading) for side, reading in enumerate(readings)]
-    assert clouds == [looked.sides[0].layers[1], looked.sides[1].chosen]
-    stands = looked.standing_for(list(zip(readings, clouds, strict=True)))
+    assert clouds == [looked.layers[0][1], looked.chosen[1]]
+    stands = replace(looked, readings=readings, chosen=tuple(clouds))
     assert stands == finish(layer_geometry(found, pairs, "mean", readings, SETTINGS))
 
 
@@ -119,13 +119,13 @@ def test_a_reading_apart_from_the_layers_is_looked_at_by_itself(looked, found, p
     assert looked.geometry_of(0, apart) is None
     cloud = finish(reading_geometry(found[0], pairs, apart, SETTINGS))
     both = finish(layer_geometry(found, pairs, "mean", (apart, READINGS[1]), SETTINGS))
-    assert cloud == both.sides[0].chosen != looked.sides[0].chosen
-    assert looked.standing_for([(apart, cloud), (READINGS[1], looked.sides[1].chosen)]) == both
+    assert cloud == both.chosen[0] != looked.chosen[0]
+    assert replace(looked, readings=(apart, READINGS[1]), chosen=(cloud, looked.chosen[1])) == both
 
 
 def test_one_encoder_alone_has_the_same_geometry_and_no_drift(looked, found, pairs):
     alone = finish(layer_geometry(found[:1], pairs, "mean", READINGS[:1], SETTINGS))
-    assert alone.sides == looked.sides[:1]
+    assert (alone.layers, alone.readings, alone.chosen) == (looked.layers[:1], READINGS[:1], looked.chosen[:1])
     assert (alone.alike, alone.shift, not_comparable(alone), drift_rows(alone, None)) == ((), (), "", [])
     assert geometry_rows(alone) == geometry_rows(looked)[:4]
 
@@ -168,7 +168,7 @@ def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):
     assert rows[1]["layer & pooling"] == "mean of layer 1"
     assert rows[-1]["layer & pooling"] == "chosen: cls of layers 1 + 2"
     for measure in MEASURES:
-        assert rows[-1][measure.name] == pytest.approx(measure.of(looked.sides[1].chosen), abs=1e-5)
+        assert rows[-1][measure.name] == pytest.approx(measure.of(looked.chosen[1]), abs=1e-5)
     numbers = np.arange(3.0)
     moved = drift_rows(looked, Interval(numbers, numbers - 1, numbers + 1))
     assert [(row["difference"], row["low"], row["high"]) for row in moved] == [(0, -1, 1), (1, 0, 2), (2, 1, 3)]

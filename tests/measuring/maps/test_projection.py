@@ -45,11 +45,11 @@ def test_memberships_are_umaps(umap_learn):
 
 
 def test_umap_that_is_loaded_ahead_is_compiled_for_a_map_and_changes_none():
-    before = mapped(clusters(), kind="UMAP").one.places
+    before = mapped(clusters(), kind="UMAP").places[0]
     finish(loaded())
     compiled = len(one_epoch().signatures)
     assert compiled
-    assert mapped(clusters(), kind="UMAP").one.places.tolist() == before.tolist()
+    assert mapped(clusters(), kind="UMAP").places[0].tolist() == before.tolist()
     mapped(clusters(), clusters(seed=1), kind="UMAP", axes=3)
     assert len(one_epoch().signatures) == compiled
 
@@ -72,12 +72,12 @@ def test_a_map_keeps_clusters_apart_and_b_lies_on_a_where_it_has_not_changed(kin
     other = one + np.random.default_rng(1).normal(scale=0.05, size=one.shape).astype(np.float32)
     found = mapped(one, other, kind=kind, axes=axes, perplexity=10)
     assert found.kind == kind
-    assert found.one.places.shape == found.other.places.shape == (60, axes)
-    for side in (found.one, found.other):
-        assert side.faithfulness.trustworthiness > 0.9
-    centres = [found.one.places[at : at + 20].mean(0) for at in (0, 20, 40)]
+    assert found.places[0].shape == found.places[1].shape == (60, axes)
+    for faith in found.faithfulness:
+        assert faith.trustworthiness > 0.9
+    centres = [found.places[0][at : at + 20].mean(0) for at in (0, 20, 40)]
     for at in range(60):
-        towards = [np.linalg.norm(found.other.places[at] - centre) for centre in centres]
+        towards = [np.linalg.norm(found.places[1][at] - centre) for centre in centres]
         assert int(np.argmin(towards)) == at // 20
 
 
@@ -85,10 +85,10 @@ def test_a_map_keeps_clusters_apart_and_b_lies_on_a_where_it_has_not_changed(kin
 def test_the_same_seed_makes_the_same_map(kind):
     one, other = clusters(30), clusters(30, seed=1)
     first, again = (mapped(one, other, kind=kind, seed=3, perplexity=5) for _ in range(2))
-    assert np.array_equal(first.one.places, again.one.places)
-    assert np.array_equal(first.other.places, again.other.places)
+    assert np.array_equal(first.places[0], again.places[0])
+    assert np.array_equal(first.places[1], again.places[1])
     if kind != "PCA":
-        assert not np.array_equal(first.one.places, mapped(one, other, kind=kind, seed=4, perplexity=5).one.places)
+        assert not np.array_equal(first.places[0], mapped(one, other, kind=kind, seed=4, perplexity=5).places[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,8 +106,7 @@ def test_the_same_seed_makes_the_same_map(kind):
 def test_hard_vectors_make_a_map_without_a_gap(kind, sides):
     for axes in (2, 3):
         found = mapped(*sides, kind=kind, axes=axes)
-        for side in (found.one, found.other):
-            assert side is None or np.isfinite(side.places).all()
+        assert all(np.isfinite(places).all() for places in found.places)
 
 
 def test_few_sentences_are_shown_by_pca_which_says_so():

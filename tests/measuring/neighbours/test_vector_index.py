@@ -9,7 +9,8 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours import vector_index
-from explorer.measuring.neighbours.vector_index import MOST, Index, exchange, neighbourhoods, overlap, overlap_of
+from explorer.measuring.neighbours.query_results import SearchSide, search
+from explorer.measuring.neighbours.vector_index import MOST, Index, neighbourhoods, overlap, overlap_of
 from explorer.progress import finish
 
 
@@ -192,7 +193,7 @@ def test_jaccard_is_that_of_two_sets_of_neighbours(k):
         a, b = (set(slow(side, side[place], k, without=place)[0]) for side in (one, other))
         assert found.kept[place] == len(a & b)
         assert found.jaccard[place] == pytest.approx(len(a & b) / len(a | b))
-        between = exchange(*(index.neighbours(place, k).places.tolist() for index in indexes))
+        between = search(*(SearchSide(index, place) for index in indexes), k)
         assert between.jaccard == found.jaccard[place], "one query or all: the same number"
     assert found.mean == pytest.approx(sum(found.jaccard) / 60)
     assert found.counts().tolist() == [list(found.kept).count(kept) for kept in range(found.k + 1)]
@@ -234,10 +235,3 @@ def test_of_neighbours_that_are_known_it_is_the_same():
     assert found.k == 5
     assert found.kept.tolist() == [len(set(a) & set(b)) for a, b in zip(one.tolist(), other.tolist(), strict=True)]
     assert overlap_of(one, one[:, ::-1]).jaccard.tolist() == [1.0] * 60, "their order is no matter"
-
-
-def test_an_exchange_names_what_is_kept_lost_and_gained_nearest_first():
-    between = exchange([7, 2, 9, 4], [4, 5, 2, 8])
-    assert (between.kept, between.lost, between.gained) == ((2, 4), (7, 9), (5, 8))
-    assert between.jaccard == 2 / 6
-    assert math.isnan(exchange([], []).jaccard)

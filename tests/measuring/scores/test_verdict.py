@@ -19,7 +19,6 @@ from explorer.measuring.scores.verdict import (
     UNKNOWN,
     WORDS,
     WORSE,
-    BaseItems,
     RunVerdict,
     Verdict,
     sentence,
@@ -37,7 +36,7 @@ def near(noise: float) -> np.ndarray:
 
 def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_base():
     declared, same, tuned = near(0.1), near(0.5), near(0.3)
-    found = verdicts.judged(PairJudge(PAIRS), BaseItems(declared, same), tuned)
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), tuned)
     slow = [100 * spearmanr(GOLD, cosines).statistic for cosines in (declared, same, tuned)]
     assert [found.declared_base, found.same_reading_base, found.exported] == pytest.approx(slow)
     assert found.difference == pytest.approx(slow[2] - slow[0])
@@ -47,7 +46,7 @@ def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_ba
 
 
 def test_a_constant_column_has_no_score_and_no_difference():
-    found = verdicts.judged(PairJudge(PAIRS), BaseItems(np.full(80, 0.5), near(0.1)), near(0.2))
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([np.full(80, 0.5), near(0.1)]), near(0.2))
     assert found.declared_base is None
     assert found.difference is found.low is found.high is None
     assert found.exported is not None

@@ -54,7 +54,7 @@ def test_a_base_is_evaluated_once_for_each_pooling_set_and_folder(tmp_path, pass
         found = judged(folder, head, pairs)
         assert len(passes) == due
         same = folder == first and head == MEAN and pairs is None
-        assert np.array_equal(found.same_reading, items.same_reading) == same
+        assert np.array_equal(found[1], items[1]) == same
 
 
 def test_the_items_of_one_measure_are_not_those_of_another(tmp_path, passes):
@@ -62,7 +62,7 @@ def test_the_items_of_one_measure_are_not_those_of_another(tmp_path, passes):
     queries, passages = FIRST * 4, [f"{text} {place}" for place, text in enumerate(SECOND * 4)]
     held_out, given = (of_pairs("rows", queries, passages, split=split) for split in (HELD_OUT, "all"))
     assert held_out.digest == given.digest, "the premise: the same rows"
-    reciprocal_ranks, ndcg = (judged(folder, MEAN, rows).same_reading for rows in (held_out, given))
+    reciprocal_ranks, ndcg = (judged(folder, MEAN, rows)[1] for rows in (held_out, given))
     assert not np.array_equal(reciprocal_ranks, ndcg)
 
 
