@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
+from explorer.ui.layer_attention import pair_view, pooler_view
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -20,10 +20,10 @@ if encoder is None:
 try:
     if encoder.head is not None and encoder.head.attention is not None:
         pooler_view.show(found, sentences, choice)
-        heads_view.folded(found, sentences)
+        pair_view.folded_heads(found, sentences)
     else:
         pair_view.show(found, sentences, choice)
-        st.subheader(heads_view.TITLE)
-        heads_view.show(found, sentences)
+        st.subheader(pair_view.HEADS_TITLE)
+        pair_view.show_heads(found, sentences)
 except StrataError as error:
     messages.trouble(error)

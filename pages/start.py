@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.drawing.scores import by_layer
-from explorer.ui.access import side_scores, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.start import doors, own_pairs_form
 from explorer.ui.widgets import downloads
@@ -12,7 +12,7 @@ page_frame.enter()
 choice = sidebar_choice.chosen()
 doors.show(choice)
 
-scored = side_scores.scored(choice)
+scored = sidebar_choice.scored(choice)
 if scored is not None:
     doors.model_a(scored)
     metric = scored.scores.metrics[0]

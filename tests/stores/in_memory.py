@@ -28,11 +28,11 @@ from explorer.training.loop import judging
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
+from explorer.ui import layers
 from explorer.ui.access import cached, cached_text
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view
-from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
-from explorer.ui.layers import best_layer
+from explorer.ui.layer_attention import pair_view, pooler_view
 from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
 from explorer.ui.replay import replay_view, step_grid
@@ -156,7 +156,7 @@ def word_pairs(desk: Desk, x: Any) -> Hashable:
 def layer_weights(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
     desk.patch.setattr(pooler_view.attention_weights, "layer_weights", lambda *given: given)
-    desk.patch.setattr(pair_view.measured, "pair_layers", lambda *given: given)
+    desk.patch.setattr(pair_view.sentence_pair, "pair_layers", lambda *given: given)
     of, most = (x.model, x.settings), x.settings.max_length
     own(pooler_view.layer_weights(found(x), x.sentences, x.settings), (of, x.sentences, most))
     return own(pair_view.pair_layers(found(x), *x.sentences, x.settings), (of, *x.sentences, most))
@@ -165,7 +165,7 @@ def layer_weights(desk: Desk, x: Any) -> Hashable:
 def attention(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(cached, "attending", lambda one: one.digest)
     desk.patch.setattr(sentence_pairs, "self_attention", lambda *given: given)
-    answer = heads_view.self_attention(found(x), *x.sentences, x.way)
+    answer = pair_view.self_attention(found(x), *x.sentences, x.way)
     return own(answer, (x.model, *x.sentences, x.way))
 
 
@@ -187,8 +187,8 @@ def intervals(desk: Desk, x: Any) -> Hashable:
 
 def best_layers(desk: Desk, x: Any) -> Hashable:
     of = (x.models, x.pairs, x.settings, x.metric, x.aggregate)
-    desk.patch.setattr(best_layer.best_cell, "choose", lambda *_: of)
-    return own(best_layer.best_layer(measured(x), x.metric, x.aggregate, None, None), of)
+    desk.patch.setattr(layers.best_cell, "choose", lambda *_: of)
+    return own(layers.best_layer(measured(x), x.metric, x.aggregate, None, None), of)
 
 
 def layer_geometry(desk: Desk, x: Any) -> Hashable:

@@ -18,7 +18,7 @@ from explorer.measuring.neighbours import vector_search
 from explorer.measuring.neighbours.vector_index import HNSW, IVF, suited
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource
-from explorer.ui.access import vector_corpora
+from explorer.ui.access import cached
 from explorer.ui.map import map_view
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -58,9 +58,9 @@ def embedding(desk: Desk, x: Any) -> Hashable:
 
 def opened(desk: Desk, x: Any) -> Hashable:
     path = npy(desk, x, "mine").files[0]
-    desk.patch.setattr(vector_corpora.jobs, "result", lambda key, *_: keys.append(key))
+    desk.patch.setattr(cached.jobs, "result", lambda key, *_: keys.append(key))
     keys: list[str] = []
-    vector_corpora.corpus(str(path), "mean of layer 1")
+    cached.corpus_on_disk(str(path), "mean of layer 1")
     return answered(desk, keys[0], (x.vectors, x.texts))
 
 

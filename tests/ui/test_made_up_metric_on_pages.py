@@ -14,7 +14,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.metrics import METRICS
 from explorer.progress import finish
 from explorer.training.record import run_results
-from explorer.ui.layers import best_layer
+from explorer.ui import layers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
 from tests.visits import cards, measured
@@ -52,7 +52,7 @@ def test_layers_shows_it_with_its_help(app, scores):
     app.query_params["reading"] = "cls of layer 1"
     measured(app)
     assert not app.exception
-    assert cards(app)[best_layer.CHOSEN] == by_hand(scores, "cls of layer 1")
+    assert cards(app)[layers.CHOSEN] == by_hand(scores, "cls of layer 1")
     assert any(MADE_UP.help in card.help for card in app.metric)
 
 

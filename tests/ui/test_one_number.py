@@ -18,12 +18,12 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
+from explorer.ui import layers
 from explorer.ui.access import jobs
-from explorer.ui.layers import best_layer
 from explorer.ui.results import filters
 from explorer.ui.size import picture_view, size_form
 from explorer.ui.train import run_view
-from explorer.ui.widgets import setting_fields
+from explorer.ui.widgets import controls
 from tests import trainings
 from tests.live import ROOT
 from tests.visits import cards, measured, words
@@ -115,8 +115,8 @@ def of_layers(run):
     app = opened(run, "layers")
     shown = cards(app)
     notes = {card.label: card.delta for card in app.metric}
-    label = next(label for label in shown if label.startswith(best_layer.BEST_OF_ALL.partition("{")[0]))
-    return {BASE: shown[best_layer.CHOSEN], notes[label]: shown[label]}
+    label = next(label for label in shown if label.startswith(layers.BEST_OF_ALL.partition("{")[0]))
+    return {BASE: shown[layers.CHOSEN], notes[label]: shown[label]}
 
 
 def of_compare(run):
@@ -185,7 +185,7 @@ def of_results(run):
 
 def of_size(run):
     settings = {"dimensions": "32", "poolings": ["mean"], "stored": ["float32"]}
-    chosen = {setting_fields.key_of(size_form.FORM, name): value for name, value in settings.items()}
+    chosen = {controls.key_of(size_form.FORM, name): value for name, value in settings.items()}
     app = opened(run, "size", chosen)
     app.button(key=size_form.START).click()
     measured(app)

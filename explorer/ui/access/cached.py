@@ -1,4 +1,4 @@
-"""Streamlit caches for models, vectors and scores, keyed by content digests.
+"""Streamlit caches for models, vectors and scores, keyed by content digests; vectors on disk are opened once.
 
 Keys use digests, never paths or objects: two folders with the same weights share their scores, and an edited file
 never gets an old result. Scores are kept on disk (measuring/scores/measure.py); this cache avoids reading them
@@ -16,12 +16,18 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from explorer import places
 from explorer.data.text_sets import digest_of
+from explorer.data.vectors import embedding_folder, vector_corpus
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.data.vectors.vector_files import VectorFiles
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import StrataError
+from explorer.errors import StrataError, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.measuring.neighbours import vector_search
+from explorer.measuring.neighbours.vector_search import VectorSearch
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
+ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
 
 
 def found(source: str) -> Found:
@@ -118,3 +125,38 @@ def _kept(
 
 class _NotKeptError(Exception):
     """Raised instead of returning None: an exception is not cached, and the scores may be measured later."""
+
+
+def corpus_on_disk(source: str, title: str) -> VectorCorpus | None:
+    """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
+    opened = _opened(source, title)
+    key = f"vectors on disk {source} {opened.columns} {_stamp(source)}"
+    found: VectorCorpus | None = jobs.result(key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened))
+    return found
+
+
+def index_on_disk(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
+    """The vectors with an index; None, with progress and Stop shown, until it is built."""
+    search: VectorSearch | None = jobs.result(
+        f"index of vectors {corpus.digest} {kind}",
+        f"Index of {corpus.name}",
+        lambda: vector_search.searchable(corpus, kind),
+    )
+    return search
+
+
+def _stamp(source: str, *_: object) -> places.Stamps:
+    """A value that differs once one of the files is another one, or is written to."""
+    path = places.given_path(source)
+    if path.is_dir():
+        files = [path / embedding_folder.NAME, *sorted((path / embedding_folder.SHARDS).glob("*.parquet"))]
+    else:
+        files = [path, path.with_suffix(".txt")]
+    return places.stamps(files)
+
+
+@cached_text.by_stamp(_stamp, 16)
+def _opened(source: str, title: str) -> VectorFiles:
+    with suppress(WrongColumns):
+        return vector_corpus.opened(source, title=title)
+    return vector_corpus.opened(source)

@@ -1,4 +1,4 @@
-"""The visitor's choice in the sidebar, checked: evaluation set, and model A and B with layer & pooling and settings.
+"""The visitor's choice in the sidebar, checked and scored: evaluation set, model A and B, layer & pooling, settings.
 
 What is not available, a model, a set or a file, stops the page with the reason and the next step.
 """
@@ -22,7 +22,8 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
-from explorer.evaluating.tasks.judges import Evaluated
+from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.measuring.scores import layer_scores, measure
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record import run_results
@@ -311,3 +312,77 @@ def offer(label: str, make: jobs.Make) -> None:
 def _fetch_set(split: SetIdentity) -> Work[None]:
     yield Progress("connecting to huggingface.co", 0, 0)
     sets.load(split, online=True)
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
+
+    found: Found
+    pairs: Evaluated  # whatever kind of set it is
+    scores: layer_scores.LayerScores
+    reading: Reading
+
+    @property
+    def graded(self) -> GradedPairs | None:
+        """The set if it is scored pairs; None if queries, triplets or labelled rows are scored."""
+        return self.pairs if isinstance(self.pairs, GradedPairs) else None
+
+    @property
+    def measured(self) -> tuple[object, ...]:
+        """The cache key of the scores: encoder, pairs and settings."""
+        scores = self.scores
+        main = scores.metrics[0]
+        return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
+
+
+def scored(choice: Choice) -> ModelScores | None:
+    """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
+    found, pairs = encoder(choice.source), evaluated_on(choice.evaluation_set)
+    if found is None or pairs is None:
+        return None
+    try:
+        reading = choice.reading_of(found.folder)
+        also = declared.outside(reading, found.folder)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    scores = _scores(found, pairs, choice, also)
+    return None if scores is None else ModelScores(found, pairs, scores, reading)
+
+
+def are_kept(choice: Choice) -> bool:
+    """Whether the scores of a choice were measured before."""
+    return cached.kept_scores(choice.found(), choice.evaluated(), choice.settings) is not None
+
+
+def measure_ahead(choice: Choice) -> jobs.Job:
+    """Begin to measure in the background what a choice will show."""
+    return jobs.follow(*_job(choice.found(), choice.evaluated(), choice.settings, ()))
+
+
+def _scores(
+    found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading, ...]
+) -> layer_scores.LayerScores | None:
+    key, title, make = _job(found, pairs, choice.settings, also)
+    scores = cached.kept_scores(found, pairs, choice.settings, also)
+    if scores is not None:
+        jobs.forget(key)  # the job has a second reference to the scores and the pairs
+        return scores
+    job = jobs.finished_job(key, title, make)
+    if job is None:
+        return None
+    of_job: layer_scores.LayerScores = job.result  # the store is read-only or was emptied
+    return of_job
+
+
+def _job(
+    found: Found, pairs: Evaluated, settings: measure.Settings, also: tuple[Reading, ...]
+) -> tuple[str, str, jobs.Make]:
+    # the folder too: an error of one folder must not be shown for another with the same content
+    key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
+    return (
+        key,
+        f"{found.name} on {pairs.name}",
+        lambda: judged(pairs).measured(found, settings, cached.encoder, also=also),
+    )

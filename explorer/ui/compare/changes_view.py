@@ -17,7 +17,7 @@ from explorer.measuring.scores.metrics import ACCURACY
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import downloads, microscope, segments
+from explorer.ui.widgets import controls, downloads, microscope
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
@@ -48,7 +48,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
         f"by gold score, in percent of all {len(pairs):,} pairs. Improved: wrong in A, right in B. Got worse: right "
         "in A, wrong in B. Still wrong: wrong in both."
     )
-    kind: str = segments.chosen(
+    kind: str = controls.segments(
         "Kind",
         list(KINDS),
         default=FIXED,

@@ -16,14 +16,14 @@ from explorer.measuring.scores.best_cell import DevPick, pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import side_scores, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 
 ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
 KEY = "compared view"
 NOTHING = "nothing"  # in place of a dev set
-Sides = tuple[side_scores.ModelScores, side_scores.ModelScores]
+Sides = tuple[sidebar_choice.ModelScores, sidebar_choice.ModelScores]
 Choices = tuple[sidebar_choice.Choice, sidebar_choice.Choice]
 
 
@@ -63,10 +63,10 @@ def both_shown(choices: Choices) -> Sides | None:
         and sidebar_choice.evaluated_on(choices[0].evaluation_set) is None
     ):
         return None  # the set is the same for both: its card is shown once
-    one = side_scores.scored(choices[0])
+    one = sidebar_choice.scored(choices[0])
     if one is None and choices[0].source == choices[1].source:
         return None  # one job scores both: its progress is shown once
-    other = side_scores.scored(choices[1])
+    other = sidebar_choice.scored(choices[1])
     return None if one is None or other is None else (one, other)
 
 
@@ -166,7 +166,8 @@ def picked(sides: Sides, choices: Choices, metric: str) -> DevPick | None:
     if name == NOTHING:
         return None
     one, other = (
-        side_scores.scored(replace(choice, evaluation_set=sources.identity(name), reading=None)) for choice in choices
+        sidebar_choice.scored(replace(choice, evaluation_set=sources.identity(name), reading=None))
+        for choice in choices
     )
     if one is None or other is None or one.graded is None:
         return None  # progress or the error is shown

@@ -25,10 +25,9 @@ from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, side_scores
-from explorer.ui.access.side_scores import ModelScores
-from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import downloads, segments
+from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice, ModelScores
+from explorer.ui.widgets import controls, downloads
 
 Sides = Sequence[ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
@@ -50,7 +49,7 @@ def asked(count: int) -> bool:
 
 def pooling_control(*sides: LayerScores) -> str:
     """The pooling of the figures by layer: one that the grids of all sides have."""
-    pooling: str = segments.chosen(
+    pooling: str = controls.segments(
         "Pooling of the curves",
         [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)],
         default="mean",
@@ -164,7 +163,7 @@ def alone(choice: Choice) -> None:
     """The embedding geometry of A, which needs no B."""
     if not asked(1):
         return
-    shown = side_scores.scored(choice)
+    shown = sidebar_choice.scored(choice)
     if shown is not None:
         geometry = found((shown,), pooling_control(shown.scores), choice.settings)
         if geometry is not None:

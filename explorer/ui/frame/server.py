@@ -31,8 +31,8 @@ from explorer.errors import RunBusy, StrataError
 from explorer.measuring.maps import umap_layout
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
-from explorer.ui.access import jobs, side_scores, sidebar_choice
-from explorer.ui.runs import plan_queue, training_queue
+from explorer.ui.access import jobs, sidebar_choice
+from explorer.ui.runs import training_queue
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -73,7 +73,7 @@ def _first_page() -> Work[None]:
     inspect.stack()  # Streamlit does so before it first draws; the path of every module is known from then on
     importlib.import_module("pandas")  # every page needs it before it can draw
     first = sidebar_choice.first()
-    measured = side_scores.are_kept(first)
+    measured = sidebar_choice.are_kept(first)
     for _ in range(LEFT_ALONE if measured else 0):  # the first page is faster without: it shows what was kept
         yield Progress("leaving the processor to the first page", 0, 0)
         time.sleep(1)
@@ -81,7 +81,7 @@ def _first_page() -> Work[None]:
 
     yield from loading.importing()
     if not measured and jobs.idle(jobs.MEASURING):  # otherwise a visitor is there, and may have asked for another page
-        measuring = side_scores.measure_ahead(first)
+        measuring = sidebar_choice.measure_ahead(first)
         while not measuring.ends_within(1):
             yield measuring.progress
     if jobs.idle(jobs.TRAINING):  # a run needs the processor more, and the first map can load it too
@@ -100,7 +100,7 @@ def restore_queue() -> None:
             if waited:
                 training_queue.queue_again()
             if planned:
-                plan_queue.go_on()
+                training_queue.plans_again()
     except RunBusy:
         return
     except StrataError as error:

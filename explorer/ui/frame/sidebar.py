@@ -23,7 +23,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.widgets import clicks, downloads, setting_fields
+from explorer.ui.widgets import clicks, controls, downloads
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -150,10 +150,8 @@ def _evaluation_set() -> str:
 
 
 def _measurement_settings() -> Settings:
-    precision = setting_fields.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
-    length = setting_fields.draw(
-        "", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch"
-    )
+    precision = controls.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
+    length = controls.draw("", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch")
     return Settings(precision, "auto", length)
 
 

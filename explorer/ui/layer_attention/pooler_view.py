@@ -21,7 +21,7 @@ from explorer.measuring.sentences.attention_weights import Floats, LayerWeights
 from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, side_scores, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_metrics
@@ -71,7 +71,7 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
     models = [(found, weights), *([] if model_b is None else [model_b])]
     _heatmaps(models, sentences)
     st.subheader(SCORES)
-    scored = side_scores.scored(choice)
+    scored = sidebar_choice.scored(choice)
     _bars(found, weights, sentences, scored.scores if scored else None, scored.pairs.name if scored else "")
     if model_b is not None:
         st.markdown(f"**{messages.plain(_name(model_b[0]))}**")
@@ -154,7 +154,7 @@ def _b_in_words(found: Found, weights: LayerWeights, sentences: tuple[str, str],
 
 def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> str:
     """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
-    scored = side_scores.scored(choice)
+    scored = sidebar_choice.scored(choice)
     if scored is None:
         return NOT_SCORED.format(choice.evaluation_set.title)
     scores = cached.kept_scores(found_b, scored.pairs, other.settings)

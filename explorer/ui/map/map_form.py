@@ -18,7 +18,7 @@ from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import clicks, segments, upload_boxes
+from explorer.ui.widgets import clicks, controls
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
@@ -42,7 +42,7 @@ SUGGESTED = "\n".join(
 def map_settings() -> projection.MapSettings:
     """The projection and its own settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = segments.chosen(
+        kind = controls.segments(
             "Projection",
             list(projection.KINDS),
             default="UMAP",
@@ -50,7 +50,7 @@ def map_settings() -> projection.MapSettings:
             help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
             "and shows the directions of highest variance.",
         )
-        axes = segments.chosen("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
+        axes = controls.segments("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
         with st.popover("Settings", icon=":material/tune:"):
             further = _settings(kind)
     return projection.MapSettings(kind, axes, **further)
@@ -109,7 +109,7 @@ def _settings(kind: str) -> dict[str, Any]:
 
 def sentences(choice: Choice, seed: int) -> Sentences | Path | None:
     """The sentences with their attributes, or the path of vectors on disk; None, with the error shown, without any."""
-    kind: str = segments.chosen(
+    kind: str = controls.segments(
         "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],
         default=PAIRS,
@@ -155,7 +155,7 @@ def _of_file() -> Sentences | Path | None:
             "mapped as they are, up to 200,000: the path of a folder of `embed --with-text`, of a .parquet file of "
             "sentences and vectors, or of a .npy with its .txt.",
         ).strip()
-        upload_boxes.to_stay("Sentences (file)", UPLOAD, _take)
+        controls.upload_to_keep("Sentences (file)", UPLOAD, _take)
         before = uploads.paths()
         if before and not file:
             st.selectbox(

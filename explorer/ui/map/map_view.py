@@ -19,7 +19,7 @@ from explorer.measuring.maps import large_map, map_tables, projection, umap_layo
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice, vector_corpora
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.map import map_form, selection
 from explorer.ui.widgets import downloads
@@ -281,8 +281,8 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
 def show_vectors(path: str, reader: Reader, settings: projection.MapSettings, *, has_model_b: bool) -> None:
     """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
     if has_model_b:
-        st.caption(vector_corpora.ONE_ENCODER)
-    corpus = vector_corpora.corpus(path, reader.reading.title)
+        st.caption(cached.ONE_ENCODER)
+    corpus = cached.corpus_on_disk(path, reader.reading.title)
     if corpus is None:
         return
     st.markdown(messages.plain(corpus.note))
@@ -344,7 +344,7 @@ def _content(digest: str, settings: projection.MapSettings, _found: large_map.La
 
 def _neighbours_on_disk(corpus: VectorCorpus, row: int) -> None:
     try:
-        search = vector_corpora.searchable(corpus, vector_index.FLAT)
+        search = cached.index_on_disk(corpus, vector_index.FLAT)
     except StrataError as error:
         messages.trouble(error)
         return

@@ -18,8 +18,8 @@ from explorer.ui import messages
 from explorer.ui.access import cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import set_fields
-from explorer.ui.widgets import setting_fields, upload_boxes
+from explorer.ui.runs import training_form
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanBudget
@@ -68,7 +68,7 @@ def plan(name: str) -> Plan | None:
     st.subheader("Settings")
     which, *columns = st.columns(1 + len(SETTINGS))
     with which:
-        setting_fields.draw("plan", START_VALUES, key=VALUES, menu=True)
+        controls.draw("plan", START_VALUES, key=VALUES, menu=True)
     settings = {}
     for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True):
         value = where.number_input(
@@ -129,7 +129,7 @@ def fill(plan: Plan) -> None:
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
     for key, name in ((DEV, plan.dev), (TEST, plan.test)):
         if name:
-            set_fields.choose(key, name)
+            training_form.choose_set(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
     for number in range(1, LISTS + 1):
         state[grid_key(number, "setting")] = NONE
@@ -144,7 +144,7 @@ def _text() -> tuple[str, ...]:
     known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = st.multiselect(
         "Training text",
-        upload_boxes.offered([*known, *st.session_state.get(TEXT, [SAMPLE])]),
+        controls.with_uploads([*known, *st.session_state.get(TEXT, [SAMPLE])]),
         None if TEXT in st.session_state else [SAMPLE],
         format_func=sources.label,
         key=TEXT,
@@ -154,7 +154,7 @@ def _text() -> tuple[str, ...]:
         help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
         "All methods of the plan are trained on this text.",
     )
-    upload_boxes.to_stay("Training text (file)", "plan text file", _take)
+    controls.upload_to_keep("Training text (file)", "plan text file", _take)
     text = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if not text:
         messages.trouble(EMPTY.format("training text"))
@@ -226,13 +226,13 @@ def _seeds_and_sets(
     text: tuple[str, ...], cards: tuple[MethodCard, ...]
 ) -> tuple[tuple[int, ...] | None, tuple[str, str] | None]:
     """The seeds, and the names of the dev set and the test set; None in place of what is not valid."""
-    set_fields.fill_untouched(text, cards, (DEV, TEST))
-    held_out = set_fields.held_out_of(cards)
+    training_form.fill_untouched(text, cards, (DEV, TEST))
+    held_out = training_form.held_out_of(cards)
     left, middle, right = st.columns(3)
     with left:
-        dev, dev_set = set_fields.dev_field(DEV, held_out)
+        dev, dev_set = training_form.dev_field(DEV, held_out)
     with middle:
-        test, test_set = set_fields.test_field(TEST, held_out)
+        test, test_set = training_form.test_field(TEST, held_out)
     with right:
         typed = st.text_input(
             "Seeds",
@@ -242,14 +242,14 @@ def _seeds_and_sets(
             help="Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation.",
         )
         try:
-            seeds = set_fields.typed_seeds(typed or "")
+            seeds = training_form.typed_seeds(typed or "")
         except StrataError as error:
             messages.trouble(error)
             seeds = None
     if cards:
-        set_fields.warn(text, {}, cards[0], dev_set, test_set)
-    usable = set_fields.is_usable(dev, dev_set, held_out) and set_fields.is_usable(
-        test, test_set, [set_fields.NO_TEST, *held_out]
+        training_form.warn(text, {}, cards[0], dev_set, test_set)
+    usable = training_form.is_usable(dev, dev_set, held_out) and training_form.is_usable(
+        test, test_set, [training_form.NO_TEST, *held_out]
     )
     return seeds, (dev, test) if usable else None
 
@@ -270,9 +270,9 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget]:
         "column for each. Their files are read from the folder that STRATA_DATA names.",
     )
     with middle:
-        minutes = setting_fields.draw("", knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
+        minutes = controls.draw("", knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
-        steps = setting_fields.draw("", knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
+        steps = controls.draw("", knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
     return tuple(tasks), PlanBudget(minutes, steps)
 
 

@@ -16,7 +16,7 @@ from explorer.places import runs_folder
 from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs
 from explorer.ui.plans import plan_form
-from explorer.ui.runs import plan_queue, run_status, train_page
+from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def form() -> None:
     if named is None or not found:
         st.caption(FIX)
         return
-    job = jobs.find(plan_queue.estimate_key(named))
-    estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(named))
+    job = jobs.find(training_queue.estimate_key(named))
+    estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: training_queue.estimate_plan(named))
     if estimate is not None:
         st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")
         for row, error in estimate.failures.items():
@@ -143,7 +143,7 @@ def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
 
 
 def _start(plan: Plan) -> None:
-    choose(plan_queue.start(plan).name)
+    choose(training_queue.start_plan(plan).name)
     st.session_state[_STARTED] = True
 
 
@@ -175,7 +175,7 @@ def _choose(found: list[PlanFolder], key: str) -> None:
 
 
 def _row(folder: PlanFolder) -> dict[str, Any]:
-    status = plan_queue.standing(folder)
+    status = training_queue.standing_of_plan(folder)
     row: dict[str, Any] = {"Plan": folder.name, "State": status.state}
     try:
         plan = folder.plan()
@@ -194,7 +194,7 @@ def asked_for() -> PlanFolder | None:
         return None
     from explorer.studies.plans import plan_folder
 
-    return train_page.shown_under(PLAN, SEEN, plan_folder.find, GONE)
+    return training_form.shown_under(PLAN, SEEN, plan_folder.find, GONE)
 
 
 def choose(name: str) -> None:

@@ -19,9 +19,9 @@ from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
-from explorer.ui.frame import shortcuts
+from explorer.ui.frame import page_list
 from explorer.ui.plans import plan_form, plan_start
-from explorer.ui.runs import plan_queue, run_status
+from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import clicks, downloads, verdict_banner
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def show(folder: PlanFolder) -> None:
         return
     from explorer.studies.plans import plan_report
 
-    status = plan_queue.standing(folder)
+    status = training_queue.standing_of_plan(folder)
     _buttons(folder, plan, status, bool(found.unmeasured))
     run_status.heading(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
@@ -126,7 +126,7 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
                 icon=":material/resume:",
                 type="primary",
                 on_click=clicks.attempt,
-                args=(lambda: plan_queue.resume(folder),),
+                args=(lambda: training_queue.resume_plan(folder),),
             )
         _delete(folder)
 
@@ -138,7 +138,7 @@ def _duplicate(plan: Plan) -> None:
 
 def _delete(folder: PlanFolder) -> None:
     def delete() -> None:
-        plan_queue.delete(folder)
+        training_queue.delete_plan(folder)
         plan_start.leave()
 
     with st.popover("Delete", icon=":material/delete:"):
@@ -148,7 +148,7 @@ def _delete(folder: PlanFolder) -> None:
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
     """Which training of how many, its stage, and roughly how long the rest takes; a change redraws the page."""
-    status = plan_queue.standing(folder)
+    status = training_queue.standing_of_plan(folder)
     if not folder.folder.is_dir() or (status.live, table_stamp(plan)) != shown:
         st.rerun()
     if status.live:
@@ -164,7 +164,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
 def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
     from explorer.studies.plans.plan_table import seconds_left
 
-    job = plan_queue.job_of(folder)
+    job = training_queue.job_of(folder)
     parts = [f"{found.done} of {found.total} trainings done"]
     if job is not None and job.state == jobs.RUNNING:
         progress = job.progress
@@ -186,7 +186,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
         key=STOP,
         icon=":material/stop_circle:",
         on_click=clicks.attempt,
-        args=(lambda: plan_queue.stop(folder),),
+        args=(lambda: training_queue.stop_plan(folder),),
         help="Saves the training under way. What is trained stays.",
     )
 
@@ -227,7 +227,7 @@ def table_stamp(plan: Plan) -> Hashable:
     runs = stamps(sorted(folder / STATUS for folder in folders_with(STATUS)))
     states = tuple(_ended(*one) or Run(Path(one[0]).parent).status().state for one in runs)
     begun = stamps([plan_folder.plans_folder() / plan.name / STATUS])  # its tasks are in it
-    return states, begun, plan_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
+    return states, begun, training_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
 
 
 @lru_cache(maxsize=10_000)
@@ -316,7 +316,7 @@ def _runs(found: PlanTable) -> None:
             "Compare with base",
             key=f"compare {run.name}",
             icon=":material/compare_arrows:",
-            on_click=shortcuts.compare_with_base,
+            on_click=page_list.compare_with_base,
             args=(run,),
         ):
             st.switch_page(COMPARE, query_params={})

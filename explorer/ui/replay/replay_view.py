@@ -22,8 +22,8 @@ from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
-from explorer.ui.runs import run_list, run_metrics
-from explorer.ui.widgets import downloads, segments
+from explorer.ui.runs import run_metrics, run_status
+from explorer.ui.widgets import controls, downloads
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
 
@@ -69,7 +69,7 @@ ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before an
 
 def show() -> None:
     """The list of runs, then the one that is replayed."""
-    run_list.table("their replay", _replay, "replay its run")
+    run_status.table("their replay", _replay, "replay its run")
     run = _run()
     if run is None:
         return
@@ -273,7 +273,7 @@ def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> No
 
 
 def _projection() -> str:
-    kind: str = segments.chosen(
+    kind: str = controls.segments(
         "Projection",
         ["PCA", "UMAP"],
         default="PCA",

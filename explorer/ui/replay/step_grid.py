@@ -16,7 +16,7 @@ from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.run_folder import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, side_scores, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, score_options
 
@@ -122,7 +122,7 @@ def _with_layer_of_a(source: str) -> sidebar_choice.Choice:
 
 
 def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
-    scored = side_scores.scored(choice)
+    scored = sidebar_choice.scored(choice)
     if scored is None:
         return
     metric, aggregate = score_options.metric_and_aggregate(scored.scores)

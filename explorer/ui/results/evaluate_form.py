@@ -29,7 +29,7 @@ from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
-from explorer.ui.widgets import clicks, setting_fields, upload_boxes
+from explorer.ui.widgets import clicks, controls
 
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
@@ -90,7 +90,7 @@ def _chosen() -> EvaluationChoice:
     state = st.session_state
     models, single = ([one.strip() for one in state.get(key, ()) if one.strip()] for key in (MODELS, TASKS))
     tasks = [*(task for suite in state[SUITES_KEY] for task in tasks_of(suite)), *single]
-    typed = setting_fields.written(FORM, fields())
+    typed = controls.written(FORM, fields())
     return EvaluationChoice(tuple(dict.fromkeys(models)), tuple(dict.fromkeys(tasks)), typed)
 
 
@@ -120,7 +120,7 @@ def _fields() -> None:
     )
     st.multiselect(
         "Single tasks and your own files",
-        upload_boxes.offered(_with_chosen(published(), TASKS)),
+        controls.with_uploads(_with_chosen(published(), TASKS)),
         format_func=sources.label,
         key=TASKS,
         persist_state="session",
@@ -131,7 +131,7 @@ def _fields() -> None:
         help="Choose a task, or type the path of a file on this machine and press Enter: scored pairs, or texts with "
         "labels. A folder has labelled train and test files.",
     )
-    upload_boxes.to_stay(
+    controls.upload_to_keep(
         "Task (file)",
         UPLOAD,
         _take,
@@ -146,16 +146,16 @@ def _fields() -> None:
                     knob.label,
                     TITLE_NAMES,
                     format_func=lambda title: TITLE_NAMES.get(title, title),
-                    key=setting_fields.key_of(FORM, name),
+                    key=controls.key_of(FORM, name),
                     accept_new_options=True,
                     persist_state="session",
-                    width=setting_fields.WIDTH,
+                    width=controls.WIDTH,
                     help=f"automatic: {knob.empty}. {knob.help}",
                 )
             elif name == "max_length":
-                setting_fields.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
+                controls.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
             else:
-                setting_fields.draw(FORM, knob)
+                controls.draw(FORM, knob)
 
 
 def _with_chosen(options: list[str], key: str) -> list[str]:
@@ -270,13 +270,13 @@ class EvaluationChoice:
         title = self.typed.get("titles", USUAL)
         typed = {**self.typed, "titles": () if title == USUAL else (title,)}
         typed.pop("max_length", None)
-        return Options(**setting_fields.checked(typed, fields()))
+        return Options(**controls.checked(typed, fields()))
 
     @property
     def max_length(self) -> int | None:
         """The maximum length in tokens; None: that of each model."""
         typed = {name: value for name, value in self.typed.items() if name == "max_length"}
-        return setting_fields.checked(typed, fields()).get("max_length")
+        return controls.checked(typed, fields()).get("max_length")
 
     def checked(self, known: list[str]) -> EvaluationChoice:
         """The same with the names of tasks; an error that names what is missing, unknown or not allowed.

@@ -19,7 +19,7 @@ from explorer.evaluating.results.scored_task import COSTS, FINE_TUNING, ScoredTa
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
-from explorer.ui.widgets import downloads, segments
+from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,7 +209,7 @@ def show_published(chosen: FilteredResults) -> None:
         source = st.selectbox("Table", sources, key="published", bind="query-params", width=320) or sources[0]
         names = [row.name for row in chosen.rows]
         name = st.selectbox("Measured model", names, key="published_beside", bind="query-params", width=320) or names[0]
-        kind = segments.chosen("Show", (SCORES, DIFFERENCES), default=SCORES, key="published_as")
+        kind = controls.segments("Show", (SCORES, DIFFERENCES), default=SCORES, key="published_as")
     measured = next(row for row in chosen.rows if row.name == name)
     rows = [row for row in published if row.source == source]
     named = scored_task.labels(chosen.tasks)
@@ -254,7 +254,7 @@ def show_by_layer(chosen: FilteredResults) -> None:
     if not known:
         return
     st.subheader("Scores by layer")
-    pooling = segments.chosen(
+    pooling = controls.segments(
         "Pooling",
         known,
         default="mean" if "mean" in known else known[0],

@@ -1,7 +1,8 @@
-"""Queue runs for the background worker; stop, resume, rename and delete them.
+"""Queue runs and plans for the background workers; stop, resume, rename and delete them.
 
-A run's job is keyed by its folder, so every tab follows the same run; its results are in that folder. A run that waits
-has a file with its place in the queue, so that a server that starts after a crash can queue it again.
+A job is keyed by the folder of its run or plan, so every tab follows the same; its results are in that folder. A run
+that waits has a file with its place in the queue, so that a server that starts after a crash can queue it again. Each
+training of a plan takes its turn among the runs. What knows plans, or trains, loads torch: it is imported when called.
 """
 
 from __future__ import annotations
@@ -9,30 +10,38 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.errors import StrataError
+from explorer import run_folder
+from explorer.errors import RunBusy, RunError, StrataError
 from explorer.places import write_whole
-from explorer.progress import Work
+from explorer.progress import Progress, Work
 from explorer.run_folder import QUEUED, folders_with
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, Run
-from explorer.training.record.status import Status
 from explorer.ui.access import cached, jobs
-from explorer.ui.access.jobs import Job
 
 if TYPE_CHECKING:
+    from explorer.studies.plans.execution import PlanEstimate
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
     from explorer.training.loop.measured_facts import Estimate
     from explorer.training.recipe import Recipe
+
+PAUSE = 0.5  # seconds between two looks at the run under way
+PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
 
 
 def start(recipe: Recipe, name: str = "") -> Run:
     """Queue a new run; without a name, return the run under way that has the same recipe, if there is one."""
-    same = None if name else _same_under_way(recipe)
-    if same is not None:
-        return same
+    asked = recipe.checked()
+    for run, _ in [] if name else under_way():  # a second click on Start opens the first run
+        with suppress(StrataError):  # an unreadable recipe is a different one
+            if replace(run.recipe(), made_with={}) == asked:
+                return run
     run = runs.new(recipe, name)
     _follow(run)
     return run
@@ -58,11 +67,6 @@ def queue_again() -> list[Run]:
                 _follow(run)
                 found.append(run)
     return found
-
-
-def follow(run: Run) -> Job:
-    """Queue a waiting run for a plan, which queues it again after a crash; the job of the run if it has one."""
-    return _follow(run, of_plan=True)
 
 
 def stop(run: Run, how: str) -> None:
@@ -92,12 +96,12 @@ def delete(run: Run) -> None:
     jobs.forget(_key(run))
 
 
-def job_of(run: Run) -> Job | None:
-    """The run's place in the queue of this process, if it has one."""
-    return jobs.find(_key(run))
+def job_of(one: Run | PlanFolder) -> jobs.Job | None:
+    """The place of a run or a plan in the queue of this process, if it has one."""
+    return jobs.find(_key(one))
 
 
-def standing(run: Run) -> Status:
+def standing(run: Run) -> statuses.Status:
     """A run's status; a job that failed before it wrote its status counts as failed."""
     status, job = run.status(), job_of(run)
     if status.state == statuses.WAITING and job is not None and job.state == jobs.FAILED:
@@ -105,7 +109,7 @@ def standing(run: Run) -> Status:
     return status
 
 
-def under_way() -> list[tuple[Run, Status]]:
+def under_way() -> list[tuple[Run, statuses.Status]]:
     """Every waiting or running run, the running one first."""
     found = [(run, standing(run)) for run in runs.every()]
     live = [(run, status) for run, status in reversed(found) if status.live]
@@ -117,12 +121,18 @@ def in_training() -> list[str]:
     return [job.title for job in jobs.running(jobs.TRAINING) if Path(job.key).is_dir()]
 
 
-def try_one_step(recipe: Recipe) -> Job:
+def try_one_step(recipe: Recipe) -> jobs.Job:
     """The job that trains one step of a recipe to estimate its time and memory.
 
     It is queued with the runs: a step in parallel to a run would take longer, and both use the same random state.
     """
-    return jobs.follow(trial_key(recipe), "one step", lambda: _tried(recipe), lane=jobs.TRAINING)
+
+    def tried() -> Work[Estimate]:
+        from explorer.training.loop.estimate import try_out
+
+        return (yield from try_out(recipe))
+
+    return jobs.follow(trial_key(recipe), "one step", tried, lane=jobs.TRAINING)
 
 
 def trial_key(recipe: Recipe) -> str:
@@ -133,29 +143,30 @@ def trial_key(recipe: Recipe) -> str:
     return f"try {now} {recipe.command()}"
 
 
-def _same_under_way(recipe: Recipe) -> Run | None:
-    """The run under way with the same recipe, so that a second click on Start opens the first run."""
-    asked = recipe.checked()
-    for run, _ in under_way():
-        with suppress(StrataError):  # an unreadable recipe is a different one
-            if replace(run.recipe(), made_with={}) == asked:
-                return run
-    return None
+def _key(one: Run | PlanFolder) -> str:
+    return str(one.folder)
 
 
-def _key(run: Run) -> str:
-    return str(run.folder)
-
-
-def _follow(run: Run, *, of_plan: bool = False) -> Job:
+def _follow(run: Run, *, of_plan: bool = False) -> jobs.Job:
     """Queue a run, replacing the job of an earlier run with the same folder."""
-    _wait_for_the_end(run)
+
+    def trained() -> Work[Run | None]:
+        from explorer.training import running
+
+        _unmark(run)
+        return (yield from running.train(run))
+
+    for _ in range(100):  # a discarded run's folder is deleted before its job ends
+        jobs.forget(_key(run))
+        if job_of(run) is None:
+            break
+        time.sleep(0.05)
     if not of_plan:
         # counted, not timed: a clock that is set back would change the order
         place = str(1 + max(map(_place, _markers()), default=0)).encode()
         with suppress(StrataError):  # on a full disk the run is queued all the same
             write_whole(run.folder / QUEUED, lambda file: file.write(place))
-    return jobs.follow(_key(run), run.name, lambda: _trained(run), lane=jobs.TRAINING)
+    return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
 def _unmark(run: Run) -> None:
@@ -177,23 +188,128 @@ def _place(marker: Path) -> int:
         return 0
 
 
-def _wait_for_the_end(run: Run) -> None:
-    """Wait until an earlier job of this folder has ended: a discarded run's folder is deleted before its job ends."""
-    for _ in range(100):
-        jobs.forget(_key(run))
-        if job_of(run) is None:
+def start_plan(plan: Plan) -> PlanFolder:
+    """Queue a new plan; an error names what is not allowed, or a text or model that cannot be read."""
+    from explorer.studies.plans import execution, plan_folder
+
+    execution.check(plan)
+    folder = plan_folder.new(plan, of_app=True)
+    _follow_plan(folder)
+    return folder
+
+
+def resume_plan(folder: PlanFolder) -> None:
+    """Queue a plan again that was stopped, interrupted or failed, or to train what a finished one left out."""
+    status = standing_of_plan(folder)
+    if status.live:
+        raise RunBusy(f"The plan '{folder.name}' is {status.state} already.")
+    _wait(folder, status)
+
+
+def plans_again() -> list[PlanFolder]:
+    """Queue every plan again whose server ended while it waited or was worked on, in the order of their start."""
+    from explorer.studies.plans import plan_folder
+
+    found = []
+    for folder in sorted(plan_folder.every(), key=lambda one: one.status().started):
+        status = folder.status()
+        if status.of_app and status.state == plan_folder.INTERRUPTED:
+            _wait(folder, status, anew=False)
+            found.append(folder)
+    return found
+
+
+def stop_plan(folder: PlanFolder) -> None:
+    """Stop a plan, in whichever process it is; the run under way is saved, and the plan can be resumed."""
+    from explorer.studies.plans import plan_folder
+
+    job = job_of(folder)
+    if job is not None and job.state == jobs.WAITING:
+        job.stop()
+        if job.state == jobs.STOPPED:
+            folder.put(replace(folder.status(), state=plan_folder.STOPPED))
             return
-        time.sleep(0.05)
+    folder.request_stop()
 
 
-def _trained(run: Run) -> Work[Run | None]:
-    from explorer.training import running
+def delete_plan(folder: PlanFolder) -> None:
+    """Delete a plan that is not under way; its runs stay."""
+    if not standing_of_plan(folder).live and folder.status().live:  # it failed before it wrote its status
+        folder.put(standing_of_plan(folder))
+    folder.delete()
+    jobs.forget(_key(folder))
 
-    _unmark(run)
-    return (yield from running.train(run))
+
+def standing_of_plan(folder: PlanFolder) -> PlanStatus:
+    """A plan's status; a job that failed before it wrote its status counts as failed."""
+    from explorer.studies.plans import plan_folder
+
+    status, job = folder.status(), job_of(folder)
+    if status.live and job is not None and job.state == jobs.FAILED and not run_folder.is_held(folder.folder):
+        return replace(status, state=plan_folder.FAILED, error=job.error)
+    return status
 
 
-def _tried(recipe: Recipe) -> Work[Estimate]:
-    from explorer.training.loop.estimate import try_out
+def estimate_plan(plan: Plan) -> jobs.Job:
+    """The job that trains one step of each row, in the queue of the runs: beside a run its times would be wrong."""
 
-    return (yield from try_out(recipe))
+    def estimated() -> Work[PlanEstimate]:
+        from explorer.studies.plans.execution import estimate
+
+        return (yield from estimate(plan))
+
+    return jobs.follow(estimate_key(plan), "estimating the plan", estimated, lane=jobs.TRAINING)
+
+
+def estimate_key(plan: Plan) -> str:
+    """The job key of a plan's estimate, which does not depend on the plan's name."""
+    from explorer.studies.plans import plan as plans
+
+    return f"estimate {as_it_is(plan)} {plans.as_yaml(replace(plan, name='plan'))}"
+
+
+def as_it_is(plan: Plan) -> str:
+    """A digest that changes with any text, evaluation set and base model that a plan names."""
+    texts = (*plan.data, *(one.data for one in plan.variants if one.data))
+    named = dict.fromkeys((*chain.from_iterable(texts), plan.dev, plan.test))
+    return cached.as_they_are(plan.models, filter(None, named))
+
+
+def train_in_turn(run: Run) -> Work[Run | None]:
+    """Train a run in its turn, and return it; closed before its end, it saves the run, which can then be resumed."""
+    job = _follow(run, of_plan=True)
+    try:
+        while not job.ends_within(PAUSE):
+            yield job.progress
+        if job.state == jobs.STOPPED:
+            yield Progress("stopped", 0, 0)  # the end of the server stops the plan too, before it goes on here
+        if job.state == jobs.FAILED:
+            raise RunError(job.error)
+        return run
+    finally:
+        if job.live:
+            job.stop()
+            job.ends_within(PATIENCE)
+            status = run.status()
+            if status.state in (statuses.WAITING, statuses.INTERRUPTED):
+                statuses.write(run.folder, replace(status, state=statuses.STOPPED, phase=None, about=""))
+
+
+def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
+    from explorer.studies.plans import plan_folder
+
+    folder.clear_stop_request()
+    started = plan_folder.next_start() if anew else status.started
+    folder.put(replace(status, state=plan_folder.WAITING, of_app=True, started=started, error=""))
+    _follow_plan(folder)
+
+
+def _follow_plan(folder: PlanFolder) -> None:
+    def executed() -> Work[PlanStatus]:
+        from explorer.studies.plans import execution
+        from explorer.training import running
+
+        return (yield from execution.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
+
+    jobs.forget(_key(folder))
+    jobs.follow(_key(folder), f"plan {folder.name}", executed, lane=jobs.PLANS)

@@ -20,7 +20,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_view
-from explorer.ui.widgets import clicks, upload_boxes
+from explorer.ui.widgets import clicks, controls
 
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
@@ -49,7 +49,7 @@ def source(line: DeltaGenerator) -> str:
     with line:
         chosen: str = st.selectbox(
             "Search in",
-            upload_boxes.offered(
+            controls.with_uploads(
                 sidebar.with_current([PAIRS, SAMPLE, SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE)
             ),
             format_func=sources.label,
@@ -63,7 +63,7 @@ def source(line: DeltaGenerator) -> str:
             "and may be any number: the path of a folder of `embed --with-text`, of a .parquet file of sentences and "
             "vectors, or of a .npy with its .txt.",
         )
-        upload_boxes.to_stay(
+        controls.upload_to_keep(
             "Corpus (file)",
             UPLOAD,
             _take,

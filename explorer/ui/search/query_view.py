@@ -16,8 +16,8 @@ from explorer.encoding.load import declared
 from explorer.errors import StrataError
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice, vector_corpora
-from explorer.ui.widgets import downloads, segments, word_view
+from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.widgets import controls, downloads, word_view
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
@@ -106,7 +106,7 @@ def one_line(text: str) -> str:
 def size(line: DeltaGenerator) -> int:
     """The number of results of each side."""
     with line:
-        k: int = segments.chosen("Results", query_results.SIZES, default=10, key="k")
+        k: int = controls.segments("Results", query_results.SIZES, default=10, key="k")
     return k
 
 
@@ -184,7 +184,7 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
 def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int) -> None:
     """Search vectors on disk: the index to choose and the query in `box`, then the results, once all is ready."""
     kind = INDEXES[
-        segments.chosen(
+        controls.segments(
             "Index",
             list(INDEXES),
             default=AUTOMATIC,
@@ -197,7 +197,7 @@ def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator
     corpus = None
     try:
         found = sidebar_choice.encoder(choice.source)
-        corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title) if found else None
+        corpus = cached.corpus_on_disk(source, choice.reading_of(found.folder).title) if found else None
     except StrataError as error:
         messages.trouble(error)
     if corpus is not None:
@@ -210,11 +210,11 @@ def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator
             except StrataError as error:
                 messages.trouble(error)
     if sidebar_choice.model_b():
-        st.caption(vector_corpora.ONE_ENCODER)
+        st.caption(cached.ONE_ENCODER)
 
 
 def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:
-    search = vector_corpora.searchable(corpus, kind)
+    search = cached.index_on_disk(corpus, kind)
     if search is None:
         return
     place = corpus.place_of(query)

@@ -16,7 +16,7 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, microscope, segments, upload_boxes
+from explorer.ui.widgets import controls, downloads, microscope
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -105,14 +105,14 @@ def read_lines(cells: Iterable[str], most: int = MOST) -> tuple[tuple[str, ...],
 
 
 def _file() -> None:
-    upload = upload_boxes.to_read(
+    upload = controls.upload_to_read(
         "Sentences (file)",
         "Text with one sentence a line, or a table with a column of sentences. It replaces the text in the box.",
     )
     if upload is None:
         return
     try:
-        table = upload_boxes.table(upload)
+        table = controls.uploaded_table(upload)
         sentences, _, left_out = read_lines(table.column(_column(table)))
     except StrataError as error:
         messages.trouble(error)
@@ -201,7 +201,7 @@ def _order(
     orders = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in orders:
         st.session_state.pop("order", None)  # B was removed
-    order: str = segments.chosen(
+    order: str = controls.segments(
         "Order",
         orders,
         default=TYPED,

@@ -15,7 +15,7 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, microscope, segments
+from explorer.ui.widgets import controls, downloads, microscope
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
@@ -121,7 +121,7 @@ def _verdicts(one: Probed, other: Probed | None) -> None:
 def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:
     st.subheader("Pairs")
     names = [pack.name for pack in one.packs]
-    name: str = segments.chosen("Pack", names, default="negation", key="pack")
+    name: str = controls.segments("Pack", names, default="negation", key="pack")
     every = pair_rows(one, other)
     rows = [row for row in every if row["pack"] == name]
     number = st.column_config.NumberColumn(format="%.3f", help=COSINE)
@@ -149,7 +149,7 @@ def _words(sides: tuple[Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
     """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
     st.subheader(word_tables.TITLE)
     by_name = {pack.name: pack for pack in packs if pack.name in probe_cosines.PACKS}
-    chosen: str = segments.chosen("Words that differ in", [ALL, *probe_cosines.PACKS], default=ALL, key="word_pack")
+    chosen: str = controls.segments("Words that differ in", [ALL, *probe_cosines.PACKS], default=ALL, key="word_pack")
     wanted = [by_name[name] for name in (probe_cosines.PACKS if chosen == ALL else (chosen,))]
     missing = [(pack, side) for pack in wanted for side in sides if jobs.known(_key(pack, side)) is None]
     started: set[str] = st.session_state.setdefault(STARTED, set())

@@ -23,7 +23,7 @@ from explorer.studies.size.points import Picture, SizeOptions
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import clicks, segments, setting_fields, upload_boxes
+from explorer.ui.widgets import clicks, controls
 
 if TYPE_CHECKING:
     from explorer.evaluating.tasks.judges import Evaluated
@@ -54,7 +54,7 @@ def asked(choice: Choice) -> SizeChoice:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",
-            upload_boxes.offered(sidebar.with_current([PAIRS, *own, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            controls.with_uploads(sidebar.with_current([PAIRS, *own, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
             format_func=sources.label,
             key=ON,
             bind="query-params",
@@ -65,7 +65,7 @@ def asked(choice: Choice) -> SizeChoice:
         )
         text: str = st.selectbox(
             "Fit PCA and int8 on",
-            upload_boxes.offered(sidebar.with_current([SAMPLE, *sts.menu()], TEXT)),
+            controls.with_uploads(sidebar.with_current([SAMPLE, *sts.menu()], TEXT)),
             format_func=sources.label,
             key=TEXT,
             bind="query-params",
@@ -84,10 +84,10 @@ def asked(choice: Choice) -> SizeChoice:
 def _sizes() -> tuple[SizeOptions, tuple[str, ...]]:
     knobs = SizeOptions.knobs
     typed = {
-        "poolings": setting_fields.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
-        "dimensions": setting_fields.draw(FORM, knobs["dimensions"], width="stretch"),
-        "cut_by": segments.of(knobs["cut_by"], WAY),
-        "stored": setting_fields.draw(FORM, knobs["stored"]),
+        "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
+        "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
+        "cut_by": controls.segments_of(knobs["cut_by"], WAY),
+        "stored": controls.draw(FORM, knobs["stored"]),
     }
     others = st.multiselect(
         "Other encoders in the same picture",
@@ -98,7 +98,7 @@ def _sizes() -> tuple[SizeOptions, tuple[str, ...]]:
         accept_new_options=True,
         help="Such as runs of the method distil, under their model default.",
     )
-    return SizeOptions(**setting_fields.checked(typed, knobs)), tuple(others)
+    return SizeOptions(**controls.checked(typed, knobs)), tuple(others)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, side_scores, sidebar_choice
-from explorer.ui.frame import page_list, shortcuts, sidebar
-from explorer.ui.runs import train_page
+from explorer.ui.access import cached, cached_text, sidebar_choice
+from explorer.ui.frame import page_list, sidebar
+from explorer.ui.runs import training_form
 from explorer.ui.widgets import clicks
 
 LATEST = 20  # runs whose status is read
@@ -50,7 +50,7 @@ def _see_what_changed() -> None:
         ("Verdict: on the Compare page", False),
     )
     if tuned is None:
-        _button("Fine-tune with the defaults", TRAIN, "door train defaults", train_page.leave, primary=True)
+        _button("Fine-tune with the defaults", TRAIN, "door train defaults", training_form.leave, primary=True)
     else:
         with st.container(horizontal=True):
             _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
@@ -92,7 +92,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> N
                 "Train on your pairs",
                 TRAIN,
                 "door train own",
-                partial(shortcuts.train_on_own_pairs, uploaded),
+                partial(page_list.train_on_own_pairs, uploaded),
                 primary=True,
             )
 
@@ -122,7 +122,7 @@ def _compare(tuned: str, *pair: str) -> None:
     """Choose a tuned model and its base, and open the words of a pair if one is given."""
 
     def choose() -> None:
-        shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
+        page_list.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
         if pair:
             from explorer.ui.widgets import word_view  # what draws words is needed after such a click alone
 
@@ -132,8 +132,8 @@ def _compare(tuned: str, *pair: str) -> None:
 
 
 def _ask_for_file() -> None:
-    train_page.leave()
-    train_page.ask_for_file()
+    training_form.leave()
+    training_form.ask_for_file()
 
 
 def _is_scored(choice: sidebar_choice.Choice, uploaded: SetIdentity) -> bool:
@@ -160,7 +160,7 @@ def _example() -> str | None:
     return next((run_folder.model_name(run.name) for run in runs.examples()), None)
 
 
-def model_a(scored: side_scores.ModelScores) -> None:
+def model_a(scored: sidebar_choice.ModelScores) -> None:
     """Model A, in a line."""
     scores, metric = scored.scores, scored.scores.metrics[0]
     best = scores.best(metric)

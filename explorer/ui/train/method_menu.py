@@ -18,7 +18,7 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_page import METHOD, METHOD_BY_HAND
+from explorer.ui.runs.training_form import METHOD, METHOD_BY_HAND
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import clicks
 

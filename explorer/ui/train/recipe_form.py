@@ -23,9 +23,9 @@ from explorer.ui import messages
 from explorer.ui.access import method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import set_fields, train_page
+from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_menu, text_form
-from explorer.ui.widgets import setting_fields
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -122,7 +122,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
 
         for name, key in (("precision", PRECISION), ("device", DEVICE)):
             with boxes:
-                setting_fields.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
+                controls.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
@@ -162,12 +162,12 @@ def _first_visit() -> None:
     from explorer.training.recipe import demonstration
 
     state[VISITED] = True
-    if train_page.METHOD in linked:
-        state.setdefault(train_page.METHOD_BY_HAND, True)
-    elif train_page.SOURCES in linked:
-        train_page.choose_text(st.query_params.get_all(train_page.SOURCES))
+    if training_form.METHOD in linked:
+        state.setdefault(training_form.METHOD_BY_HAND, True)
+    elif training_form.SOURCES in linked:
+        training_form.choose_text(st.query_params.get_all(training_form.SOURCES))
         text_form.follow_text()
-    elif train_page.SOURCES not in state:
+    elif training_form.SOURCES not in state:
         found = demonstration()
         knob_form.fill(method_cards.methods()[found.method], found.every_setting())
 
@@ -178,15 +178,15 @@ def fill(recipe: Recipe) -> None:
     choose(recipe.model)
     state = st.session_state
     state[VISITED] = True
-    state[train_page.METHOD], state[train_page.METHOD_BY_HAND] = recipe.method, True
-    train_page.choose_text(recipe.data)
+    state[training_form.METHOD], state[training_form.METHOD_BY_HAND] = recipe.method, True
+    training_form.choose_text(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
-    set_fields.choose(DEV, recipe.dev)
-    set_fields.choose(TEST, recipe.test or set_fields.NO_TEST)
+    training_form.choose_set(DEV, recipe.dev)
+    training_form.choose_set(TEST, recipe.test or training_form.NO_TEST)
 
 
 def base() -> str | None:
@@ -245,13 +245,13 @@ def _judging(sources: tuple[str, ...], card: MethodCard) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     if SEEDS not in st.session_state:
         st.session_state[SEEDS] = "1"
-    set_fields.fill_untouched(sources, (card,), (DEV, TEST))
-    held_out = set_fields.held_out_of((card,))
+    training_form.fill_untouched(sources, (card,), (DEV, TEST))
+    held_out = training_form.held_out_of((card,))
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
-        dev, dev_set = set_fields.dev_field(DEV, held_out)
+        dev, dev_set = training_form.dev_field(DEV, held_out)
     with middle:
-        test, test_set = set_fields.test_field(TEST, held_out)
+        test, test_set = training_form.test_field(TEST, held_out)
         more = _more_tests(test, held_out)
     with right:
         typed = st.text_input(
@@ -262,35 +262,35 @@ def _judging(sources: tuple[str, ...], card: MethodCard) -> Recipe | None:
             "standard deviation.",
         )
         try:
-            seeds = set_fields.typed_seeds(typed)
+            seeds = training_form.typed_seeds(typed)
         except BadChoice as error:
             messages.trouble(error)
             seeds = ()
     columns = text_form.columns(sources, card.kind.rows)
-    set_fields.warn(sources, columns, card, dev_set, test_set)
+    training_form.warn(sources, columns, card, dev_set, test_set)
     if (
         not seeds
-        or not set_fields.is_usable(dev, dev_set, held_out)
-        or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
+        or not training_form.is_usable(dev, dev_set, held_out)
+        or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
     ):
         return None
     if any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more):
         return None
     from explorer.training.recipe import Recipe
 
-    main = None if test == set_fields.NO_TEST else test
+    main = None if test == training_form.NO_TEST else test
     return Recipe(card.name, data=sources, columns=columns, dev=dev, test=main, more_tests=more, seeds=seeds)
 
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
-    if test == set_fields.NO_TEST:
+    if test == training_form.NO_TEST:
         return ()
     state = st.session_state
     chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
-    options = dict.fromkeys(name for name in (*held_out, *set_fields.every_set(), *chosen) if name != test)
+    options = dict.fromkeys(name for name in (*held_out, *training_form.every_set(), *chosen) if name != test)
     found: list[str] = st.multiselect(
         "Further test sets",
         list(options),

@@ -20,8 +20,8 @@ from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import PAGE, Status
 from explorer.ui import messages
 from explorer.ui.access import jobs
-from explorer.ui.frame import shortcuts
-from explorer.ui.runs import run_metrics, run_status, train_page, training_queue
+from explorer.ui.frame import page_list
+from explorer.ui.runs import run_metrics, run_status, training_form, training_queue
 from explorer.ui.train import recipe_form
 from explorer.ui.widgets import clicks, verdict_banner
 
@@ -149,27 +149,27 @@ def actions(run: Run) -> None:
 
     def duplicate() -> None:
         recipe_form.fill(run.recipe())
-        train_page.leave()
+        training_form.leave()
 
     def train_again() -> None:
-        train_page.choose(training_queue.start(replace(run.recipe(), made_with={})))
+        training_form.choose(training_queue.start(replace(run.recipe(), made_with={})))
 
     def rename() -> None:
         new = str(st.session_state[name]).strip()
         if not new:
             raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
         if new != run.name:
-            train_page.choose(training_queue.rename(run, new))
+            training_form.choose(training_queue.rename(run, new))
 
     def delete() -> None:
         training_queue.delete(run)
-        train_page.leave()
+        training_form.leave()
 
     def button(label: str, key: str, act: Callable[[], object], **style: Any) -> None:
         st.button(label, key=key, on_click=clicks.attempt, args=(act,), **style)
 
     with st.container(horizontal=True):
-        st.button("New run", key="run new", icon=":material/add:", on_click=train_page.leave, help="Open the form.")
+        st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
         button(
             "Duplicate and edit",
             "run duplicate",
@@ -258,7 +258,7 @@ def _model(run: Run, status: Status) -> None:
         key="run compare",
         type="primary",
         icon=":material/compare_arrows:",
-        on_click=shortcuts.compare_with_base,
+        on_click=page_list.compare_with_base,
         args=(run,),
         help="Opens the Compare page on the test set. A is the base under model default, B the tuned model.",
     ):

@@ -14,7 +14,7 @@ from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
-from explorer.ui.runs import run_status, train_page, training_queue
+from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import clicks
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def buttons(recipe: Recipe | None) -> None:
     start = None if recipe is None else partial(_start, recipe, name.strip())
     clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
-        asked = st.session_state.get(train_page.ASKED_FOR_FILE)
+        asked = st.session_state.get(training_form.ASKED_FOR_FILE)
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
     if recipe.kind.trains():
@@ -68,7 +68,7 @@ def buttons(recipe: Recipe | None) -> None:
 
 
 def _start(recipe: Recipe, name: str) -> None:
-    train_page.choose(training_queue.start(recipe, name))
+    training_form.choose(training_queue.start(recipe, name))
     st.session_state[_STARTED] = True
 
 

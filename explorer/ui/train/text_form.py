@@ -15,9 +15,9 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_text, method_cards, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_page import ASKED_FOR_FILE, FILLED, METHOD, METHOD_BY_HAND, SOURCES, choose_text
+from explorer.ui.runs.training_form import ASKED_FOR_FILE, FILLED, METHOD, METHOD_BY_HAND, SOURCES, choose_text
 from explorer.ui.train import knob_form
-from explorer.ui.widgets import upload_boxes
+from explorer.ui.widgets import controls
 
 UPLOAD = "uploaded text"
 ASKED = "Upload your text above, or choose one by name. The method that fits its rows is then chosen."
@@ -58,7 +58,7 @@ def chosen_text() -> tuple[str, ...]:
 
 
 def _upload_box(*, opened: bool) -> None:
-    upload_boxes.to_stay(
+    controls.upload_to_keep(
         "Training text (file)",
         UPLOAD,
         _take,
@@ -157,7 +157,7 @@ def _offered() -> list[str]:
     labelled = labelled_sets.available()
     known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
-    return upload_boxes.offered([*known, *chosen])
+    return controls.with_uploads([*known, *chosen])
 
 
 def _train_parts() -> list[str]:

@@ -14,7 +14,7 @@ from explorer.measuring.scores.score_tables import as_csv, for_people
 from explorer.measuring.sentences.sentence_vectors import as_npy, as_parquet, as_projector
 from explorer.ui import messages
 from explorer.ui.access.cached import Vectors
-from explorer.ui.widgets import segments
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_config_utils import ColumnConfigMappingInput
@@ -107,7 +107,7 @@ def presenting() -> bool:
 
 def control() -> None:
     """Choose SVG or PNG for every figure of every page."""
-    segments.chosen(
+    controls.segments(
         "Figure format",
         FORMATS,
         default=FORMATS[0],

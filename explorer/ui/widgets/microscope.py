@@ -15,7 +15,7 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
-from explorer.ui.widgets import downloads, segments, word_view
+from explorer.ui.widgets import controls, downloads, word_view
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -88,7 +88,7 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
 
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
-    chosen: str = segments.chosen("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
+    chosen: str = controls.segments("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
     downloads.draw(
         pair_figures.side_by_side(
             {

@@ -8,7 +8,7 @@ import streamlit as st
 from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
 from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
-from explorer.ui.widgets import segments
+from explorer.ui.widgets import controls
 
 FEW = 4  # metrics that fit side by side
 
@@ -16,7 +16,7 @@ FEW = 4  # metrics that fit side by side
 def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
     """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
-        choose = partial(segments.menu, width=180) if len(scores.metrics) > FEW else segments.chosen
+        choose = partial(controls.menu, width=180) if len(scores.metrics) > FEW else controls.segments
         metric = choose(
             "Metric",
             list(scores.metrics),
@@ -26,7 +26,7 @@ def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
         )
         aggregate = "all"
         if scores.has_parts:
-            aggregate = segments.chosen(
+            aggregate = controls.segments(
                 "Sub-corpora",
                 AGGREGATES,
                 default="all",

@@ -15,7 +15,7 @@ from explorer.measuring.sentences.word_pairs import WordPair, changes
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import downloads, segments
+from explorer.ui.widgets import controls, downloads
 
 WIDTH = 960  # pixels of the words over a page
 LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
@@ -43,7 +43,7 @@ _OPEN = "_pair whose words are shown"
 def show(sides: tuple[Reader, ...], first: str, second: str) -> None:
     """The heading, the choice of a reference, and what it gives."""
     st.markdown(f"**{word_tables.TITLE}**")
-    reference: str = segments.chosen("Words are compared with", REFERENCES, default=PAD, key="word_reference")
+    reference: str = controls.segments("Words are compared with", REFERENCES, default=PAD, key="word_reference")
     answer(sides, first, second, reference)
 
 

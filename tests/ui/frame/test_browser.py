@@ -10,8 +10,8 @@ import pytest
 
 from explorer.data import sample
 from explorer.ui.frame import sidebar
-from explorer.ui.layers import best_layer
-from explorer.ui.start import recognised_file
+from explorer.ui.layers import BEST_ON_DEV, CHOSEN
+from explorer.ui.start import own_pairs_form
 from tests import live
 from tests.live import keyed, parameters, settle
 from tests.visits import lead
@@ -50,13 +50,13 @@ def click_cell(page, column, row):
 
 def sees_chosen(page, title):
     """Wait for the card of the chosen layer & pooling to show this one: the address changes before it is drawn."""
-    page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN).filter(has_text=title).wait_for()
+    page.get_by_test_id("stMetric").filter(has_text=CHOSEN).filter(has_text=title).wait_for()
 
 
 def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(cold):
     page, asked, errors = cold
     assert page.get_by_role("link", name="Start").is_visible()
-    assert page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).is_visible()
+    assert page.get_by_test_id("stMetric").filter(has_text=BEST_ON_DEV).is_visible()
     assert set(asked) <= {"127.0.0.1", None}
     assert errors == []
 
@@ -215,7 +215,7 @@ def test_whatever_has_the_keyboard_focus_has_a_ring_and_choices_come_back_from_a
         settle(page)
         assert page.locator(".st-key-sts").count() == 0
         page.get_by_role("link", name="Layers", exact=True).click()
-        chosen_card = page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN)
+        chosen_card = page.get_by_test_id("stMetric").filter(has_text=CHOSEN)
         chosen_card.filter(has_text=chosen["reading"]).wait_for()
         settle(page)
         page.get_by_test_id("stMain").get_by_text(chosen["sts"]).first.wait_for()
@@ -273,9 +273,9 @@ def test_a_bad_file_is_told_and_one_that_can_be_used_is_measured_and_found_again
     settle(page)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     keyed(page, "use pairs").click()
-    page.get_by_text(lead(recognised_file.CHOSEN)).wait_for()
+    page.get_by_text(lead(own_pairs_form.CHOSEN)).wait_for()
     page.get_by_role("link", name="All scores").click()
-    page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).wait_for()
+    page.get_by_test_id("stMetric").filter(has_text=BEST_ON_DEV).wait_for()
     page.get_by_text("All 30 pairs of").first.wait_for()
     link = page.url
     page.goto("about:blank")

@@ -18,9 +18,9 @@ from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
+from explorer.ui import layers
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.layers import best_layer, pictures
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
@@ -90,16 +90,14 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
     found = best_cell.choose(dev, test)
     shown = {card.label: float(card.value) for card in app.metric}
-    assert shown[best_layer.BEST_ON_DEV] == pytest.approx(found.test_score, abs=0.02)
-    assert shown[best_layer.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
+    assert shown[layers.BEST_ON_DEV] == pytest.approx(found.test_score, abs=0.02)
+    assert shown[layers.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
-    (verdict,) = (one for one in boxes if best_layer.VERDICT.format(found.best.title) in one)
-    assert (
-        best_cell.difference_in_words(found.over_runner_up, best_layer.SECOND.format(found.runner_up.title)) in verdict
-    )
-    assert shown[best_layer.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
+    (verdict,) = (one for one in boxes if layers.VERDICT.format(found.best.title) in one)
+    assert best_cell.difference_in_words(found.over_runner_up, layers.SECOND.format(found.runner_up.title)) in verdict
+    assert shown[layers.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
     scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
-    told = best_layer.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
+    told = layers.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
     assert told in words(app.markdown), "both scores with the set that each is on"
     assert len(app.get("plotly_chart")) == 3
 
@@ -108,23 +106,23 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
     mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 5))
     worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
     found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
-    monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
+    monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     app.switch_page("pages/layers.py")
     measured(app)
-    (told,) = (one for one in words(app.warning) if one.startswith(best_layer.FAILS.format(mean.title)))
-    assert best_cell.difference_in_words(worse, best_layer.SECOND.format(other.title)) in told
-    assert not any(lead(best_layer.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+    (told,) = (one for one in words(app.warning) if one.startswith(layers.FAILS.format(mean.title)))
+    assert best_cell.difference_in_words(worse, layers.SECOND.format(other.title)) in told
+    assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
 
 
 def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
     best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
     gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
     found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap)
-    monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
+    monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     app.switch_page("pages/layers.py")
     measured(app)
-    (told,) = (one for one in words(app.info) if one.startswith(best_layer.VERDICT.format(best.title)))
-    assert best_layer.ALSO_SECOND in told
+    (told,) = (one for one in words(app.info) if one.startswith(layers.VERDICT.format(best.title)))
+    assert layers.ALSO_SECOND in told
     assert told.count("0.35 above") == 1
 
 
@@ -146,7 +144,7 @@ def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bun
     measured(app)
     assert not app.exception
     dev, test = (finish(score_layers(bundled_encoder, sets.uploaded_pairs(half))) for half in sets.halves(own))
-    assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
@@ -156,8 +154,8 @@ def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app
     app.query_params["sts"] = written(own)
     app.switch_page("pages/layers.py")
     measured(app)
-    assert any(label.startswith(lead(best_layer.BEST_OF_ALL)) for label in cards(app))
-    assert best_layer.INFLATED in words(app.info)
+    assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in cards(app))
+    assert layers.INFLATED in words(app.info)
     assert (why := sets.why_not_split(own))
     assert why in words(app.caption)
 
@@ -172,8 +170,8 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     measured(app)
     measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
-    assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
-    assert any(lead(best_layer.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
+    assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert any(lead(layers.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
 
 
 def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
@@ -183,7 +181,7 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkey
     app.query_params["sts"] = "STS-B test"
     app.switch_page("pages/layers.py")
     measured(app)
-    assert best_layer.INFLATED in words(app.info)
+    assert layers.INFLATED in words(app.info)
     assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
 
 
@@ -217,7 +215,7 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
     assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
-    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.01)
+    assert float(cards(app)[layers.CHOSEN]) == pytest.approx(score, abs=0.01)
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
@@ -225,7 +223,7 @@ def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_laye
     app.switch_page("pages/layers.py")
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
-    assert {card.label: card.delta for card in app.metric}[best_layer.CHOSEN] == "mean of layer 2"
+    assert {card.label: card.delta for card in app.metric}[layers.CHOSEN] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
@@ -275,7 +273,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typ
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
     scores = finish(score_layers(encoder, sample.pairs(), also=[parse(title, 6)]))
     half = scores.of_pairs(sample.pairs().rows_of(sample.test()))
-    card = next(card for card in app.metric if card.label == best_layer.CHOSEN)
+    card = next(card for card in app.metric if card.label == layers.CHOSEN)
     assert float(card.value) == pytest.approx(half.score(parse(title, 6)), abs=0.01)
     assert card.delta == title
 
@@ -385,7 +383,7 @@ def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkey
     app.switch_page("pages/layers.py")
     measured(app)
     assert [error.value for error in (*app.exception, *app.error)] == []
-    assert best_layer.CHOSEN in cards(app)
+    assert layers.CHOSEN in cards(app)
 
 
 def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
@@ -396,7 +394,7 @@ def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "cache")
     st.cache_resource.clear()
     measured(app)
-    assert best_layer.CHOSEN in cards(app)
+    assert layers.CHOSEN in cards(app)
 
 
 def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch):
@@ -408,7 +406,7 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     app.query_params["aggregate"] = "mean"
     app.switch_page("pages/layers.py")
     measured(app)
-    assert any(told.startswith(pictures.SILENT.format("mean", "single")) for told in words(app.warning))
+    assert any(told.startswith(layers.SILENT.format("mean", "single")) for told in words(app.warning))
     assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
     assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single")}
 
@@ -421,15 +419,15 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    assert cards(app)[best_layer.CHOSEN] == layer_scores.NO_SCORE
+    assert cards(app)[layers.CHOSEN] == layer_scores.NO_SCORE
     notes = {card.label: card.delta for card in app.metric}
-    assert notes[best_layer.CHOSEN] == reason
+    assert notes[layers.CHOSEN] == reason
     (told,) = (said for said in words(app.caption) if said.startswith(NOT_MEASURED.format("bfloat16")))
     assert title in told
     assert any(title in said and reason in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     app.radio(key="precision").set_value("float32")
     measured(app)
-    assert cards(app)[best_layer.CHOSEN] != layer_scores.NO_SCORE
+    assert cards(app)[layers.CHOSEN] != layer_scores.NO_SCORE
     assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3

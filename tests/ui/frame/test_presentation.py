@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode, urlparse
 
-from explorer.ui.frame import presentation
+from explorer.ui.frame import page_frame
 from explorer.ui.widgets.downloads import TEXT
 from tests import live
 from tests.live import keyed, parameters, settle
@@ -65,7 +65,7 @@ def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_lar
     assert {text: after[text] for text in same} == {text: TEXT * before[text] for text in same}
     for plot in page.locator(live.FIGURES).all():
         assert plot.evaluate(CUT) == []
-    page.keyboard.press(presentation.KEY)
+    page.keyboard.press(page_frame.KEY)
     page.get_by_test_id("stSidebar").wait_for()
     expect(ticks.first).to_have_css("font-size", f"{before['cls']:g}px")
     live.plots(page, 3)
@@ -78,8 +78,8 @@ def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     page.goto(f"{address}/results?{urlencode(chosen)}")
     keyed(page, "presentation").wait_for()
     settle(page)
-    page.keyboard.press(presentation.KEY)
-    menu = page.locator(LINE).get_by_role("button", name=presentation.MENU)
+    page.keyboard.press(page_frame.KEY)
+    menu = page.locator(LINE).get_by_role("button", name=page_frame.MENU)
     menu.focus()
     page.keyboard.press("Enter")
     link = page.get_by_test_id("stPopoverBody").get_by_role("link", name="Size & quality")
@@ -93,12 +93,12 @@ def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     assert (
         told.inner_text() == "A all-MiniLM-L6-v2, mean of layer 2 · B run:example, mean of layer 2 · " + chosen["sts"]
     )
-    page.keyboard.press(presentation.BACK)
+    page.keyboard.press(page_frame.BACK)
     page.get_by_role("heading", name="Results", exact=True).wait_for()
     settle(page)
     assert page.get_by_test_id("stSidebar").is_hidden()
     assert urlparse(page.url).path == "/results"
-    page.keyboard.press(presentation.NEXT)
+    page.keyboard.press(page_frame.NEXT)
     told.wait_for()
     settle(page)
     assert parameters(page).items() >= chosen.items()
@@ -109,7 +109,7 @@ def test_compare_is_on_one_screen(page, address):
     page.goto(address)
     keyed(page, "door compare").click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    page.keyboard.press(presentation.KEY)
+    page.keyboard.press(page_frame.KEY)
     for block in BLOCKS:
         page.locator(block).first.wait_for()
     live.plots(page, 6)

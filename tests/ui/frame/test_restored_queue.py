@@ -15,7 +15,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.frame import server
-from explorer.ui.runs import plan_queue, training_queue
+from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.processes import process
 from tests.visits import wait_until
@@ -24,7 +24,7 @@ from tests.visits import wait_until
 @pytest.fixture(autouse=True)
 def own_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(plan_queue, "PAUSE", 0.02)
+    monkeypatch.setattr(training_queue, "PAUSE", 0.02)
     yield tmp_path / "runs"
     jobs.stop_all()
     jobs._jobs.clear()
@@ -119,17 +119,17 @@ def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch, status):
         (own_runs / "plans" / "broken").mkdir(parents=True)
         (own_runs / "plans" / "broken" / "status.json").write_text(status)
     monkeypatch.setattr(training_queue, "queue_again", None)
-    monkeypatch.setattr(plan_queue, "go_on", None)
+    monkeypatch.setattr(training_queue, "plans_again", None)
     before = sorted(own_runs.rglob("*"))
     server.restore_queue()
     assert sorted(own_runs.rglob("*")) == before
 
 
 def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
-    folder = plan_queue.start(plan)
+    folder = training_queue.start_plan(plan)
     wait_until(lambda: runs.every())
     mine = training_queue.start(trainings.recipe(place), "mine")
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     began = {run.name: run.metrics()[0].time for run in runs.every()}
     first, second = sorted(began[name] for name in began if name != "mine")
     assert first <= began["mine"] <= second
@@ -141,16 +141,16 @@ def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
         yield Progress("training", 1, 2)
         raise statuses.RunGone("The disk is full.")
 
-    monkeypatch.setattr(training_queue, "_trained", fails)
-    folder = plan_queue.start(plan)
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    monkeypatch.setattr("explorer.training.running.train", fails)
+    folder = training_queue.start_plan(plan)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     assert set(folder.status().failures.values()) == {"The disk is full."}
 
 
 def test_a_run_of_a_plan_that_is_refused_before_its_first_step_leaves_no_folder(plan):
     refused = replace(plan, methods=("sg-opt",), settings={**plan.settings, "first_layer": 9}, seeds=(1,))
-    folder = plan_queue.start(refused)
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    folder = training_queue.start_plan(refused)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     assert "first_layer cannot be 9" in folder.status().failures["sg-opt, seed 1"]
     assert runs.every() == []
 
@@ -158,8 +158,8 @@ def test_a_run_of_a_plan_that_is_refused_before_its_first_step_leaves_no_folder(
 def test_a_plan_ends_in_the_same_table_by_the_queue_as_by_the_command_line(plan, tmp_path, monkeypatch):
     from explorer.studies.plans import plan_table
 
-    folder = plan_queue.start(plan)
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    folder = training_queue.start_plan(plan)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     found = [row.score("test") for row in plan_table.table(plan).rows]
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "other"))
     finish(execution.execute(plan_folder.new(plan)))
@@ -171,7 +171,7 @@ def test_a_plan_that_another_process_works_on_is_refused(plan):
     work = execution.execute(folder)
     next(work)
     with pytest.raises(Exception, match="running already"):
-        plan_queue.resume(folder)
+        training_queue.resume_plan(folder)
     work.close()
 
 
@@ -181,7 +181,7 @@ def test_a_process_of_its_own_can_be_killed(plan):
     folder = plan_folder.find(plan.name)
     assert folder.status().state == plan_folder.INTERRUPTED
     server.restore_queue()
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     assert folder.status().state == plan_folder.FINISHED
 
 

@@ -10,7 +10,7 @@ from explorer.measuring.scores import measure
 from explorer.progress import Progress, finish
 from explorer.training.loop import resume_state as states
 from explorer.training.record.status import INTERRUPTED
-from explorer.ui.access import cached, jobs, side_scores, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import server
 from explorer.ui.runs import training_queue
 from tests import trainings
@@ -28,16 +28,16 @@ def own_folders(tmp_path, monkeypatch):
 
 
 def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_anybody_asks(tmp_path, monkeypatch):
-    assert side_scores.are_kept(sidebar_choice.first()), "it ships"
+    assert sidebar_choice.are_kept(sidebar_choice.first()), "it ships"
     monkeypatch.setattr(measure, "examples_folder", lambda: tmp_path)
     cached._kept.clear()
     first = sidebar_choice.first()
-    assert not side_scores.are_kept(first)
+    assert not sidebar_choice.are_kept(first)
     finish(server._first_page())
     (measuring,) = jobs._jobs.values()
     assert measuring.ends_within(60)
     assert measuring.state == jobs.DONE, measuring.error
-    assert side_scores.are_kept(first)
+    assert sidebar_choice.are_kept(first)
     jobs._jobs.clear()
     finish(server._first_page())
     assert not jobs._jobs, "what is kept is not measured again"
@@ -58,7 +58,7 @@ def test_a_visitor_who_asked_for_something_else_does_not_wait_for_it():
 
 def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
     monkeypatch.setattr(server, "LEFT_ALONE", 3)
-    monkeypatch.setattr(side_scores, "are_kept", lambda choice: True)
+    monkeypatch.setattr(sidebar_choice, "are_kept", lambda choice: True)
     waited = []
     monkeypatch.setattr(server.time, "sleep", waited.append)
     stages = []
@@ -70,7 +70,7 @@ def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
 
 def test_a_run_in_training_does_not_share_the_processor_with_what_only_a_map_needs(gate, monkeypatch):
     loaded = []
-    monkeypatch.setattr(side_scores, "are_kept", lambda choice: True)
+    monkeypatch.setattr(sidebar_choice, "are_kept", lambda choice: True)
     monkeypatch.setattr(server.umap_layout, "loaded", lambda: loaded.append(True) or iter(()))
     finish(server._first_page())
     assert not loaded

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.ui.layer_attention import heads_view
+from explorer.ui.layer_attention import pair_view
 from tests import live
 from tests.live import parameters, settle
 
@@ -19,12 +19,12 @@ def page(tabs, address):
 
 def test_a_clicked_head_is_the_one_that_is_shown_and_the_address_remembers_it(page):
     live.click_cell(page, column=9, row=4, plot=1)
-    page.get_by_text(heads_view.SHOWN.format(4, 9)).wait_for()
+    page.get_by_text(pair_view.SHOWN.format(4, 9)).wait_for()
     settle(page)
     assert parameters(page) == {"layer": "4", "head": "9"}
     page.reload()
     live.plots(page, 3)
-    page.get_by_text(heads_view.SHOWN.format(4, 9)).wait_for()
+    page.get_by_text(pair_view.SHOWN.format(4, 9)).wait_for()
 
 
 def test_what_is_typed_is_never_run_and_never_in_the_address(page):

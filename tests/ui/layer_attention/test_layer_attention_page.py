@@ -21,7 +21,7 @@ from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import jobs, sidebar_choice
-from explorer.ui.layer_attention import heads_view, pair_view, pooler_view
+from explorer.ui.layer_attention import pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
@@ -45,7 +45,7 @@ def like(template):
 
 
 PAPERS = (pair_view.SHORT, pair_view.LONG)
-BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, heads_view.LEFT_OUT))
+BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, pair_view.LEFT_OUT))
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +123,9 @@ def downloads(app):
 def test_without_a_pooler_the_page_shows_the_papers_pair_by_layer_and_its_heads(plain):
     assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
     assert pair_view.NO_POOLER.format("tiny") in words(plain.info)
-    assert headings(plain) == [pair_view.TITLE, heads_view.TITLE]
+    assert headings(plain) == [pair_view.TITLE, pair_view.HEADS_TITLE]
     assert charts(plain) == 3
-    assert downloads(plain) == [pair_view.FILE, heads_view.FILE]
+    assert downloads(plain) == [pair_view.FILE, pair_view.HEAD_FILE]
     assert not plain.error
 
 
@@ -144,7 +144,7 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
     assert downloads(listener) == [pooler_view.FILE, pooler_view.HISTORY_FILE]
-    assert heads_view.TITLE in [fold.label for fold in listener.expander], "the heads are folded"
+    assert pair_view.HEADS_TITLE in [fold.label for fold in listener.expander], "the heads are folded"
     assert not [box for box in listener.selectbox if box.key == "head"]
     shares = parts.value[parts.value["part"] == "attention over layers"]["share"]
     assert [card.value for card in listener.metric] == [f"{100 * share:.1f} %" for share in shares]
@@ -253,7 +253,7 @@ def test_layer_and_head_are_chosen_by_keyboard(plain):
     plain.selectbox(key="layer").select("2")
     plain.selectbox(key="head").select("2")
     settled(plain)
-    assert heads_view.SHOWN.format(2, 2) in words(plain.caption)
+    assert pair_view.SHOWN.format(2, 2) in words(plain.caption)
 
 
 @pytest.mark.parametrize("value", ["99", "0", "<b>", ""])
@@ -276,8 +276,8 @@ def test_every_family_has_something_to_show(app, tmp_path, kind):
 def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
     app.query_params["model"] = str(save_tiny("gpt2", tmp_path / "gpt2"))
     told = words(settled(app).caption)
-    assert heads_view.CAUSAL in told
-    assert heads_view.ALONE in told
+    assert pair_view.CAUSAL in told
+    assert pair_view.ALONE in told
 
 
 def test_whatever_is_typed_is_read(plain):

@@ -9,7 +9,7 @@ from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
-from explorer.ui.access import vector_corpora
+from explorer.ui.access import cached
 from explorer.ui.map import map_view
 from tests.vectors import ROWS, TEXTS, two_clouds
 from tests.visits import measured, words
@@ -43,7 +43,7 @@ def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source,
 def test_model_b_is_not_used_and_broken_vectors_are_an_error(app, place, source):
     app.query_params["beside"] = str(place.model)
     measured(app)
-    assert vector_corpora.ONE_ENCODER in words(app.caption)
+    assert cached.ONE_ENCODER in words(app.caption)
     assert not app.error
     bad = source.with_name("bad.npy")
     np.save(bad, np.full((ROWS, 8), np.nan))

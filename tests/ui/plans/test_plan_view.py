@@ -10,7 +10,7 @@ from explorer.studies.plans.plan import Plan
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 from explorer.ui.plans import plan_view
-from explorer.ui.runs import plan_queue
+from explorer.ui.runs import training_queue
 from tests.tiny_models import save_tiny
 
 
@@ -58,7 +58,7 @@ def test_a_table_is_made_again(plan, tmp_path, change):
 
 @pytest.mark.parametrize("change", [another_text, another_base])
 def test_an_estimate_is_that_of_the_text_and_the_models_as_they_are(plan, tmp_path, change):
-    before = plan_queue.estimate_key(plan)
-    assert plan_queue.estimate_key(replace(plan, name="another")) == before
+    before = training_queue.estimate_key(plan)
+    assert training_queue.estimate_key(replace(plan, name="another")) == before
     change(tmp_path)
-    assert plan_queue.estimate_key(plan) != before
+    assert training_queue.estimate_key(plan) != before

@@ -17,8 +17,8 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.plans import plan_form, plan_start, plan_view
-from explorer.ui.runs import plan_queue, run_status
-from explorer.ui.runs.train_page import BY_HAND
+from explorer.ui.runs import run_status, training_queue
+from explorer.ui.runs.training_form import BY_HAND
 from tests import namesakes
 from tests.evaluating.test_sts_task import write_set
 from tests.visits import buttons, wait_until, words
@@ -32,7 +32,7 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    monkeypatch.setattr(plan_queue, "PAUSE", 0.02)
+    monkeypatch.setattr(training_queue, "PAUSE", 0.02)
     yield
     jobs.stop_all()
     jobs._jobs.clear()
@@ -80,7 +80,7 @@ def shown(app, folder):
 
 
 def ended(folder):
-    wait_until(lambda: not plan_queue.standing(folder).live)
+    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     return folder.status()
 
 
@@ -218,7 +218,7 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
 
 
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
-    folder = plan_queue.start(plan)
+    folder = training_queue.start_plan(plan)
     wait_until(lambda: any(run.status().live for run in runs.every()))
     shown(app, folder)
     assert {plan_view.RESUME, plan_view.DELETE}.isdisjoint(buttons(app))
@@ -259,8 +259,8 @@ def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):
 
 
 def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):
-    plan_queue.start(plan)
-    second = plan_queue.start(replace(plan, name="second"))
+    training_queue.start_plan(plan)
+    second = training_queue.start_plan(replace(plan, name="second"))
     shown(app, second)
     assert any("Waiting for: plan short" in told for told in words(app.caption))
     app.button(key=plan_view.STOP).click().run()
@@ -281,7 +281,7 @@ def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
 
 
 def test_a_plan_is_deleted_and_its_runs_stay(app, plan):
-    folder = plan_queue.start(plan)
+    folder = training_queue.start_plan(plan)
     ended(folder)
     shown(app, folder).button(key=plan_view.DELETE).click().run()
     assert plan_folder.every() == []
@@ -345,7 +345,7 @@ def test_text_that_is_not_there_is_named_at_its_field(form):
 def test_a_finished_plan_says_which_scores_are_missing_and_evaluates_them(app, plan, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     (path,) = namesakes.write(tmp_path, folders=("a",))
-    folder = plan_queue.start(replace(plan, grid={}, tasks=(str(path),)))
+    folder = training_queue.start_plan(replace(plan, grid={}, tasks=(str(path),)))
     assert ended(folder).state == plan_folder.FINISHED
     shown(app, folder)
     assert plan_view.RESUME not in buttons(app)

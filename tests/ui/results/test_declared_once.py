@@ -10,7 +10,7 @@ from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.knobs import knob
 from explorer.ui.results import evaluate_form
-from explorer.ui.widgets import setting_fields
+from explorer.ui.widgets import controls
 from tests.flags_page import page
 from tests.ui.results.test_results_page import opened
 
@@ -45,7 +45,7 @@ def test_a_value_that_is_not_allowed_is_refused_in_one_line(casing, capsys):
 def test_it_is_a_field_whose_value_reaches_the_evaluation(casing, app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     opened(app)
-    field = app.radio(key=setting_fields.key_of(evaluate_form.FORM, "casing"))
+    field = app.radio(key=controls.key_of(evaluate_form.FORM, "casing"))
     assert (field.label, field.options, field.value) == ("Casing", ["kept", "lower"], "kept")
     assert field.help == "lower: every letter is a small one."
     choice = evaluate_form.EvaluationChoice(("bag-of-words",), ("STS12",), {"casing": "lower"})
@@ -63,6 +63,6 @@ def test_the_form_has_every_setting_as_it_is_declared(app, tmp_path, monkeypatch
     kinds = (app.radio, app.text_input, app.selectbox, app.number_input, app.toggle)
     fields = {drawn.key: drawn for kind in kinds for drawn in kind}
     for name, one in evaluate_form.fields().items():
-        field = fields[setting_fields.key_of(evaluate_form.FORM, name)]
+        field = fields[controls.key_of(evaluate_form.FORM, name)]
         assert field.label == one.label
         assert one.help in field.help

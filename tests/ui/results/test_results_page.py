@@ -15,7 +15,7 @@ from explorer.training.record import run_results
 from explorer.ui.access import jobs
 from explorer.ui.results import evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
-from explorer.ui.widgets import setting_fields
+from explorer.ui.widgets import controls
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
 from tests.evaluating.results_by_hand import result, task
@@ -41,7 +41,7 @@ def saved(tmp_path, monkeypatch):
 
 
 def key_of(name):
-    return setting_fields.key_of(evaluate_form.FORM, name)
+    return controls.key_of(evaluate_form.FORM, name)
 
 
 def opened(app):

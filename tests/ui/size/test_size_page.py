@@ -11,13 +11,11 @@ from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import FIRST, Picture, Point, Size
 from explorer.ui.size import picture_view, size_form
-from explorer.ui.widgets import setting_fields
+from explorer.ui.widgets import controls
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
-POOLINGS, DIMENSIONS, STORED = (
-    setting_fields.key_of(size_form.FORM, name) for name in ("poolings", "dimensions", "stored")
-)
+POOLINGS, DIMENSIONS, STORED = (controls.key_of(size_form.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 
 

@@ -8,9 +8,9 @@ from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity, written
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.errors import StrataError
-from explorer.ui.layers import best_layer
-from explorer.ui.runs import train_page
-from explorer.ui.start import own_pairs_form, recognised_file
+from explorer.ui import layers
+from explorer.ui.runs import training_form
+from explorer.ui.start import own_pairs_form
 from tests.visits import buttons, cards, measured, words
 
 FIND, TRAIN, USE = "find best layer", "train on pairs", "use pairs"  # the keys of the buttons below the pairs
@@ -66,8 +66,8 @@ def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(start):
         "wie_aehnlich",
     ]
     assert cards(start)[own_pairs_form.SCORES] == "0 to 5"
-    (told,) = (one for one in words(start.markdown) if recognised_file.SPLIT_PAIRS.format(60, 60) in one)
-    assert recognised_file.HALVES.format(30, 30) in told
+    (told,) = (one for one in words(start.markdown) if own_pairs_form.SPLIT_PAIRS.format(60, 60) in one)
+    assert own_pairs_form.HALVES.format(30, 30) in told
     assert words(start.error) == words(start.warning) == []
     assert list(start.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
 
@@ -79,7 +79,7 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen(start):
     assert start.title[0].value == "Layers"
     assert start.selectbox(key="sts").value == kept()
     measured(start.switch_page("pages/layers.py"))  # the test's own runs start from the page it knows of
-    assert best_layer.BEST_ON_DEV in cards(start)
+    assert layers.BEST_ON_DEV in cards(start)
 
 
 def test_no_page_reads_the_title_of_a_set(start, monkeypatch):
@@ -90,7 +90,7 @@ def test_no_page_reads_the_title_of_a_set(start, monkeypatch):
     measured(start.switch_page("pages/layers.py"))
     assert not start.exception
     assert start.selectbox(key="sts").value == kept()
-    assert best_layer.BEST_ON_DEV in cards(start)
+    assert layers.BEST_ON_DEV in cards(start)
 
 
 def test_train_on_them_opens_train_with_text_dev_and_test_set(start):
@@ -111,7 +111,7 @@ def test_use_these_pairs_stays_and_says_that_they_are_chosen(start):
     measured(start)
     assert start.title[0].value == "Strata"
     assert start.selectbox(key="sts").value == kept()
-    assert words(start.success) == [recognised_file.CHOSEN.format(kept())]
+    assert words(start.success) == [own_pairs_form.CHOSEN.format(kept())]
 
 
 def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(start):
@@ -216,7 +216,7 @@ def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(start, 
     uploaded(start, "\n".join([f"{header},label", *rows]).encode())
     start.button(key="file to pages/train.py").click()
     measured(start)
-    assert start.session_state[train_page.METHOD] == method
+    assert start.session_state[training_form.METHOD] == method
 
 
 def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):
@@ -226,7 +226,7 @@ def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(start):
     assert [option for option in start.selectbox(key="sts").options if option.startswith("mine.csv")]
     assert not words(start.error)
     assert start.selectbox(key="metric").value == "nDCG@10"
-    assert best_layer.BEST_ON_DEV in cards(start)
+    assert layers.BEST_ON_DEV in cards(start)
 
 
 def test_a_file_that_is_no_table_says_where_it_belongs(start):

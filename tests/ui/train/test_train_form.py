@@ -16,7 +16,7 @@ from explorer.training import generator
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, method_cards, sidebar_choice
-from explorer.ui.runs import set_fields
+from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_menu, recipe_form, start_form, text_form
 from tests import trainings
 from tests.train_visits import PAGE, START, say, well
@@ -116,7 +116,7 @@ def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_
             refused = []
         else:
             with pytest.raises(StrataError) as error:
-                trainings.recipe(place, seeds=set_fields.typed_seeds(seeds))
+                trainings.recipe(place, seeds=training_form.typed_seeds(seeds))
             refused = [str(error.value)]
         assert words(app.error) == refused, seeds
         assert app.button(key=START).disabled == bool(refused), seeds
@@ -370,7 +370,7 @@ def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tm
 
 def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
     app.run().selectbox(key="recipe test").set_value("Sample pairs, dev half").run()
-    assert set_fields.TEST_IN_DEV in words(app.warning)
+    assert training_form.TEST_IN_DEV in words(app.warning)
 
 
 def test_what_was_typed_is_there_after_a_look_at_another_page(app):

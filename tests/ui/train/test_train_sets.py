@@ -9,8 +9,8 @@ from explorer.data.graded import sets
 from explorer.data.sample import SEARCH
 from explorer.data.sources import HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
-from explorer.ui.runs import set_fields
-from explorer.ui.runs.train_page import BY_HAND
+from explorer.ui.runs import training_form
+from explorer.ui.runs.training_form import BY_HAND
 from explorer.ui.train import recipe_form
 from tests.train_visits import PAGE, well
 from tests.visits import lead, words
@@ -41,7 +41,7 @@ def judged(app):
 
 
 def optimistic(app):
-    return [told for told in words(app.warning) if told.startswith(lead(set_fields.OPTIMISTIC))]
+    return [told for told in words(app.warning) if told.startswith(lead(training_form.OPTIMISTIC))]
 
 
 def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
@@ -71,7 +71,7 @@ def test_further_test_sets_are_part_of_the_run(app):
     assert places == sorted(places)
     app.selectbox(key="recipe test").set_value(SEARCH).run()
     assert app.multiselect(key=recipe_form.MORE_TESTS).value == further[1:], "the main one is no further one"
-    app.selectbox(key="recipe test").set_value(set_fields.NO_TEST).run()
+    app.selectbox(key="recipe test").set_value(training_form.NO_TEST).run()
     assert recipe_form.MORE_TESTS not in [one.key for one in app.multiselect]
     assert app.code[0].value.count("--test") == 1
 
@@ -139,20 +139,20 @@ def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     app.query_params["data"] = name
     well(app.run())
     (told,) = optimistic(app)
-    every = " and ".join(map(set_fields.ALL_OF.format, ("dev", "test")))
-    assert told == set_fields.OPTIMISTIC.format(every)
+    every = " and ".join(map(training_form.ALL_OF.format, ("dev", "test")))
+    assert told == training_form.OPTIMISTIC.format(every)
     train, dev = parts(name)[0], halves(name)[0]
     app.multiselect(key="data").set_value([train]).run()
     app.selectbox(key="recipe dev").set_value(dev).run()
     (told,) = optimistic(app)
     shared = {*sets.load(identity(train)).sentences} & {*sets.load(identity(dev)).sentences}
-    assert told == set_fields.OPTIMISTIC.format(set_fields.SOME_OF.format(len(shared), 60, "dev"))
+    assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(len(shared), 60, "dev"))
 
 
 def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
     app.query_params["sts"] = name = kept()
     app.run().selectbox(key="recipe dev").set_value(name).run()
-    assert set_fields.TEST_IN_DEV in words(app.warning)
+    assert training_form.TEST_IN_DEV in words(app.warning)
 
 
 def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
@@ -193,4 +193,4 @@ def test_text_with_the_passages_of_a_retrieval_set_is_warned_of(app, tmp_path):
     app.query_params["method"], app.query_params["data"] = "contrast", str(path)
     app.run().selectbox(key="recipe dev").set_value(SEARCH).run()
     (told,) = optimistic(app)
-    assert told == set_fields.OPTIMISTIC.format(set_fields.SOME_OF.format(600, 660, "dev"))
+    assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(600, 660, "dev"))

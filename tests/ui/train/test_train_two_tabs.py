@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
-from explorer.ui.runs import train_page, training_queue
+from explorer.ui.runs import training_form, training_queue
 from tests import trainings
 from tests.live import ROOT
 from tests.train_visits import PAGE, START, ended, show, stands, well
@@ -68,7 +68,7 @@ def test_a_run_that_another_tab_deleted_or_renamed_is_said_to_be_gone(both, plac
     in_both(both, run)
     happens(both[0], run)
     well(both[1].run())
-    assert words(both[1].toast) == [train_page.GONE.format(NAME)]
+    assert words(both[1].toast) == [training_form.GONE.format(NAME)]
     assert START in buttons(both[1])
 
 

@@ -1,15 +1,15 @@
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import parse
-from explorer.ui.access.side_scores import ModelScores
-from explorer.ui.layers import pictures
+from explorer.ui import layers
+from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.widgets import downloads
 
 
 def test_the_figure_stands_alone(bundled_scores):
     found = find("all-MiniLM-L6-v2")
     shown = ModelScores(found, sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
-    page = pictures._html_page(shown, "Spearman", "all").decode()
+    page = layers._html_page(shown, "Spearman", "all").decode()
     assert "all-MiniLM-L6-v2 on Sample pairs" in page
     assert "<script src=" not in page, "nothing is fetched when it is opened"
 

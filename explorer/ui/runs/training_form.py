@@ -1,7 +1,11 @@
-"""Fields that are alike for a run and for a plan: dev set, test set and seeds."""
+"""What the forms of runs and plans share: fields of dev set, test set and seeds, and what other pages fill in.
+
+The run that the Train page shows is in the address, so that a reload and a second tab show it again; so is a plan.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
 
@@ -10,17 +14,81 @@ from explorer.data.graded import sets
 from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
 from explorer.data.text_sets import SCORED_PAIRS
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import BadChoice, RunNotFound, StrataError
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_page import BY_HAND
 
+RUN = "run"
+SEEN = "_run that was shown"
+GONE = "{} is no longer there: it was renamed or deleted."
+Shown = TypeVar("Shown")
+SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
+FILLED = "_text was set"
+METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
+ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 NO_TEST = "none"
 TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
 OPTIMISTIC = (
     "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."
 )
 ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
+
+
+def asked_for() -> Run | None:
+    """The run that the address names; None if it names none, or a missing one (with an error)."""
+    return shown_under(RUN, SEEN, runs.find, GONE)
+
+
+def choose(run: Run) -> None:
+    """Show a run."""
+    st.query_params[RUN] = run.name
+
+
+def leave() -> None:
+    """Show the form."""
+    st.query_params.pop(RUN, None)
+
+
+def shown_under(key: str, seen: str, find: Callable[[str], Shown], gone: str) -> Shown | None:
+    """What the address names under a key; None if it names nothing, or something missing (with an error).
+
+    `seen` is the key in the session of what was shown last; `gone` tells that it was deleted since.
+    """
+    name = st.query_params.get(key)
+    if name is None:
+        return None
+    try:
+        found = find(name)
+    except RunNotFound as error:
+        if name == st.session_state.get(seen):  # since it was shown, here or in another tab
+            st.query_params.pop(key, None)
+            st.toast(gone.format(messages.plain(name)), icon=":material/delete:")
+        else:
+            messages.trouble(error)
+        return None
+    st.session_state[seen] = name
+    return found
+
+
+def choose_text(sources: Sequence[str]) -> None:
+    """Set the training text; only in a callback."""
+    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
+
+
+def ask_for_file() -> None:
+    """Empty the text, open the upload box, and let the method follow the file; only in a callback."""
+    choose_text(())
+    st.session_state[ASKED_FOR_FILE], st.session_state[METHOD_BY_HAND] = True, False
+    follow_text()
+
+
+def follow_text() -> None:
+    """Reset dev and test set to follow the text again; only in a callback."""
+    st.session_state[BY_HAND] = set()
 
 
 def held_out_of(cards: Sequence[MethodCard]) -> list[str]:
@@ -55,7 +123,7 @@ def is_usable(name: str, found: EvaluationSet | None, without_a_set: Sequence[st
     return found is not None or name in without_a_set
 
 
-def choose(key: str, name: str) -> None:
+def choose_set(key: str, name: str) -> None:
     """Set a field of an evaluation set as if the visitor had; only in a callback."""
     st.session_state[key] = name
     _by_hand(key)

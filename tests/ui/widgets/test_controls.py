@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 def page() -> None:
     import streamlit as st
 
-    from explorer.ui.widgets import segments
+    from explorer.ui.widgets import controls
 
-    st.write(repr(segments.chosen("Results", [5, 10, 20], default=10, key="k")))
+    st.write(repr(controls.segments("Results", [5, 10, 20], default=10, key="k")))
 
 
 @pytest.mark.parametrize(("said", "chosen"), [(None, "10"), ("20", "20"), ("", "10"), ("7", "10"), ("x", "10")])

@@ -10,7 +10,7 @@ from explorer.evaluating.tasks import judges
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from explorer.ui.layers import best_layer
+from explorer.ui import layers
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
 from tests.visits import cards, measured, words
@@ -61,7 +61,7 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
     assert not furnished.exception
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
-    assert best_layer.BEST_ON_DEV in cards(furnished)
+    assert layers.BEST_ON_DEV in cards(furnished)
     scores = finish(
         judges.judged(judges.evaluated_on(sources.identity(own[name]))).measured(find(str(place.model)), Settings())
     )

@@ -1,21 +1,29 @@
-"""Show the best layer & pooling: chosen on the dev set, reported on the test set, with intervals."""
+"""Show the best layer & pooling, chosen on dev and reported on test, and the scores of all as a grid and as lines."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from html import escape
 
 import numpy as np
 import streamlit as st
 
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.text_sets import GradedPairs, NamedSet
+from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.metrics import best_threshold, is_binary
+from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
-from explorer.ui.access import cached_text, side_scores, sidebar_choice
-from explorer.ui.widgets import score_options
+from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access.sidebar_choice import ModelScores
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import downloads, score_options
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
@@ -30,6 +38,8 @@ INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
 )
+GRID = "grid of layers and poolings"
+SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,7 @@ class ScoredSet:
     measured: tuple[object, ...]
 
 
-def headline(scored: side_scores.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
+def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
     splits = _dev_and_test(scored, choice)
     if splits is None:
@@ -75,7 +85,9 @@ def headline(scored: side_scores.ModelScores, choice: sidebar_choice.Choice, met
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice) -> tuple[ScoredSet, ScoredSet] | None:
+def _dev_and_test(
+    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
+) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     if isinstance(scored.scores, item_scores.ItemScores):
         return _halves_of_items(scored)
@@ -87,7 +99,7 @@ def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice
     other = next(one for one in names if one.piece != (choice.evaluation_set.piece or "test"))
     if not sidebar_choice.on_this_disk(other):
         return None
-    partner = side_scores.scored(replace(choice, evaluation_set=other))
+    partner = sidebar_choice.scored(replace(choice, evaluation_set=other))
     if partner is None:
         return None  # progress is shown
     both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (scored, partner)]
@@ -96,13 +108,13 @@ def _dev_and_test(scored: side_scores.ModelScores, choice: sidebar_choice.Choice
 
 
 def _halves(
-    scored: side_scores.ModelScores, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
+    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
 ) -> tuple[ScoredSet, ScoredSet] | None:
     """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
     if choice.evaluation_set.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.evaluation_set):
         return None
     of_all = choice.evaluation_set.whole
-    whole = scored if of_all == choice.evaluation_set else side_scores.scored(replace(choice, evaluation_set=of_all))
+    whole = scored if of_all == choice.evaluation_set else sidebar_choice.scored(replace(choice, evaluation_set=of_all))
     if whole is None or whole.graded is None:
         return None
     rows_of = whole.graded.rows_of
@@ -114,7 +126,7 @@ def _halves(
     return first, second
 
 
-def _halves_of_items(scored: side_scores.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
     texts = judged(scored.pairs).items
     first = retrieval.half(texts)
@@ -177,7 +189,7 @@ def _best_of_all(scores: layer_scores.LayerScores, metric: str, aggregate: str) 
 
 def _cards(
     scores: layer_scores.LayerScores,
-    scored: side_scores.ModelScores,
+    scored: sidebar_choice.ModelScores,
     metric: str,
     aggregate: str,
     label: str,
@@ -206,7 +218,7 @@ def _cards(
     messages.number(cards, CHOSEN, score, note, border=border, help=help)
 
 
-def _how_scored(scored: side_scores.ModelScores, what: str) -> None:
+def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
@@ -239,3 +251,109 @@ def best_layer(
 ) -> best_cell.BestCell | None:
     """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
     return best_cell.choose(_dev, _test, metric, aggregate)
+
+
+def warn_of_silent_parts(scores: LayerScores, aggregate: str) -> None:
+    """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
+    if aggregate != "all" and scores.silent_parts:
+        some = ", ".join(scores.silent_parts[:5])
+        st.warning(
+            messages.plain(SILENT.format(aggregate, some)) + " Choose **all**.",
+            icon=":material/block:",
+        )
+
+
+def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
+    """The clickable grid, and the same numbers as lines."""
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.subheader("Every layer & pooling")
+        downloads.draw(
+            grid.layer_by_pooling(scores, metric, aggregate, reading, short=downloads.presenting()),
+            key=GRID,
+            on_select=lambda: sidebar.choose_clicked(GRID, scores),
+            selection_mode="points",
+            config=downloads.config("layers"),
+            alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
+        )
+        on = f"All {len(pairs):,} {scores.items_named[1]} of {messages.plain(pairs.name)}."
+        st.caption(
+            f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
+            "remembers it."
+        )
+        if scores.not_measured_text:
+            st.caption(scores.not_measured_text)
+    with right:
+        st.subheader("By layer")
+        downloads.draw(
+            by_layer.score_by_layer(scores, metric, aggregate, reading),
+            config=downloads.config("layers"),
+            alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
+        )
+        st.caption(f"{on} The same numbers as in the grid.")
+
+
+def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
+    """The figure of the chosen layer & pooling, or the reason why there is none."""
+    labels = is_binary(scored.scores.gold)
+    st.subheader(f"Cosine by {'label' if labels else 'human score'}: {scored.reading.title}")
+    if not scored.scores.is_measured(scored.reading):
+        st.info(f"{scored.reading.title} is {scored.scores.why_not_measured(scored.reading)}.", icon=":material/block:")
+        return
+    if labels:
+        _strips(scored, pairs)
+        return
+    downloads.draw(
+        distributions.cosine_by_gold(scored.scores, pairs, scored.reading),
+        config=downloads.config("layers"),
+        alt=f"Cosines of {scored.reading.title} by human score.",
+    )
+    st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
+
+
+def _strips(scored: ModelScores, pairs: GradedPairs) -> None:
+    gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
+    best = best_threshold(gold, cosines)
+    downloads.draw(
+        distributions.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
+        config=downloads.config("layers"),
+        alt=f"Cosines of {scored.reading.title} for both labels: a point for each pair, and their density.",
+    )
+    if best is not None:
+        positive, share = gold.max(), (gold == gold.max()).mean()
+        st.caption(
+            f"Best F1: {100 * best.f1:.2f}, if pairs with a cosine of {best.threshold:.4f} or more are called "
+            f"{positive:g} (precision {100 * best.precision:.2f}, recall {100 * best.recall:.2f}). The threshold was "
+            f"chosen on these pairs, so its F1 is optimistic. {share:.1%} of the pairs have the label {positive:g}: a "
+            f"random order has an average precision of {100 * share:.2f}."
+        )
+
+
+def export(scored: ModelScores, metric: str, aggregate: str) -> None:
+    """The table with its download, and the figure as an HTML page."""
+    table = score_rows(scored.scores)
+    downloads.table(table, lines=8)
+    stem = downloads.file_name(f"{scored.found.name}-{scored.pairs.name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+        )
+        # made on request: the self-contained page includes 4 MB of plotly
+        st.download_button(
+            "Figure (HTML)",
+            lambda: _html_page(scored, metric, aggregate),
+            f"{stem}.html",
+            "text/html",
+            icon=":material/show_chart:",
+            on_click="ignore",
+        )
+    st.caption("To save a figure as SVG or PNG, use the camera in its corner; set the figure format in the sidebar.")
+
+
+def _html_page(scored: ModelScores, metric: str, aggregate: str) -> bytes:
+    figure = by_layer.score_by_layer(scored.scores, metric, aggregate, scored.reading)
+    title = escape(f"{scored.found.name} on {scored.pairs.name}", quote=False)
+    # margins for the title and the axis numbers
+    figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
+    return page.encode()
