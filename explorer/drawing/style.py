@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+ColourStops = str | Sequence[tuple[float, str]]
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6", "last": "#CC79A7"}
@@ -30,6 +29,8 @@ QUIET = "#8A8F98"
 MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", ACCENT, "#8C6BB1", "#B8860B", QUIET)
 MODEL_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star", "hexagon")
 
+STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}  # axes of cells, which are not zoomed
+
 TEXT, AXIS_TITLE = 12, 14  # pixels, where a figure states no size
 MARGIN = {"l": 0, "r": 8, "t": 30, "b": 40}
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}  # a legend in a line above the figure
@@ -41,57 +42,52 @@ PANEL_TITLE = {"showarrow": False, "font": {"size": 16}, "xanchor": "center", "y
 def set_text(figure: go.Figure, ink: str, scale: float = 1.0) -> None:
     """Write a figure in the colour `ink`, `scale` times as large; cells whose text has a colour keep it."""
     layout = figure.layout.to_plotly_json()
+    axes = {name: of for name, of in layout.items() if re.fullmatch(r"[xy]axis\d*", name)}
     if scale != 1:
-        figure.update_layout(_larger(figure, layout, scale))
-        figure.layout.font.size = scale * TEXT
+        figure.for_each_annotation(lambda note: note.update(font_size=scale * (note.font.size or TEXT)))
+        for trace in figure.data:
+            if "textfont" in trace and trace.textfont.size is not None:
+                trace.textfont.size = scale * trace.textfont.size
+        margin = layout.get("margin", {})
+        font = {"size": scale * TEXT}
+        larger: dict[str, Any] = {"font": font, "legend": {"font": font}, "hoverlabel": {"font": font}}
+        larger["margin"] = {side: round(scale * margin[side]) for side in margin}
+        if "height" in layout:
+            # panels one above another, and a map of one scale, need room for text inside; elsewhere the margins do
+            stacked = len({tuple(of.get("domain", ())) for name, of in axes.items() if name.startswith("yaxis")}) > 1
+            grows = stacked or any("scaleanchor" in of for of in axes.values())
+            text = layout["height"] if grows else margin.get("t", 0) + margin.get("b", 0)
+            larger["height"] = layout["height"] + round((scale - 1) * text)
+        figure.update_layout(larger)
     figure.layout.font.color = ink
     # stated for each axis, because a template's colour of axes is stronger than that of the whole figure; one by one,
     # because that takes half as long as an update
-    for name in {"xaxis", "yaxis", *(name for name in layout if re.fullmatch(r"[xy]axis\d+", name))}:
+    for name in {"xaxis", "yaxis", *axes}:
         ticks, title = figure.layout[name].tickfont, figure.layout[name].title.font
         ticks.color = title.color = ink
         if scale != 1:
             ticks.size, title.size = scale * (ticks.size or TEXT), scale * AXIS_TITLE
 
 
-def _larger(figure: go.Figure, layout: dict[str, Any], scale: float) -> dict[str, Any]:
-    """What else of the layout grows with its text; the texts of traces and the notes are changed at once."""
-    figure.for_each_annotation(lambda note: note.update(font_size=scale * (note.font.size or TEXT)))
-    for trace in figure.data:
-        if "textfont" in trace and trace.textfont.size is not None:
-            trace.textfont.size = scale * trace.textfont.size
-    margin = layout.get("margin", {})
-    axes = [of for name, of in layout.items() if re.fullmatch(r"[xy]axis\d*", name)]
-    stacked = len({tuple(of.get("domain", ())) for name, of in layout.items() if name.startswith("yaxis")}) > 1
-    # panels one above another, and a map of one scale, need room for text inside; elsewhere the margins alone do
-    grows = stacked or any("scaleanchor" in of for of in axes)
-    changes: dict[str, Any] = {
-        "legend": {"font": {"size": scale * TEXT}},
-        "hoverlabel": {"font": {"size": scale * TEXT}},
-        "margin": {side: round(scale * margin[side]) for side in margin},
-    }
-    if "height" in layout:
-        text = layout["height"] if grows else margin.get("t", 0) + margin.get("b", 0)
-        changes["height"] = layout["height"] + round((scale - 1) * text)
-    return changes
+# the luminance on which black and white text have the same contrast (WCAG 2.2: (L + .05) / (.05) = 1.05 / (L + .05))
+EVEN = (1.05 * 0.05) ** 0.5 - 0.05
 
 
-def text_colours(
-    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]] = GRID_SCALE
-) -> list[str]:
+def text_colours(values: NDArray[np.float64], low: float, high: float, scale: ColourStops = GRID_SCALE) -> list[str]:
     """Black or white for each value, whichever has more contrast with its colour on a scale."""
-    return ["#000000" if _luminance(rgb) > EVEN else "#ffffff" for rgb in _sampled(values, low, high, scale)]
+    parts = np.array(_sampled(values, low, high, scale)).reshape(-1, 3)
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    luminances = linear @ [0.2126, 0.7152, 0.0722]  # as WCAG defines it
+    return ["#000000" if luminance > EVEN else "#ffffff" for luminance in luminances]
 
 
-def scale_colours(
-    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]] = GRID_SCALE
-) -> list[str]:
+def scale_colours(values: NDArray[np.float64], low: float, high: float, scale: ColourStops = GRID_SCALE) -> list[str]:
     """The colour of each value on a scale: `#dddddd`."""
     return ["#" + "".join(f"{round(255 * part):02x}" for part in rgb) for rgb in _sampled(values, low, high, scale)]
 
 
 def _sampled(
-    values: NDArray[np.float64], low: float, high: float, scale: str | Sequence[tuple[float, str]]
+    values: NDArray[np.float64], low: float, high: float, scale: ColourStops
 ) -> list[tuple[float, float, float]]:
     """The colour of each value on a scale, with parts from 0 to 1."""
     from plotly.colors import sample_colorscale
@@ -102,14 +98,17 @@ def _sampled(
     return found
 
 
-# the luminance on which black and white text have the same contrast (WCAG 2.2: (L + .05) / (.05) = 1.05 / (L + .05))
-EVEN = (1.05 * 0.05) ** 0.5 - 0.05
+def spread(values: NDArray[np.floating[Any]]) -> tuple[float, float]:
+    """The lowest and the highest cosine, for a scale of colours; apart from each other even if all are equal."""
+    if np.isnan(values).all():
+        return -1.0, 1.0
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
 
 
-def _luminance(rgb: tuple[float, float, float]) -> float:
-    """Relative luminance of a colour with parts from 0 to 1, as WCAG defines it."""
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
-    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+def error_bars(middle: Any, low: Any, high: Any, **style: Any) -> dict[str, Any]:
+    """The bars of an interval around a point."""
+    return {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, **style}
 
 
 def short_text(text: str, most: int = 32) -> str:
@@ -152,17 +151,12 @@ class Draft:
         self._notes: list[dict[str, Any]] = []
         self._x: list[dict[str, Any]] = [{} for _ in range(rows * cols)]
         self._y: list[dict[str, Any]] = [{} for _ in range(rows * cols)]
-        if self._several:
-            self._place(_domains(rows, down)[::-1], _domains(cols, across), shared, titles)
-
-    def _place(
-        self, heights: list[list[float]], widths: list[list[float]], shared: bool, titles: Sequence[str]
-    ) -> None:
-        for place, (x, y) in enumerate(zip(self._x, self._y, strict=True)):
-            height, width = heights[place // self._cols], widths[place % self._cols]
+        heights, widths = _domains(rows, down)[::-1], _domains(cols, across)
+        for place, (x, y) in enumerate(zip(self._x, self._y, strict=True) if self._several else ()):
+            height, width = heights[place // cols], widths[place % cols]
             x |= {"anchor": _axis("y", place), "domain": width}
             y |= {"anchor": _axis("x", place), "domain": height}
-            lowest = place % self._cols + len(self._x) - self._cols
+            lowest = place % cols + (rows - 1) * cols
             if shared and place != lowest:
                 x |= {"matches": _axis("x", lowest), "showticklabels": False}
             if place < len(titles):
@@ -174,6 +168,11 @@ class Draft:
         place = self._panel(row, col)
         axes = {"xaxis": _axis("x", place), "yaxis": _axis("y", place)} if self._several else {}
         self._traces.append({"type": kind, **axes, **trace})
+
+    def curve(self, colour: str, *, width: float = 2.5, size: float = 8, **trace: Any) -> None:
+        """A line with a marker at each point."""
+        line = {"color": colour, "width": width}
+        self.add("scatter", **{"mode": "lines+markers", "line": line, "marker": {"size": size}, **trace})
 
     def line(self, *, x: float | None = None, y: float | None = None, row: int = 1, col: int = 1, **style: Any) -> None:
         """A line across a panel, at one x or one y."""

@@ -7,7 +7,7 @@ import numpy as np
 from explorer import in_words
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import by_layer, difference, distributions, grid
+from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, Reading
 from explorer.measuring.comparing import cosines_by_grade, learned
@@ -148,7 +148,7 @@ def _grids(findings: Findings) -> Iterator[str]:
         for side, scores, reading in zip("AB", findings.scores, _readings(findings), strict=True)
     ]
     if findings.differences.grid is not None:
-        drawn = difference.difference_grid(comparison, findings.differences.grid, findings.differences.own)
+        drawn = grid.difference_grid(comparison, findings.differences.grid, findings.differences.own)
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer & pooling")
     if findings.differences.grid is None:
@@ -158,7 +158,7 @@ def _grids(findings: Findings) -> Iterator[str]:
 
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
-    lines = difference.compared_by_layer(
+    lines = by_layer.compared_by_layer(
         findings.comparison, pooling, findings.metric, findings.aggregate, findings.differences.grid
     )
     bins = findings.comparison.gold_bins()

@@ -1,4 +1,4 @@
-"""Curves by layer: scores, measures of embedding geometry, and the drift between two models."""
+"""Curves by layer: scores, also of A and B, measures of embedding geometry, and the drift between two models."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.drawing.style import Draft
 from explorer.encoding.read.pooling import OWN, Reading
+from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -41,10 +42,14 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 text=[of_cells[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
-    _add_level(draft, "model default", scores.own_score(metric, aggregate), style.QUIET)
     cell = None if chosen is None else scores.place(chosen)
+    levels = [("model default", scores.own_score(metric, aggregate), style.QUIET)]  # outside of the grid
     if chosen is not None and chosen != OWN and cell is None:
-        _add_level(draft, chosen.title, scores.score(chosen, metric, aggregate), style.ACCENT)
+        levels.append((chosen.title, scores.score(chosen, metric, aggregate), style.ACCENT))
+    for title, score, colour in levels:
+        if score is not None and not np.isnan(score):
+            draft.line(y=score, color=colour, dash="dash", width=1.5)
+            draft.note(f"{title} {score:.2f}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
     if cell is not None:
         row, column = cell
         draft.add(
@@ -63,12 +68,27 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     return draft.figure(70 + CELL_HEIGHT * len(scores.rows))
 
 
-def _add_level(draft: Draft, title: str, score: float | None, colour: str) -> None:
-    """A line at the score of a layer & pooling outside of the grid, if it has one."""
-    if score is None or np.isnan(score):
-        return
-    draft.line(y=score, color=colour, dash="dash", width=1.5)
-    draft.note(f"{title} {score:.2f}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
+def compared_by_layer(
+    comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
+) -> go.Figure:
+    """The score of both by layer under one pooling, and the interval of the difference below."""
+    draft = Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
+    layers = comparison.one.last + 1
+    for name, scores, colour in (("A", comparison.one, style.SIDES[0]), ("B", comparison.other, style.SIDES[1])):
+        draft.curve(
+            colour,
+            x=list(range(scores.last + 1)),
+            y=scores.table(metric, aggregate)[: scores.last + 1, scores.poolings.index(pooling)],
+            name=name,
+            hovertemplate=f"{name}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
+            row=1,
+        )
+    if grid is not None:
+        column = comparison.one.poolings.index(pooling)
+        of_pooling = Interval(*(side[:layers, column] for side in (grid.difference, grid.low, grid.high)))
+        _add_differences(draft, of_pooling, list(range(layers)), 2, hover="layer %{x}: %{y:+.2f}<extra></extra>")
+        draft.x_axes(title="layer", zeroline=False, row=2)
+    return draft.figure(460, legend={"y": 1.04})
 
 
 def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
@@ -82,19 +102,20 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
         down=min(0.2, 0.36 / down),
         across=0.07,
     )
-    models = list(dict.fromkeys(model for lines in tasks.values() for model in lines))
+    models: list[str] = []
     for place, lines in enumerate(tasks.values()):
         for model, scores in lines.items():
+            is_first = model not in models  # this line stands for the model in the legend
+            models += [model] * is_first
             at = models.index(model)
-            draft.add(
-                "scatter",
+            draft.curve(
+                style.MODEL_COLOURS[at % len(style.MODEL_COLOURS)],
+                width=2,
                 x=list(range(len(scores))),
                 y=list(scores),
-                mode="lines+markers",
                 name=style.short_text(model),
                 legendgroup=model,
-                showlegend=model in lines and place == _first(tasks, model),
-                line={"color": style.MODEL_COLOURS[at % len(style.MODEL_COLOURS)], "width": 2},
+                showlegend=is_first,
                 marker={"size": 6, "symbol": style.MODEL_SYMBOLS[at % len(style.MODEL_SYMBOLS)]},
                 hovertemplate=f"{style.short_text(model)}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
                 row=place // across + 1,
@@ -106,23 +127,16 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
     return draft.figure(80 + HEIGHT * down, legend={"y": -0.2 / down, "yanchor": "top"})
 
 
-def _first(tasks: Mapping[str, Lines], model: str) -> int:
-    """The first figure that has a model: its line stands for it in the legend."""
-    return next(place for place, lines in enumerate(tasks.values()) if model in lines)
-
-
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
     """One measure by layer, for every side."""
     draft = Draft()
     for name, layers, colour in zip("AB", found.layers, style.SIDES, strict=False):
-        draft.add(
-            "scatter",
+        draft.curve(
+            colour,
+            size=7,
             x=list(range(len(layers))),
             y=[measure.of(each) for each in layers],
-            mode="lines+markers",
             name=name,
-            line={"color": colour, "width": 2.5},
-            marker={"size": 7},
             hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
     draft.x_axes(title="layer", zeroline=False, **_whole(found))
@@ -136,16 +150,15 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
     for name, layers, reading, chosen, colour in zip(
         "AB", found.layers, found.readings, found.chosen, style.SIDES, strict=False
     ):
-        draft.add(
-            "scatter",
+        draft.curve(
+            colour,
+            width=1.5,
             x=[each.uniformity for each in layers],
             y=[each.alignment for each in layers],
             mode="lines+markers+text",
             name=name,
             text=[str(layer) for layer in range(len(layers))],
             textposition="top center" if name == "A" else "bottom center",
-            line={"color": colour, "width": 1.5},
-            marker={"size": 8},
             hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
             "alignment %{y:.3f}<extra></extra>",
         )
@@ -158,34 +171,14 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 3}},
             hovertemplate=f"{name}, {reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}<extra></extra>",
         )
-    _add_arrow(draft, found)
+    ends = [(one.uniformity, one.alignment) for one in found.chosen]
+    if len(ends) == 2 and np.isfinite(ends).all() and ends[0] != ends[1]:
+        (from_x, from_y), (x, y) = ends
+        arrow = {"showarrow": True, "arrowhead": 2, "arrowsize": 1.2, "arrowwidth": 2.5, "arrowcolor": style.ACCENT}
+        draft.note("", x=x, y=y, ax=from_x, ay=from_y, axref="x", ayref="y", standoff=9, startstandoff=9, **arrow)
     draft.x_axes(title="uniformity (lower is better)", zeroline=False)
     draft.y_axes(title="alignment (lower is better)", zeroline=False)
     return draft.figure(460)
-
-
-def _add_arrow(draft: Draft, found: LayerGeometry) -> None:
-    if len(found.chosen) < 2:
-        return
-    start, end = ((chosen.uniformity, chosen.alignment) for chosen in found.chosen)
-    if not np.isfinite([*start, *end]).all() or start == end:
-        return
-    draft.note(
-        "",
-        x=end[0],
-        y=end[1],
-        ax=start[0],
-        ay=start[1],
-        axref="x",
-        ayref="y",
-        showarrow=True,
-        arrowhead=2,
-        arrowsize=1.2,
-        arrowwidth=2.5,
-        arrowcolor=style.ACCENT,
-        standoff=9,
-        startstandoff=9,
-    )
 
 
 def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Figure:
@@ -195,41 +188,28 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
     layers = list(range(len(found.alike)))
     draft = Draft(rows=rows, shared=True, down=0.07)
     for row, (name, values) in enumerate(panels, start=1):
-        draft.add(
-            "scatter",
-            x=layers,
-            y=values,
-            mode="lines+markers",
-            line={"color": style.ACCENT, "width": 2.5},
-            marker={"size": 8},
-            hovertemplate=f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>",
-            row=row,
-        )
+        hover = f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>"
+        draft.curve(style.ACCENT, x=layers, y=values, hovertemplate=hover, row=row)
         draft.y_axes(title=name, zeroline=False, row=row)
     if differences is not None:
-        _add_differences(draft, differences, layers, rows)
+        _add_differences(draft, differences, layers, rows, hover="layer %{x}: B - A %{y:+.2f}<extra></extra>")
     draft.x_axes(zeroline=False, **_whole(found))
     draft.x_axes(title="layer", row=rows)
     return draft.figure(60 + 150 * rows, showlegend=False)
 
 
-def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int) -> None:
+def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int, hover: str) -> None:
+    """The difference of each layer with its interval, in a row of its own."""
     middle, low, high = differences.difference, differences.low, differences.high
-    bars = {
-        "type": "data",
-        "symmetric": False,
-        "array": high - middle,
-        "arrayminus": middle - low,
-        "color": style.ACCENT,
-    }
     draft.add(
         "scatter",
         x=layers,
         y=middle,
         mode="markers",
         marker={"size": 8, "color": style.ACCENT},
-        error_y=bars,
-        hovertemplate="layer %{x}: B - A %{y:+.2f}<extra></extra>",
+        error_y=style.error_bars(middle, low, high, color=style.ACCENT),
+        hovertemplate=hover,
+        showlegend=False,
         row=row,
     )
     draft.line(y=0, color=style.QUIET, width=1.5, row=row)

@@ -1,4 +1,4 @@
-"""Grids of layers & poolings: the scores of one model, and how cells are drawn and answer hover and clicks."""
+"""Grids of layers & poolings: the scores of one model, the differences of two, and how cells are drawn and clicked."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, GRID_SCALE, QUIET, Draft, hover_text, text_colours
+from explorer.drawing.style import (
+    ACCENT,
+    DIFFERENCE_SCALE,
+    GRID_SCALE,
+    QUIET,
+    STILL,
+    ColourStops,
+    Draft,
+    hover_text,
+    text_colours,
+)
 from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of, pair_name
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, why_missing
 from explorer.measuring.scores.metrics import AGGREGATES
+from explorer.measuring.scores.verdict import CI
 
 Bools = NDArray[np.bool_]
 Span = tuple[float, float]
-# the lowest and the highest number of a grid, and the colours between them
-ColourScale = tuple[float, float, str | Sequence[tuple[float, str]]]
+ColourScale = tuple[float, float, ColourStops]  # the lowest and the highest number, and the colours between them
 
-# gap between layers and pairs of layers
-GAP = 0.4
+GAP = 0.4  # between layers and pairs of layers
 CELL_HEIGHT = 26
-_STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
-_THIN: dict[str, Any] = {"type": "rect", "line": {"color": QUIET, "width": 1}}
-_MISSING: dict[str, Any] = {
-    "type": "rect",
-    "layer": "below",
-    "line": {"color": QUIET, "width": 1, "dash": "dot"},
-    "fillcolor": "rgba(138, 143, 152, 0.12)",
-}
 
 
 def layer_by_pooling(
@@ -53,25 +56,10 @@ def layer_by_pooling(
     if own is not None:
         why = why_missing(scores, OWN, metric, aggregate)
         title = f"{scores.own_title}, {why}" if why else scores.own_title
-        of_own = _cells(np.array([[own]]), [f"<b>model default</b><br>{hover_text(title)}"], scale)
-    cells = _cells(table, [note for row in notes(scores) for note in row], scale)
+        of_own = Cells(np.array([[own]]), [f"<b>model default</b><br>{hover_text(title)}"], scale)
+    cells = Cells(table, [note for row in notes(scores) for note in row], scale)
     labels = [row.label if short else row_label(row, scores.last) for row in scores.rows]
-    return cell_grid(scores.rows, scores.poolings, labels, cells, of_own, scale, chosen)
-
-
-def _cells(table: NDArray[np.float64], notes: list[str], scale: ColourScale) -> Cells:
-    missing = np.isnan(table)
-    return Cells(
-        heat=table,
-        texts=[_number(score) for score in table.flat],
-        text_colours=[
-            None if is_missing else colour
-            for is_missing, colour in zip(missing.flat, text_colours(table, *scale), strict=True)
-        ],
-        notes=notes,
-        missing=missing,
-        framed=np.zeros_like(missing),
-    )
+    return _cell_grid(scores.rows, scores.poolings, labels, cells, of_own, chosen)
 
 
 def row_label(row: Row, last: int) -> str:
@@ -85,10 +73,6 @@ def span_of(*several: LayerScores, metric: str, aggregate: str) -> Span:
     known += [np.array([scores.own_score(metric, aggregate)], dtype=np.float64) for scores in several]
     every = np.concatenate(known)
     return (0.0, 100.0) if np.isnan(every).all() else (float(np.nanmin(every)), float(np.nanmax(every)))
-
-
-def _number(score: float) -> str:
-    return NO_SCORE if np.isnan(score) else f"{score:.2f}"
 
 
 def notes(scores: LayerScores) -> list[list[str]]:
@@ -109,32 +93,96 @@ def notes(scores: LayerScores) -> list[list[str]]:
             else:
                 for (metric, aggregate), table in tables.items():
                     joined = f" ({aggregate})" if scores.has_parts else ""
-                    lines.append(f"{metric}{joined}: {_number(table[place, column])}")
+                    score = table[place, column]
+                    lines.append(f"{metric}{joined}: {NO_SCORE if np.isnan(score) else f'{score:.2f}'}")
                 reasons = (why_missing(scores, reading, *one) for one in tables)
                 lines += [hover_text(why) for why in dict.fromkeys(reasons) if why]
             notes[-1].append("<br>".join(lines))
     return notes
 
 
+def difference_grid(
+    comparison: Comparison,
+    grid: Interval,
+    own: Interval | None = None,
+    widest: float | None = None,
+    name: str = "B - A",
+) -> go.Figure:
+    """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
+
+    A cell without a difference says so in grey, and why in its hover text. If both declare a model default, its
+    difference is above. Grids of one `widest` have one scale of colour; `name` is the label of a difference in hover
+    text. The chosen layer & pooling is framed if A and B use the same one.
+    """
+    if widest is None:
+        known = np.abs(np.concatenate([np.ravel(one.difference) for one in (grid, own) if one is not None]))
+        widest = float(np.nanmax(known)) if np.isfinite(known).any() else 1.0
+    scale: ColourScale = (-widest, widest, DIFFERENCE_SCALE)
+    rows, poolings = comparison.rows, comparison.one.poolings
+    notes = [
+        _difference_note(comparison, Reading(row, pooling), grid, (at, column), name)
+        for at, row in enumerate(rows)
+        for column, pooling in enumerate(poolings)
+    ]
+    of_own = None
+    if own is not None:
+        of_own = Cells(
+            np.reshape(own.difference, (1, 1)),
+            [_difference_note(comparison, OWN, own, (), name)],
+            scale,
+            np.reshape(own.sure, (1, 1)),
+            spelled="+.2f",
+        )
+    cells = Cells(grid.difference, notes, scale, grid.sure, spelled="+.2f")
+    chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
+    return _cell_grid(rows, poolings, [row.label for row in rows], cells, of_own, chosen)
+
+
+def _difference_note(
+    comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str
+) -> str:
+    """The hover text of a difference: its interval, or why it is missing."""
+    title = reading.title
+    for scores in (comparison.one, comparison.other):
+        why = why_missing(scores, reading)
+        if why:
+            return f"<b>{title}</b><br>{NO_SCORE}:<br>" + why.replace(": ", ":<br>")
+    if np.isnan(interval.difference[at]):
+        return f"<b>{title}</b><br>no correlation on one side"
+    verdict = "significant" if interval.sure[at] else "could be chance"
+    return (
+        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{CI}: "
+        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What is written on cells, row by row: those of the grid (row, pooling), or the one of the model default."""
+    """The numbers of the grid (row, pooling), or the one of the model default (1, 1), and how they are written."""
 
-    heat: NDArray[np.float64]  # where it is finite, the cell has a colour
-    texts: Sequence[str]
-    text_colours: Sequence[str | None]  # None: as the text of the page
-    notes: Sequence[str]  # shown on hover
-    missing: Bools  # grey, with a dotted frame
-    framed: Bools  # with a thin frame
+    values: NDArray[np.float64]  # a missing one is grey, with a dotted frame
+    notes: Sequence[str]  # shown on hover, row by row
+    scale: ColourScale
+    sure: Bools | None = None  # where False, the cell is hollow with a thin frame; None: all have a colour
+    spelled: str = ".2f"
+
+    @property
+    def coloured(self) -> Bools:
+        """The cells with a colour; the text of others has the colour of the page."""
+        return ~np.isnan(self.values) if self.sure is None else self.sure
+
+    @property
+    def texts(self) -> list[str]:
+        """What is written on the cells."""
+        return [NO_SCORE if np.isnan(value) else format(value, self.spelled) for value in self.values.flat]
 
 
-def cell_grid(
+def _cell_grid(
     rows: tuple[Row, ...],
     poolings: tuple[str, ...],
     labels: Sequence[str],
     cells: Cells,
     own: Cells | None,
-    scale: ColourScale,
     chosen: Reading | None,
 ) -> go.Figure:
     """Layer 0 at the bottom, pairs of layers above, the model default on top, as wide as the grid.
@@ -147,20 +195,26 @@ def cell_grid(
     layers = sum(len(row.layers) == 1 for row in rows)
     for part in (slice(0, layers), slice(layers, None)):
         if len(heights[part]):
-            _add_heat(draft, list(range(columns)), heights[part], cells.heat[part], scale)
-    _add_points(draft, cells, [(x, y) for y in heights for x in range(columns)], list(range(len(cells.texts))))
+            _add_heat(draft, list(range(columns)), heights[part], cells, part)
+    count = cells.values.size
+    _add_points(draft, cells, cells.texts, [(x, y) for y in heights for x in range(columns)], list(range(count)))
     if own is not None:
-        if np.isfinite(own.heat).any():
-            _add_heat(draft, [-0.5, columns - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
-        _add_points(draft, _widened(own, columns), [(x, top) for x in range(columns)], [len(cells.texts)] * columns)
-    for frame in _frames(cells, own, heights, top, _place(rows, poolings, chosen, own), columns):
-        draft.shape(**frame)
-    draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **_STILL)
+        if own.coloured.any():
+            _add_heat(draft, [-0.5, columns - 0.5], [top - 0.5, top + 0.5], own)
+        texts = ["" if column != columns // 2 else own.texts[0] for column in range(columns)]  # one in the middle
+        _add_points(draft, own, texts, [(x, top) for x in range(columns)], [count] * columns)
+    _add_frames(draft, cells, own, heights, top)
+    if chosen == OWN and own is not None:
+        _frame(draft, 0, top, 0.48, columns - 1, line={"color": ACCENT, "width": 4})
+    elif chosen is not None and chosen != OWN and (cell := cell_of(chosen, rows, poolings)):
+        row, column = cell
+        _frame(draft, column, heights[row], 0.48, line={"color": ACCENT, "width": 4})
+    draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **STILL)
     draft.y_axes(
         tickvals=[*heights, *([] if own is None else [top])],
         ticktext=[*labels, *([] if own is None else ["default"])],
         range=[-0.5, top + 0.5],
-        **_STILL,
+        **STILL,
     )
     return draft.figure(
         38 + CELL_HEIGHT * (len(rows) + (own is not None)),
@@ -175,31 +229,22 @@ def heights_of(rows: tuple[Row, ...]) -> list[float]:
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
-def _add_heat(
-    draft: Draft, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: ColourScale
-) -> None:
+def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], cells: Cells, rows: slice = slice(None)) -> None:
     """The colours of cells; hover and clicks are answered by points above them."""
-    low, high, colours = scale
-    draft.add(
-        "heatmap",
-        x=x,
-        y=y,
-        z=heat,
-        zmin=low,
-        zmax=high,
-        colorscale=colours,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        hoverinfo="skip",
-    )
+    low, high, colours = cells.scale
+    heat = np.where(cells.coloured, cells.values, np.nan)[rows]
+    scale = {"zmin": low, "zmax": high, "colorscale": colours, "showscale": False}
+    draft.add("heatmap", x=x, y=y, z=heat, xgap=2, ygap=2, hoverinfo="skip", **scale)
 
 
-def _add_points(draft: Draft, cells: Cells, places: Sequence[tuple[float, float]], indices: Sequence[int]) -> None:
+def _add_points(
+    draft: Draft, cells: Cells, texts: Sequence[str], places: Sequence[tuple[float, float]], indices: Sequence[int]
+) -> None:
     """A point with the text on every cell; those in the colour of the page are a trace of their own."""
-    of_the_page = [colour is None for colour in cells.text_colours]
+    colours, coloured = text_colours(cells.values, *cells.scale), cells.coloured.ravel()
+    of_cell = [at % len(colours) for at in range(len(places))]  # the one cell of the model default has many points
     for themed in (False, True):
-        inside = [at for at, is_themed in enumerate(of_the_page) if is_themed == themed]
+        inside = [at for at, cell in enumerate(of_cell) if coloured[cell] != themed]
         if inside:
             draft.add(
                 "scatter",
@@ -208,49 +253,27 @@ def _add_points(draft: Draft, cells: Cells, places: Sequence[tuple[float, float]
                 mode="markers+text",
                 marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
                 customdata=[indices[at] for at in inside],
-                text=[cells.texts[at] for at in inside],
-                textfont={} if themed else {"color": [cells.text_colours[at] for at in inside]},
-                hovertext=[cells.notes[at] for at in inside],
+                text=[texts[at] for at in inside],
+                textfont={} if themed else {"color": [colours[of_cell[at]] for at in inside]},
+                hovertext=[cells.notes[of_cell[at]] for at in inside],
                 hovertemplate="%{hovertext}<extra></extra>",
             )
 
 
-def _widened(own: Cells, columns: int) -> Cells:
-    """The one cell as points across the grid, with its text in the middle."""
-    texts = ["" if column != columns // 2 else own.texts[0] for column in range(columns)]
-    return Cells(own.heat, texts, [*own.text_colours] * columns, [*own.notes] * columns, own.missing, own.framed)
-
-
-def _place(
-    rows: tuple[Row, ...], poolings: tuple[str, ...], chosen: Reading | None, own: Cells | None
-) -> tuple[int, int] | None:
-    """The cell (row, column) of the chosen layer & pooling, in the row above all others if it is the model default."""
-    if chosen is None or (chosen == OWN and own is None):
-        return None
-    if chosen == OWN:
-        return len(rows), 0
-    return cell_of(chosen, rows, poolings)
-
-
-def _frames(
-    cells: Cells, own: Cells | None, heights: list[float], top: float, chosen: tuple[int, int] | None, columns: int
-) -> tuple[dict[str, Any], ...]:
-    """The frames of cells that have one, and above them that of the chosen cell."""
-    frames = []
-    for style, at, of_own in (
-        (_THIN, cells.framed, own is not None and own.framed.any()),
-        (_MISSING, cells.missing, own is not None and own.missing.any()),
+def _add_frames(draft: Draft, cells: Cells, own: Cells | None, heights: list[float], top: float) -> None:
+    """Thin frames of hollow cells, dotted ones of missing cells."""
+    thin: dict[str, Any] = {"line": {"color": QUIET, "width": 1}}
+    grey = {"line": {"color": QUIET, "width": 1, "dash": "dot"}, "fillcolor": "rgba(138, 143, 152, 0.12)"}
+    for style, is_framed in (
+        (thin, lambda of: ~np.isnan(of.values) & ~of.coloured),
+        ({"layer": "below", **grey}, lambda of: np.isnan(of.values)),
     ):
-        frames += [style | _edges(column, heights[row], 0.44) for row, column in np.argwhere(at).tolist()]
-        if of_own:
-            frames.append(style | _edges(0, top, 0.44, columns - 1))
-    if chosen is not None:
-        row, column = chosen
-        line = {"type": "rect", "line": {"color": ACCENT, "width": 4}}
-        of_grid = row < len(heights)
-        frames.append(line | (_edges(column, heights[row], 0.48) if of_grid else _edges(0, top, 0.48, columns - 1)))
-    return tuple(frames)
+        for row, column in np.argwhere(is_framed(cells)).tolist():
+            _frame(draft, column, heights[row], 0.44, **style)
+        if own is not None and is_framed(own).any():
+            _frame(draft, 0, top, 0.44, cells.values.shape[1] - 1, **style)
 
 
-def _edges(column: int, height: float, half: float, wider: int = 0) -> dict[str, float]:
-    return {"x0": column - half, "x1": column + wider + half, "y0": height - half, "y1": height + half}
+def _frame(draft: Draft, column: int, height: float, half: float, wider: int = 0, **style: Any) -> None:
+    ends = {"x0": column - half, "x1": column + wider + half, "y0": height - half, "y1": height + half}
+    draft.shape(type="rect", **ends, **style)

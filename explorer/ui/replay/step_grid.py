@@ -7,7 +7,7 @@ import streamlit as st
 
 from explorer import places, run_folder
 from explorer.data.text_sets import GradedPairs, digest_of
-from explorer.drawing.scores import difference, grid, step_pictures
+from explorer.drawing.scores import grid, step_pictures
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import Reading
@@ -182,7 +182,7 @@ def _side_by_side(
     with columns[1]:
         st.markdown(f"**Change since step {first}**")
         downloads.draw(
-            difference.difference_grid(
+            grid.difference_grid(
                 comparison.Comparison(scores[0], scores[at], reading, reading),
                 changed[at].grid,
                 changed[at].own,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.scores.difference import compared_by_layer, difference_grid
-from explorer.drawing.scores.grid import layer_by_pooling
+from explorer.drawing.scores.by_layer import compared_by_layer
+from explorer.drawing.scores.grid import difference_grid, layer_by_pooling
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
 
