@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 ColourStops = str | Sequence[tuple[float, str]]
 
@@ -106,9 +106,10 @@ def spread(values: NDArray[np.floating[Any]]) -> tuple[float, float]:
     return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
 
 
-def error_bars(middle: Any, low: Any, high: Any, **style: Any) -> dict[str, Any]:
+def error_bars(middle: ArrayLike, low: ArrayLike, high: ArrayLike, **style: Any) -> dict[str, Any]:
     """The bars of an interval around a point."""
-    return {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, **style}
+    above, below = np.subtract(high, middle), np.subtract(middle, low)
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **style}
 
 
 def short_text(text: str, most: int = 32) -> str:

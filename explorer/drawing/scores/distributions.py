@@ -1,7 +1,5 @@
 """Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -31,7 +29,17 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
     draft = Draft()
-    _add_points(draft, scores.gold, cosines, pairs)
+    texts = _hover_texts(pairs)
+    draft.add(
+        "scattergl",
+        x=scores.gold,
+        y=cosines,
+        mode="markers",
+        marker={"size": 5, "color": QUIET, "opacity": 0.45},
+        text=texts,
+        hovertemplate=("%{text}<br>" if texts else "") + "gold score: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
+        name="pairs",
+    )
     for place in range(BINS):
         inside = cosines[bins == place]
         if len(inside):
@@ -57,20 +65,6 @@ def _hover_texts(pairs: GradedPairs) -> list[str] | None:
         return None
     rows = zip(pairs.first, pairs.second, strict=True)
     return [f"{hover_text(first)}<br>{hover_text(second)}" for first, second in rows]
-
-
-def _add_points(draft: Draft, gold: Floats, cosines: Floats, pairs: GradedPairs) -> None:
-    texts = _hover_texts(pairs)
-    draft.add(
-        "scattergl",
-        x=gold,
-        y=cosines,
-        mode="markers",
-        marker={"size": 5, "color": QUIET, "opacity": 0.45},
-        text=texts,
-        hovertemplate=("%{text}<br>" if texts else "") + "gold score: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
-        name="pairs",
-    )
 
 
 def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshold: float | None) -> go.Figure:
@@ -133,15 +127,26 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
     top = HEADROOM * (float(found.shares.max()) or 1.0)
     width = found.edges[1] - found.edges[0]
     first = next(row for row in rows if found.pairs[bands - 1 - row])
-    draft = Draft()
+    height = 1 / (bands + SPACE * (bands - 1))
+    draft, axes = Draft(), {}
     for row in rows:
-        band = bands - 1 - row
+        band, axis = bands - 1 - row, _axis(row)
         for side in reversed(range(sides)):  # A's line over what fills B's
-            if np.isnan(found.medians[band, side]):
-                continue  # no pairs in this band, or no cosines
-            _add_outline(draft, found, band, side, _axis(row), legend=row == first)
-            _add_median(draft, found, band, side, _axis(row), top)
-        _add_label(draft, found, band, _axis(row))
+            if not np.isnan(found.medians[band, side]):  # else no pairs are in this band, or no cosines
+                _add_side(draft, found, band, side, axis, top, legend=row == first)
+        pairs = found.pairs[band]
+        count = f"{pairs:,} pair{'s' * (pairs != 1)}" if pairs else "no pairs"
+        where = {"xref": "x domain", "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
+        draft.note(f"gold score {found.labels[band]}: {count}", x=0, y=1, borderpad=0, **where)
+        bottom = (1 + SPACE) * height * band
+        axes[axis.replace("y", "yaxis")] = {
+            "domain": [bottom, min(1.0, bottom + height)],  # plotly refuses 1 plus a rounding error
+            "range": [0, top],
+            "nticks": 3,
+            "tickformat": ".0%",
+            "zerolinecolor": QUIET,
+            "fixedrange": True,
+        }
     # one axis of cosines for all rows, below the lowest
     draft.x_axes(
         range=[found.edges[0] - width / 2, found.edges[-1] + width / 2],
@@ -153,7 +158,7 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
         95 + ROW * bands,
         margin={"t": 52},  # room for the buttons above the legend
         legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        **{_axis(row).replace("y", "yaxis"): _shares(row, top, bands) for row in rows},
+        **axes,
     )
 
 
@@ -162,23 +167,9 @@ def _axis(place: int) -> str:
     return f"y{place + 1}" if place else "y"
 
 
-def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
-    """The axis of a row; all have one scale."""
-    row = 1 / (rows + SPACE * (rows - 1))
-    bottom = (1 + SPACE) * row * (rows - 1 - place)
-    return {
-        "domain": [bottom, min(1.0, bottom + row)],  # plotly refuses 1 plus a rounding error
-        "range": [0, top],
-        "nticks": 3,
-        "tickformat": ".0%",
-        "zerolinecolor": QUIET,
-        "fixedrange": True,
-    }
-
-
-def _add_outline(draft: Draft, found: GoldBins, band: int, side: int, axis: str, *, legend: bool) -> None:
-    """Steps through the middles of the bins, with an empty bin at each end."""
-    name, colour, shares = "AB"[side], SIDES[side], found.shares[band, side]
+def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, top: float, *, legend: bool) -> None:
+    """The outline of a side, steps through the middles of the bins with an empty one at each end, and its median."""
+    name, colour, shares, median = "AB"[side], SIDES[side], found.shares[band, side], found.medians[band, side]
     width = found.edges[1] - found.edges[0]
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
@@ -204,37 +195,17 @@ def _add_outline(draft: Draft, found: GoldBins, band: int, side: int, axis: str,
         hovertext=["", *notes, ""],
         hoverinfo=["skip", *["text"] * len(notes), "skip"],
     )
-
-
-def _add_median(draft: Draft, found: GoldBins, band: int, side: int, axis: str, top: float) -> None:
-    name, median = "AB"[side], found.medians[band, side]
     draft.add(
         "scatter",
         x=[median, median],
         y=[0, top],
         yaxis=axis,
         mode="lines",
-        line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
+        line={"color": colour, "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
         hovertext=f"{name}, gold score {found.labels[band]}<br>median of {found.pairs[band]:,} pairs: {median:.3f}",
         hoverinfo="text",
-    )
-
-
-def _add_label(draft: Draft, found: GoldBins, band: int, axis: str) -> None:
-    """The label of a row: its gold scores and number of pairs."""
-    pairs = found.pairs[band]
-    count = f"{pairs:,} pair{'s' * (pairs != 1)}" if pairs else "no pairs"
-    draft.note(
-        f"gold score {found.labels[band]}: {count}",
-        xref="x domain",
-        yref=f"{axis} domain",
-        x=0,
-        y=1,
-        xanchor="left",
-        yanchor="bottom",
-        borderpad=0,
     )
 
 

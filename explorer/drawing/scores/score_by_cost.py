@@ -5,16 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import (
-    ACCENT,
-    MODEL_COLOURS,
-    MODEL_SYMBOLS,
-    QUIET,
-    Draft,
-    cost_axis,
-    hover_text,
-    short_text,
-)
+from explorer.drawing import style
+from explorer.drawing.style import ACCENT, MODEL_COLOURS, QUIET, Draft, cost_axis, hover_text, short_text
 
 STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 
@@ -49,17 +41,10 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
             "scatter",
             x=[mark.seconds],
             y=[mark.gain],
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [mark.high - mark.gain],
-                "arrayminus": [mark.gain - mark.low],
-                "thickness": 1.5,
-                "width": 5,
-            },
+            error_y=style.error_bars([mark.gain], [mark.low], [mark.high], thickness=1.5, width=5),
             mode="markers",
             name=short_text(mark.label, 40),
-            marker={"size": 12, "symbol": MODEL_SYMBOLS[place % len(MODEL_SYMBOLS)], "color": colour},
+            marker={"size": 12, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
             hovertemplate=f"{text}<extra></extra>",
         )
     draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
@@ -115,7 +100,7 @@ def size_quality(
             name=short_text(family, 40),
             marker={
                 "size": [13 if mark.number == chosen else 8 for mark in of_family],
-                "symbol": [_symbol(mark) for mark in of_family],
+                "symbol": [STORED_AS[mark.stored] + "-open" * mark.chance for mark in of_family],
                 "color": colour,
                 "line": {"width": 1, "color": colour},
             },
@@ -135,8 +120,3 @@ def size_quality(
     draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})
-
-
-def _symbol(mark: SizeMark) -> str:
-    symbol = STORED_AS[mark.stored]
-    return f"{symbol}-open" if mark.chance else symbol

@@ -7,8 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sample
-from explorer.drawing.scores import difference, distributions, grid
-from explorer.drawing.sentences import probe_bars
+from explorer.drawing.scores import by_layer, distributions, grid
+from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.in_words import Rows
@@ -243,7 +243,7 @@ def _draw_probes(compared: Compared, changes: Learned, height: int | None = None
         for side, share in zip("AB", shares, strict=True):
             sides[side][change.name] = share.value
     downloads.draw(
-        probe_bars.shares_side_by_side(sides),
+        pair_figures.shares_side_by_side(sides),
         height=height,
         key="probe shares",
         config=downloads.config("probe-shares"),
@@ -284,7 +284,7 @@ def _grid(compared: Compared, name: str, height: int = 0) -> None:
         if differences.grid is None:
             st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
             return
-        figure = difference.difference_grid(comparison, differences.grid, differences.own)
+        figure = grid.difference_grid(comparison, differences.grid, differences.own)
         key, file = "grid of differences", "grid-difference"
         alt = "B minus A for every layer & pooling. The table below has the numbers."
     else:
@@ -322,7 +322,7 @@ def lines(compared: Compared) -> str:
         st.subheader("By layer")
         pooling = geometry_view.pooling_control(comparison.one, comparison.other)
         downloads.draw(
-            difference.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            by_layer.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=downloads.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )

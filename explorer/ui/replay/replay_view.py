@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words, run_folder
 from explorer.data.text_sets import digest_of
-from explorer.drawing.scores import metric_curves, step_pictures
+from explorer.drawing.scores import run_figures
 from explorer.errors import RunError, StrataError
 from explorer.measuring.maps import projection, step_maps
 from explorer.places import Stamps, stamps
@@ -172,7 +172,7 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
     with right:
         st.subheader("Embedding geometry")
         downloads.draw(
-            step_pictures.alignment_and_uniformity(evaluations, at),
+            run_figures.alignment_and_uniformity(evaluations, at),
             key="alignment and uniformity",
             config=downloads.config("replay"),
             alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
@@ -184,7 +184,7 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
         )
     status = run.status()
     downloads.draw(
-        metric_curves.dev_scores(
+        run_figures.dev_scores(
             evaluations,
             status.base,
             at=evaluations[at].step,
@@ -259,7 +259,7 @@ def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> No
                 return
             kind, how, travel = "UMAP", _umap_in_words(travel), replace(travel, places=places)
     downloads.draw(
-        step_pictures.places(travel, sentences, at),
+        run_figures.places(travel, sentences, at),
         key="replayed map",
         config=downloads.config("replay"),
         alt="Sentences of the dev set on a map, each with a line from its position before training.",

@@ -7,7 +7,7 @@ import streamlit as st
 
 from explorer import places, run_folder
 from explorer.data.text_sets import GradedPairs, digest_of
-from explorer.drawing.scores import grid, step_pictures
+from explorer.drawing.scores import grid, run_figures
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import Reading
@@ -200,7 +200,7 @@ def _side_by_side(
     with columns[2]:
         st.markdown(f"**{reading.title}**")
         downloads.draw(
-            step_pictures.score_by_step(saved.steps, of_reading, since, at, metric, height),
+            run_figures.score_by_step(saved.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=downloads.config("replay-reading"),
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",

@@ -12,7 +12,7 @@ from typing import TypeVar
 import streamlit as st
 
 from explorer import run_folder
-from explorer.drawing.scores import metric_curves
+from explorer.drawing.scores import run_figures
 from explorer.run_folder import METRICS, Evaluation, MetricLine, TrainingStep
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
@@ -141,7 +141,7 @@ def figures(run: Run, status: Status) -> None:
         measure = status.facts.measure_of("dev")
         st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
         downloads.draw(
-            metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
+            run_figures.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
             key=f"dev {run.name}",
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
@@ -151,7 +151,7 @@ def figures(run: Run, status: Status) -> None:
     with right:
         st.markdown("**Loss**, each step and smoothed")
         downloads.draw(
-            metric_curves.losses(lines, total),
+            run_figures.losses(lines, total),
             key=f"loss {run.name}",
             config=downloads.config("run"),
             alt="The loss by step, as it is and smoothed.",
@@ -169,7 +169,7 @@ def figures(run: Run, status: Status) -> None:
             "better for both."
         )
         downloads.draw(
-            metric_curves.geometry(lines, total),
+            run_figures.geometry(lines, total),
             key=f"geometry {run.name}",
             config=downloads.config("run"),
             alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",

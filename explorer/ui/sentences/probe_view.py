@@ -7,7 +7,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data import sample
 from explorer.data.text_sets import digest_of
-from explorer.drawing.sentences import probe_bars
+from explorer.drawing.sentences import pair_figures
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables
 from explorer.measuring.sentences.probe_cosines import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
@@ -44,7 +44,7 @@ def show(sides: tuple[Reader, ...]) -> None:
     st.markdown(" · ".join(side.title for side in sides))
     _headline(known)
     downloads.draw(
-        probe_bars.packs_side_by_side(known),
+        pair_figures.packs_side_by_side(known),
         key="probes",
         config=downloads.config("probes"),
         alt="Mean cosine of every pack. The table below has the numbers.",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.drawing.sentences.probe_bars import packs_side_by_side, shares_side_by_side
+from explorer.drawing.sentences.pair_figures import packs_side_by_side, shares_side_by_side
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 
 

@@ -1,15 +1,19 @@
-"""Curves of a run: dev score, loss, and similarities, step by step.
+"""Figures of a run: curves of dev score, loss and similarities; map, geometry and score of one step among all.
 
-The input is the lines of metrics.jsonl, thinned and with a smoothed loss.
+The input of the curves is the lines of metrics.jsonl, thinned and with a smoothed loss.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET, Draft
+from explorer.drawing.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
+from explorer.measuring.maps.step_maps import Travel
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.verdict import CI
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]
@@ -19,6 +23,15 @@ SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
 KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
+STEP_HEIGHT = 430
+STEP_MARGIN = {"t": 12}
+_SHADE = "rgba(140, 107, 177, 0.2)"  # the colour of the line, faint
+_MARKED = {  # not a star, which marks the best step in the score figure
+    "mode": "markers",
+    "marker": {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+    "hoverinfo": "skip",
+    "name": "this step",
+}
 
 
 def dev_scores(
@@ -49,13 +62,12 @@ def dev_scores(
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
         best += [one for one in evaluations if one.best][-1:]
-    below = [base is not None and one.dev is not None and one.dev < base for one in best]
+    lower = [one for one in best if base is not None and one.dev is not None and one.dev < base]
     by = _chosen_by(best)
-    for is_below, name, symbol in (
-        (False, f"best checkpoint{by}", "star"),
-        (True, f"best checkpoint{by}, below the base", "star-open"),
+    for shown, name, symbol in (
+        ([one for one in best if one not in lower], f"best checkpoint{by}", "star"),
+        (lower, f"best checkpoint{by}, below the base", "star-open"),
     ):
-        shown = [one for one, lower in zip(best, below, strict=True) if lower is is_below]
         if shown:
             draft.add(
                 "scatter",
@@ -66,16 +78,22 @@ def dev_scores(
                 marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
                 hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
             )
-    _held_out(draft, lines)
-    if base is not None:
-        _base_line(draft, base, "base, model default", "dash")
-    if same_reading is not None and (base is None or abs(same_reading - base) >= 0.01):
-        _base_line(draft, same_reading, "base, trained layer & pooling", "dot")
+    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
+    if held_out:
+        _add_held_out(draft, lines)
+    if same_reading is not None and base is not None and abs(same_reading - base) < 0.01:
+        same_reading = None  # it would cover the base's line
+    for score, name, dash in (
+        (base, "base, model default", "dash"),
+        (same_reading, "base, trained layer & pooling", "dot"),
+    ):
+        if score is not None:
+            draft.line(y=score, color=QUIET, dash=dash, width=1.5)
+            draft.note(f"{name} {score:.1f}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
     _steps(draft, lines, total)
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
-    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
     return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
 
 
@@ -84,14 +102,12 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
     draft = Draft()
     for number, seed, own in _by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
-        places = [line.step for line in steps]
+        common = {"x": [line.step for line in steps], "mode": "lines", "legendgroup": str(number)}
         draft.add(
             "scatter",
-            x=places,
+            **common,
             y=[line.loss for line in steps],
-            mode="lines",
             name=f"seed {seed}, not smoothed",
-            legendgroup=str(number),
             showlegend=False,
             opacity=0.35,
             line={"color": _line(number)["color"], "width": 1},
@@ -99,11 +115,9 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
         )
         draft.add(
             "scatter",
-            x=places,
+            **common,
             y=[line.smooth for line in steps],
-            mode="lines",
             name=f"seed {seed}",
-            legendgroup=str(number),
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
@@ -182,7 +196,7 @@ def _chosen_by(best: Sequence[Evaluation]) -> str:
     return f": highest {'score of held-out rows' if alone else 'mean of dev score and held-out rows'}"
 
 
-def _held_out(draft: Draft, lines: Lines) -> None:
+def _add_held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
     label = "dash-dotted: score of held-out rows, which are not trained on"
     for number, seed, own in _by_seed(lines):
@@ -200,6 +214,122 @@ def _held_out(draft: Draft, lines: Lines) -> None:
             )
 
 
-def _base_line(draft: Draft, score: float, name: str, dash: str) -> None:
-    draft.line(y=score, color=QUIET, dash=dash, width=1.5)
-    draft.note(f"{name} {score:.1f}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
+def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
+    """The positions of sentences at a step, each with a thin line from its start."""
+    now, first = travel.places[at], travel.places[0]
+    draft = Draft()
+    paths = segments(first, now)
+    draft.add(
+        "scatter",
+        x=paths[:, 0],
+        y=paths[:, 1],
+        mode="lines",
+        line={"color": QUIET, "width": 0.7},
+        opacity=0.5,
+        hoverinfo="skip",
+        name="path",
+    )
+    draft.add(
+        "scatter",
+        x=now[:, 0].astype(np.float32),
+        y=now[:, 1].astype(np.float32),
+        mode="markers",
+        name="sentence",
+        text=[hover_text(sentence) for sentence in sentences],
+        customdata=np.arange(len(sentences), dtype=np.int32),  # the same number for a sentence at every step
+        marker={
+            "size": 8,
+            "color": travel.turned[at].astype(np.float32),
+            "cmin": 0,
+            "cmax": max(1e-6, float(travel.turned.max())),
+            "colorscale": "Viridis",
+            "colorbar": {"title": {"text": "turned", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            "line": {"width": 0.5, "color": QUIET},
+        },
+        hovertemplate="%{text}<br>shift %{marker.color:.3f}<extra></extra>",
+    )
+    # the same range at every step
+    for settle, ends in ((draft.x_axes, travel.places[..., 0]), (draft.y_axes, travel.places[..., 1])):
+        low, high = float(ends.min()), float(ends.max())
+        room = 0.05 * max(high - low, 1e-6)
+        settle(
+            range=[low - room, high + room], showticklabels=False, zeroline=False, showgrid=False, constrain="domain"
+        )
+    draft.y_axes(scaleanchor="x")  # equal scales on both axes
+    return draft.figure(STEP_HEIGHT, showlegend=False, margin=STEP_MARGIN)
+
+
+def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.Figure:
+    """The path of a run: alignment (lower is better) by uniformity (lower is better)."""
+    known = [one for one in evaluations if one.alignment is not None and one.uniformity is not None]
+    draft = Draft()
+    draft.curve(
+        SIDES[0],
+        width=2,
+        size=7,
+        x=[one.uniformity for one in known],
+        y=[one.alignment for one in known],
+        customdata=[one.step for one in known],
+        hovertemplate="step %{customdata}: uniformity %{x:.3f}, alignment %{y:.3f}<extra></extra>",
+        name="evaluations",
+    )
+    for one in known:
+        if one.step == evaluations[at].step:
+            draft.add("scatter", x=[one.uniformity], y=[one.alignment], **_MARKED)
+    for one in known[:1]:
+        draft.note("before", x=one.uniformity, y=one.alignment, showarrow=True, ax=24, ay=-18)
+    draft.x_axes(title="uniformity (lower is better)", zeroline=False)
+    draft.y_axes(title="alignment (lower is better)", zeroline=False)
+    return draft.figure(STEP_HEIGHT, showlegend=False, margin=STEP_MARGIN)
+
+
+def score_by_step(
+    steps: Sequence[int], scores: Sequence[float], since: Sequence[Interval], at: int, metric: str, height: int
+) -> go.Figure:
+    """The score of one layer & pooling at every saved step; this step is marked.
+
+    `since` is the change since the first step: the band is its confidence interval.
+    """
+    draft = Draft()
+    for side, fill in (("high", None), ("low", "tonexty")):
+        draft.add(
+            "scatter",
+            x=list(steps),
+            y=_known([scores[0] + float(getattr(one, side)) for one in since]),
+            mode="lines",
+            line={"width": 0},
+            fill=fill,
+            fillcolor=_SHADE,
+            hoverinfo="skip",
+            name="interval",
+        )
+    draft.curve(
+        SIDES[0],
+        width=2,
+        size=7,
+        x=list(steps),
+        y=_known(scores),
+        customdata=[_since_text(steps[0], one) for one in since],
+        hovertemplate="step %{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
+        name="steps",
+    )
+    if math.isnan(scores[at]):
+        draft.note("no correlation at this step", x=0.5, y=0.5, xref="paper", yref="paper")
+    else:
+        draft.add("scatter", x=[steps[at]], y=[scores[at]], **_MARKED)
+    draft.x_axes(title="step", zeroline=False)
+    draft.y_axes(title=f"{metric} × 100", zeroline=False)
+    # the same top margin as the grids
+    return draft.figure(height, showlegend=False)
+
+
+def _known(scores: Sequence[float]) -> list[float | None]:
+    """Missing values are gaps, never 0."""
+    return [None if math.isnan(score) else score for score in scores]
+
+
+def _since_text(first: int, change: Interval) -> str:
+    if math.isnan(float(change.difference)):
+        return "no correlation on one side"
+    low, high = float(change.low), float(change.high)
+    return f"{float(change.difference):+.2f} since step {first}<br>{CI}: {low:+.2f} to {high:+.2f}"
