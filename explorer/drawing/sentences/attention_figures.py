@@ -21,7 +21,6 @@ FEW = 22  # most tokens with a label on every column
 CELL = 34
 MOST_NUMBERS = 9  # most layers with a number in every cell
 MOST_LINES = 13  # most layers with a line and a label each
-_STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
 
 def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int]) -> go.Figure:
@@ -60,14 +59,9 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
     layer, head = chosen
     edges = {"x0": head - 0.48, "x1": head + 0.48, "y0": layer - 0.48, "y1": layer + 0.48}
     draft.shape(type="rect", line={"color": style.ACCENT, "width": 4}, **edges)
-    draft.x_axes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
-    draft.y_axes(title="layer", tickvals=down, **_STILL)
-    return draft.figure(
-        90 + ROW * max(5, layers),
-        hoverdistance=-1,
-        showlegend=False,
-        margin={"t": 10},
-    )
+    draft.x_axes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **style.STILL)
+    draft.y_axes(title="layer", tickvals=down, **style.STILL)
+    return draft.figure(90 + ROW * max(5, layers), hoverdistance=-1, showlegend=False, margin={"t": 10})
 
 
 def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
@@ -96,7 +90,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
         tickvals=places[some],
         ticktext=labels[some],
         tickfont=small,
-        **_STILL,
+        **style.STILL,
     )
     draft.y_axes(
         title="query token",
@@ -104,7 +98,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
         tickvals=places,
         ticktext=labels,
         tickfont={} if len(places) <= FEW else small,
-        **_STILL,
+        **style.STILL,
     )
     return draft.figure(170 + (20 if len(places) <= FEW else 13) * len(places), margin={"b": 10})
 
@@ -146,16 +140,13 @@ def query_by_key(
             hoverinfo="skip",
             showlegend=False,
         )
-    draft.x_axes(title=f"key layer ({key_pooling})", tickvals=_labelled(layers), tickangle=0, **_STILL)
-    draft.y_axes(title=f"query layer ({query_pooling})", tickvals=_labelled(layers), **_STILL)
+    draft.x_axes(title=f"key layer ({key_pooling})", tickvals=_labelled(layers), tickangle=0, **style.STILL)
+    draft.y_axes(title=f"query layer ({query_pooling})", tickvals=_labelled(layers), **style.STILL)
     return draft.figure(90 + CELL * min(12, max(6, len(layers))), showlegend=False)
 
 
 def weights_and_scores(
-    weights: Floats,
-    layers: Sequence[int],
-    sentences: Sequence[str],
-    scores: Mapping[str, Floats],
+    weights: Floats, layers: Sequence[int], sentences: Sequence[str], scores: Mapping[str, Floats]
 ) -> go.Figure:
     """Bars of the mean weight of each layer (sentence, layer); below, the score of each layer.
 
@@ -177,13 +168,11 @@ def weights_and_scores(
         )
     draft.line(y=alike, color=style.QUIET, width=1.5, row=1)
     for pooling, of_layers in scores.items():
-        draft.add(
-            "scatter",
+        draft.curve(
+            style.POOLING_COLOURS[pooling],
             x=list(layers),
             y=of_layers,
-            mode="lines+markers",
             name=f"{pooling}, score",
-            line={"color": style.POOLING_COLOURS[pooling], "width": 2.5},
             marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.2f}}<extra></extra>",
             row=2,
@@ -201,11 +190,28 @@ def weight_history(steps: Sequence[int], weights: Floats, layers: Sequence[int],
 
     A line for each layer, or a heatmap for many layers.
     """
+    from plotly.colors import sample_colorscale
+
     draft = Draft()
     if len(layers) <= MOST_LINES:
-        _add_lines(draft, steps, weights, layers)
+        # without the ends of the scale, which are invisible on black or on white
+        colours = sample_colorscale(style.GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
+        for layer, colour, line in zip(layers, colours, np.asarray(weights).T, strict=True):
+            hover = f"layer {layer}, step %{{x}}: %{{y:.4f}}<extra></extra>"
+            draft.curve(colour, size=6, x=list(steps), y=line, name=f"layer {layer}", hovertemplate=hover)
+        draft.line(y=1 / len(layers), color=style.QUIET, dash="dash", width=1.5)
+        draft.y_axes(title="mean weight", zeroline=False)
     else:
-        _add_colours(draft, steps, weights, layers)
+        draft.add(
+            "heatmap",
+            x=list(steps),
+            y=list(layers),
+            z=np.asarray(weights).T,
+            colorscale=style.GRID_SCALE,
+            colorbar={"thickness": 12},
+            hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",
+        )
+        draft.y_axes(title="layer", tickvals=_labelled(layers), **style.STILL)
     if best is not None:
         draft.line(x=best, color=style.ACCENT, width=2)
         draft.note("best step", x=best, y=1, yref="paper", yanchor="bottom")
@@ -216,39 +222,6 @@ def weight_history(steps: Sequence[int], weights: Floats, layers: Sequence[int],
         showlegend=len(layers) <= MOST_LINES,
         legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"},
     )
-
-
-def _add_lines(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequence[int]) -> None:
-    from plotly.colors import sample_colorscale
-
-    # without the ends of the scale, which are invisible on black or on white
-    colours = sample_colorscale(style.GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
-    for layer, colour, line in zip(layers, colours, np.asarray(weights).T, strict=True):
-        draft.add(
-            "scatter",
-            x=list(steps),
-            y=line,
-            mode="lines+markers",
-            name=f"layer {layer}",
-            line={"color": colour, "width": 2.5},
-            marker={"size": 6},
-            hovertemplate=f"layer {layer}, step %{{x}}: %{{y:.4f}}<extra></extra>",
-        )
-    draft.line(y=1 / len(layers), color=style.QUIET, dash="dash", width=1.5)
-    draft.y_axes(title="mean weight", zeroline=False)
-
-
-def _add_colours(draft: Draft, steps: Sequence[int], weights: Floats, layers: Sequence[int]) -> None:
-    draft.add(
-        "heatmap",
-        x=list(steps),
-        y=list(layers),
-        z=np.asarray(weights).T,
-        colorscale=style.GRID_SCALE,
-        colorbar={"thickness": 12},
-        hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",
-    )
-    draft.y_axes(title="layer", tickvals=_labelled(layers), **_STILL)
 
 
 def _labelled(layers: Sequence[int]) -> list[int]:

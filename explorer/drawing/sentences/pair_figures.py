@@ -1,7 +1,8 @@
-"""Figures of two sentences: cosines by layer and token by token, and what layers, tokens and words add to them."""
+"""Figures of pairs of sentences: cosines by layer and token by token, what words add to them, and probe packs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.drawing import style
 from explorer.drawing.sentences.attention_figures import FEW, token_label
-from explorer.drawing.style import QUIET, SIDES, Draft, hover_text
+from explorer.drawing.style import Draft
 from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.probe_cosines import Probed
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
@@ -22,7 +23,6 @@ REST = "(rest)"
 MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
 FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
 NUMBERED = 12  # most words with a number in each cell
-_STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}
 _SHIFT = 0.2  # distance of a side from the middle of its pack
 
 
@@ -34,14 +34,12 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
     for pooling in poolings:
         column = pair.poolings.index(pooling)
         colour = style.POOLING_COLOURS[pooling]
-        draft.add(
-            "scatter",
+        draft.curve(
+            colour,
             x=layers,
             y=pair.cosines[:, column],
-            mode="lines+markers",
             name=pooling,
             legendgroup=pooling,
-            line={"color": colour, "width": 2.5},
             marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
             row=1,
@@ -61,11 +59,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
     draft.x_axes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
     draft.x_axes(title="layer", row=2)
     draft.y_axes(zeroline=True)
-    return draft.figure(
-        520,
-        margin={"t": 70},
-        legend={"y": 1.08},
-    )
+    return draft.figure(520, margin={"t": 70}, legend={"y": 1.08})
 
 
 def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
@@ -76,13 +70,11 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
         cosines = pair.cosines[:, pair.poolings.index(pooling)]
         layers = list(range(len(cosines)))
         most = max(most, len(layers))
-        draft.add(
-            "scatter",
+        draft.curve(
+            style.SIDES["AB".index(name)],
             x=layers,
             y=cosines,
-            mode="lines+markers",
             name=f"{name} ({pooling})",
-            line={"color": style.SIDES["AB".index(name)], "width": 2.5},
             marker={"size": [14 if layer in read else 7 for layer in layers]},
             hovertemplate=f"{name}, {pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
@@ -93,49 +85,45 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
 
 def span_of(*grids: tuple[TokenPair, int]) -> Span:
     """The lowest and the highest cosine of two tokens, each side in its layer."""
-    known = np.concatenate([pair.cosines[layer].ravel() for pair, layer in grids])
-    if np.isnan(known).all():
-        return -1.0, 1.0
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
+    return style.spread(np.concatenate([pair.cosines[layer].ravel() for pair, layer in grids]))
 
 
 def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
     """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
-    down, across = ([token_label(token) for token in side[:MOST]] for side in pair.tokens)
+    down, across = (labels(tokens) for tokens in pair.tokens)
+    sizes = [{"size": 12 if len(names) <= FEW else 9} for names in (across, down)]
+    draft = _matrix(pair.cosines[layer], down, across, span, style.GRID_SCALE, ".3f")
+    draft.x_axes(tickfont=sizes[0])
+    draft.y_axes(tickfont=sizes[1])
+    row = 24 if len(down) <= FEW else 12
+    return draft.figure(120 + row * max(4, len(down)), margin={"t": 20, "b": 10})
+
+
+def _matrix(
+    values: NDArray[np.floating[Any]], down: list[str], across: list[str], span: Span, scale: Any, spelled: str
+) -> Draft:
+    """Cells of two names each, from the top left; the axes are positions, since equal names would share a row."""
     draft = Draft()
     draft.add(
-        "heatmap",  # the axes are positions, since equal tokens would share a row
+        "heatmap",
         x=list(range(len(across))),
         y=list(range(len(down))),
-        z=pair.cosines[layer],
+        z=values,
         zmin=span[0],
         zmax=span[1],
-        colorscale=style.GRID_SCALE,
+        colorscale=scale,
         colorbar={"thickness": 10},
         xgap=1,
         ygap=1,
         text=[[f"{one} · {other}" for other in across] for one in down],
-        hovertemplate="%{text}: %{z:.3f}<extra></extra>",
+        hovertemplate=f"%{{text}}: %{{z:{spelled}}}<extra></extra>",
     )
     some = slice(None, None, -(-len(across) // FEW))
     draft.x_axes(
-        side="top",
-        tickangle=-90,
-        tickvals=list(range(len(across)))[some],
-        ticktext=across[some],
-        tickfont={"size": 12 if len(across) <= FEW else 9},
-        **_STILL,
+        side="top", tickangle=-90, tickvals=list(range(len(across)))[some], ticktext=across[some], **style.STILL
     )
-    draft.y_axes(
-        autorange="reversed",
-        tickvals=list(range(len(down))),
-        ticktext=down,
-        tickfont={"size": 12 if len(down) <= FEW else 9},
-        **_STILL,
-    )
-    row = 24 if len(down) <= FEW else 12
-    return draft.figure(120 + row * max(4, len(down)), margin={"t": 20, "b": 10})
+    draft.y_axes(autorange="reversed", tickvals=list(range(len(down))), ticktext=down, **style.STILL)
+    return draft
 
 
 def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
@@ -212,24 +200,10 @@ def widest(*matrices: Floats) -> float:
 def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
     """What each word of the first sentence (rows) and of the second (columns) add together; blue raises the cosine."""
     down, across = (_names(pair, number) for number in (0, 1))
-    values = matrix[_shown(pair, 0)][:, _shown(pair, 1)]
-    numbered = max(len(down), len(across)) <= NUMBERED
-    draft = Draft()
-    draft.add(
-        "heatmap",  # the axes are positions, since equal words would share a row
-        x=list(range(len(across))),
-        y=list(range(len(down))),
-        z=values,
-        zmin=-most,
-        zmax=most,
-        colorscale=[list(stop) for stop in style.DIFFERENCE_SCALE],
-        colorbar={"thickness": 10},
-        xgap=1,
-        ygap=1,
-        text=[[f"{one} · {other}" for other in across] for one in down],
-        hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
-    )
-    if numbered:
+    shown = [[*range(len(names) - 1), len(words)] for names, words in zip((down, across), pair.words, strict=True)]
+    values = matrix[np.ix_(*shown)]  # of the words that are shown, and of the reference
+    draft = _matrix(values, down, across, (-most, most), [list(stop) for stop in style.DIFFERENCE_SCALE], "+.3f")
+    if max(len(down), len(across)) <= NUMBERED:
         colours = style.text_colours(values, -most, most, style.DIFFERENCE_SCALE)
         draft.add(
             "scatter",
@@ -240,9 +214,6 @@ def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
             textfont={"size": 11, "color": colours},
             hoverinfo="skip",
         )
-    some = slice(None, None, -(-len(across) // FEW))
-    draft.x_axes(side="top", tickangle=-90, tickvals=list(range(len(across)))[some], ticktext=across[some], **_STILL)
-    draft.y_axes(autorange="reversed", tickvals=list(range(len(down))), ticktext=down, **_STILL)
     return draft.figure(130 + 26 * max(4, len(down)), margin={"t": 20, "b": 10}, showlegend=False)
 
 
@@ -255,12 +226,6 @@ def _labelled(pair: WordPair, number: int) -> Labelled:
 
 def _names(pair: WordPair, number: int) -> list[str]:
     return [*(token_label(word) for word in pair.words[number][:MOST]), REST]
-
-
-def _shown(pair: WordPair, number: int) -> list[int]:
-    """The places of the words that are shown, and of the reference."""
-    count = len(pair.words[number])
-    return [*range(min(count, MOST)), count]
 
 
 @dataclass(frozen=True)
@@ -301,56 +266,42 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     packs = next(iter(sides.values())).packs
     for name, side in sides.items():
         shift = 0.0 if len(sides) == 1 else (-_SHIFT, _SHIFT)["AB".index(name)]
-        _add_side(draft, name, side, [place + shift for place in range(len(packs))])
+        middles, shade = [place + shift for place in range(len(packs))], style.SIDES["AB".index(name)]
+        draft.add(
+            "bar",
+            x=middles,
+            y=[side.mean(pack.name) for pack in packs],
+            width=1.8 * _SHIFT,
+            name=name,
+            legendgroup=name,
+            marker={"color": shade, "opacity": 0.45},
+            customdata=[pack.name for pack in packs],
+            hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
+        )
+        pairs = [pair for pack in packs for pair in zip(pack.first, pack.second, strict=True)]
+        draft.add(
+            "scatter",
+            # spread over the bar in the order of the pairs, the same in A and in B
+            x=np.concatenate(
+                [at + np.linspace(-0.7, 0.7, len(pack)) * _SHIFT for at, pack in zip(middles, packs, strict=True)]
+            ).tolist(),
+            y=[cosine for cosines in side.cosines for cosine in cosines],
+            mode="markers",
+            legendgroup=name,
+            showlegend=False,
+            marker={"color": shade, "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
+            hovertext=[f"{style.hover_text(one)}<br>{style.hover_text(other)}" for one, other in pairs],
+            hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
+        )
     alike = sum(pack.same for pack in packs)
-    draft.line(x=alike - 0.5, color=QUIET, width=1.5, dash="dot")
+    draft.line(x=alike - 0.5, color=style.QUIET, width=1.5, dash="dot")
     for x, anchor, text in ((alike - 0.55, "right", "same meaning"), (alike - 0.45, "left", "different meaning")):
         draft.note(text, x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor)
     draft.x_axes(
         tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
     )
     draft.y_axes(title="cosine", zeroline=True)
-    return draft.figure(
-        430,
-        barmode="overlay",
-        margin={"t": 60, "b": 30},
-        legend={"y": 1.08},
-    )
-
-
-def _add_side(draft: Draft, name: str, side: Probed, middles: list[float]) -> None:
-    """The bars of a side, and the pairs of each pack as points."""
-    shade = SIDES["AB".index(name)]
-    draft.add(
-        "bar",
-        x=middles,
-        y=[side.mean(pack.name) for pack in side.packs],
-        width=1.8 * _SHIFT,
-        name=name,
-        legendgroup=name,
-        marker={"color": shade, "opacity": 0.45},
-        customdata=[pack.name for pack in side.packs],
-        hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
-    )
-    points = [
-        # spread over the bar in the order of the pairs, the same in A and in B
-        (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
-        for pack, cosines, middle in zip(side.packs, side.cosines, middles, strict=True)
-        for one, other, cosine, spread in zip(
-            pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _SHIFT, strict=True
-        )
-    ]
-    draft.add(
-        "scatter",
-        x=[x for x, _, _ in points],
-        y=[y for _, y, _ in points],
-        mode="markers",
-        legendgroup=name,
-        showlegend=False,
-        marker={"color": shade, "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
-        hovertext=[text for _, _, text in points],
-        hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
-    )
+    return draft.figure(430, barmode="overlay", margin={"t": 60, "b": 30}, legend={"y": 1.08})
 
 
 def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
@@ -365,10 +316,10 @@ def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
             text=[percent(share) for share in of_side.values()],
             textposition="outside",
             cliponaxis=False,
-            marker={"color": SIDES["AB".index(name)], "opacity": 0.8},
+            marker={"color": style.SIDES["AB".index(name)], "opacity": 0.8},
             hovertemplate=f"{name}, %{{x}}: %{{y:.1f}} %<extra></extra>",
         )
-    draft.line(y=50, color=QUIET, width=1.5, dash="dot")
+    draft.line(y=50, color=style.QUIET, width=1.5, dash="dot")
     draft.note("chance", x=1.005, xref="paper", xanchor="left", y=50, yanchor="middle")
     draft.x_axes(fixedrange=True)
     draft.y_axes(title="distinguished, %", range=[0, 105], fixedrange=True)

@@ -6,15 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import (
-    ACCENT,
-    DIFFERENCE_SCALE,
-    GRID_SCALE,
-    Draft,
-    hover_text,
-    short_text,
-    text_colours,
-)
+from explorer.drawing import style
+from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, STILL, Draft, hover_text, short_text
 from explorer.measuring.sentences.sentence_vectors import Matrix, apart
 
 Span = tuple[float, float]
@@ -26,11 +19,7 @@ _HOVERED = 160  # most characters of a sentence in the hover text
 
 def span_of(*matrices: Matrix) -> Span:
     """The lowest and the highest cosine of two different sentences, over all sides."""
-    known = np.concatenate([apart(matrix) for matrix in matrices])
-    if np.isnan(known).all():
-        return -1.0, 1.0
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
+    return style.spread(np.concatenate([apart(matrix) for matrix in matrices]))
 
 
 def widest(difference: Matrix) -> float:
@@ -46,7 +35,7 @@ def alike(
 
     The diagonal is omitted, since its cosines of 1 would stretch the scale.
     """
-    return _square(cosines, sentences, order, span, GRID_SCALE, ".2f", chosen)
+    return _square(cosines, sentences, order, span, style.GRID_SCALE, ".2f", chosen)
 
 
 def changed(
@@ -70,6 +59,7 @@ def _square(
     shown = values[np.ix_(order, order)].astype(np.float32)
     np.fill_diagonal(shown, np.nan)
     gap = 1 if count <= _LABELLED else 0
+    below = {"y": 0, "yanchor": "top", "ypad": 12, "xpad": 0}
     draft = Draft()
     # the axes are positions, since equal sentences would share a row
     draft.add(
@@ -80,24 +70,29 @@ def _square(
         zmin=span[0],
         zmax=span[1],
         colorscale=scale,
-        colorbar={
-            "orientation": "h",
-            "thickness": 8,
-            "y": 0,
-            "yanchor": "top",
-            "ypad": 12,
-            "xpad": 0,
-            "nticks": 5,
-            "outlinewidth": 0,
-        },
+        colorbar={"orientation": "h", "thickness": 8, "nticks": 5, "outlinewidth": 0, **below},
         xgap=gap,
         ygap=gap,
         hoverinfo="skip",
     )
     _add_points(draft, shown, order, spelled)
     if count <= WRITTEN:
-        _write(draft, shown, spelled, text_colours(shown.astype(np.float64), *span, scale))
-    _add_frame(draft, order, chosen)
+        rows, columns = np.nonzero(np.isfinite(shown))
+        colours = np.reshape(style.text_colours(shown.astype(np.float64), *span, scale), shown.shape)
+        draft.add(
+            "scatter",
+            x=columns,
+            y=rows,
+            mode="text",
+            text=[format(value, spelled) for value in shown[rows, columns].tolist()],
+            textfont={"size": 10, "color": colours[rows, columns].tolist()},
+            hoverinfo="skip",
+        )
+    one, other = (order.tolist().index(number) for number in chosen)
+    half = max(0.5, count / 80)  # of the frame: for many sentences wider than a cell, to be visible
+    for row, column in ((one, other), (other, one)) if one != other else ():
+        ends = {"x0": column - half, "x1": column + half, "y0": row - half, "y1": row + half}
+        draft.shape(type="rect", **ends, line={"color": ACCENT, "width": 3})
     named = _label(draft, sentences, order)
     return draft.figure(430, margin={"r": 4, "t": 24, "b": 44}, hoverdistance=-1, showlegend=False, **named)
 
@@ -108,7 +103,7 @@ def _label(draft: Draft, sentences: tuple[str, ...], order: NDArray[np.intp]) ->
     places = list(range(count))
     every = count <= _LABELLED
     some = slice(None, None, -(-count // (20 if count < 100 else 10)))
-    still: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    still: dict[str, Any] = {"ticks": "", **STILL}
     small: dict[str, Any] = {"tickfont": {"size": 11 if count <= 20 else 9}}
     across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
     numbers = [str(number + 1) for number in order]
@@ -129,10 +124,7 @@ def _add_points(draft: Draft, shown: NDArray[np.float32], order: NDArray[np.intp
     """A heatmap has no click events, so every cell has a point, with the names of its axes."""
     count = len(order)
     known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
-    for cells, value in (
-        (known, f"%{{marker.color:{spelled}}}"),
-        (apart_from_itself & ~known, "no cosine"),
-    ):
+    for cells, value in ((known, f"%{{marker.color:{spelled}}}"), (apart_from_itself & ~known, "no cosine")):
         if not cells.any():
             continue
         rows, columns = np.nonzero(cells)
@@ -147,38 +139,4 @@ def _add_points(draft: Draft, shown: NDArray[np.float32], order: NDArray[np.intp
             marker={"maxdisplayed": 1, "opacity": 0, "color": shown[cells]},
             customdata=(order[rows] * count + order[columns]).astype(np.int32),
             hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{value}</b><extra></extra>",
-        )
-
-
-def _write(draft: Draft, shown: NDArray[np.float32], spelled: str, colours: list[str]) -> None:
-    """The number in every cell that has one."""
-    rows, columns = np.nonzero(np.isfinite(shown))
-    draft.add(
-        "scatter",
-        x=columns,
-        y=rows,
-        mode="text",
-        text=[format(value, spelled) for value in shown[rows, columns].tolist()],
-        textfont={
-            "size": 10,
-            "color": [colours[row * len(shown) + column] for row, column in zip(rows, columns, strict=True)],
-        },
-        hoverinfo="skip",
-    )
-
-
-def _add_frame(draft: Draft, order: NDArray[np.intp], chosen: tuple[int, int]) -> None:
-    place = {int(number): at for at, number in enumerate(order)}
-    one, other = (place[number] for number in chosen)
-    if one == other:
-        return
-    half = max(0.5, len(order) / 80)  # for many sentences wider than a cell, to be visible
-    for row, column in ((one, other), (other, one)):
-        draft.shape(
-            type="rect",
-            x0=column - half,
-            x1=column + half,
-            y0=row - half,
-            y1=row + half,
-            line={"color": ACCENT, "width": 3},
         )
