@@ -9,31 +9,15 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.drawing.sentences import pair_figures
-from explorer.encoding.read.pooling import PAD, Reading
-from explorer.measuring.comparing import cosines_by_grade, learned
-from explorer.measuring.comparing.comparison import Tuning, as_used
-from explorer.measuring.comparing.comparison_report import (
-    LIBRARIES,
-    READING,
-    Findings,
-    about_measuring,
-    about_models,
-    difference_text,
-    pair_rows,
-)
+from explorer.encoding.read.pooling import PAD
+from explorer.measuring.comparing import comparison_report, cosines_by_grade, learned
+from explorer.measuring.comparing.comparison import as_used
+from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.pair_changes import FAR, KINDS
-from explorer.measuring.geometry.layer_geometry import (
-    HOW_TO_READ,
-    MEASURES,
-    LayerGeometry,
-    definition,
-    drift_rows,
-    geometry_rows,
-    not_comparable,
-)
+from explorer.measuring.geometry import layer_geometry
+from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.judge import PairChange
-from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.word_pairs import Explained, ExplainedPairs
@@ -52,10 +36,8 @@ def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO
     body = [
         *_learned(findings),
         *words_section(words),
-        *_scores_of_tuned(findings),
-        *_headline(findings),
-        *_grids(findings),
-        *_by_layer(findings, pooling),
+        *_scores(findings),
+        *_figures(findings, pooling),
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
         *_pairs(findings),
         heading("Every layer & pooling"),
@@ -80,32 +62,44 @@ def _learned(findings: Findings) -> Iterator[str]:
     if findings.probes.pairs:
         sides = "base → tuned" if findings.verdict.tuning else "A → B"
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
-        yield standalone.side_by_side(*map(_pair, findings.probes.pairs), kind="cards")
+        pairs = []
+        for pair in findings.probes.pairs:
+            marked = learned.differing(pair.first, pair.second)
+            cosines = f"{pair.before:.2f} → {pair.after:.2f}"
+            pairs.append(standalone.pair(learned.what_is_right(pair.pack), *marked, cosines))
+        yield standalone.side_by_side(*pairs, kind="cards")
         yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
 
 
-def _pair(pair: PairChange) -> str:
-    first, second = learned.differing(pair.first, pair.second)
-    return standalone.pair(learned.what_is_right(pair.pack), first, second, f"{pair.before:.2f} → {pair.after:.2f}")
-
-
-def _scores_of_tuned(findings: Findings) -> Iterator[str]:
+def _scores(findings: Findings) -> Iterator[str]:
+    """The scores of a tuned model, else of both under the chosen layers & poolings, and what they are."""
     verdict = findings.verdict
-    if verdict.tuning is None:
-        return
-    parts = [
-        standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
-        for label, one in verdict.numbers()
-    ]
-    yield standalone.side_by_side(*parts, kind="cards")
-    if verdict.why_not_same:
-        yield note(verdict.why_not_same)
-
-
-def _headline(findings: Findings) -> Iterator[str]:
-    about_chosen = as_used(findings.comparison) is findings.comparison
-    if findings.verdict.tuning is None or not about_chosen:  # else they are shown above
-        yield from _chosen(findings)
+    if verdict.tuning is not None:
+        parts = [
+            standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
+            for label, one in verdict.numbers()
+        ]
+        yield standalone.side_by_side(*parts, kind="cards")
+        if verdict.why_not_same:
+            yield note(verdict.why_not_same)
+    if verdict.tuning is None or as_used(findings.comparison) is not findings.comparison:  # else they are shown above
+        if verdict.tuning is not None:
+            yield heading("The chosen layers & poolings")
+        row, interval = findings.chosen(), findings.differences.chosen
+        cards = [
+            standalone.card(
+                f"{side}: {found.name}",
+                NO_SCORE if row[side] is None else f"{row[side]:.2f}",
+                str(row[f"{comparison_report.READING} {side}"]),
+            )
+            for side, found in zip("AB", findings.found, strict=True)
+        ]
+        sure = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
+        if not np.isfinite(interval.difference):
+            sure = "a side has no score"
+        yield standalone.side_by_side(
+            *cards, standalone.card("B - A", comparison_report.difference_text(interval), sure), kind="cards"
+        )
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
         f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI}, "
@@ -117,54 +111,32 @@ def _headline(findings: Findings) -> Iterator[str]:
         yield note(findings.picked_here.words)
 
 
-def _chosen(findings: Findings) -> Iterator[str]:
-    """Both scores under the chosen layers & poolings, and their difference."""
-    if findings.verdict.tuning is not None:
-        yield heading("The chosen layers & poolings")
-    row, interval = findings.chosen(), findings.differences.chosen
-    cards = [
-        standalone.card(
-            f"{side}: {found.name}",
-            NO_SCORE if row[side] is None else f"{row[side]:.2f}",
-            str(row[f"{READING} {side}"]),
-        )
-        for side, found in zip("AB", findings.found, strict=True)
-    ]
-    verdict = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
-    if not np.isfinite(interval.difference):
-        verdict = "a side has no score"
-    yield standalone.side_by_side(*cards, standalone.card("B - A", difference_text(interval), verdict), kind="cards")
-
-
-def _grids(findings: Findings) -> Iterator[str]:
+def _figures(findings: Findings, pooling: str) -> Iterator[str]:
+    """The grids of both and of their difference, then scores by layer and cosines by gold score."""
     comparison, metric, aggregate = findings.comparison, findings.metric, findings.aggregate
+    of_cells, bins = findings.differences.grid, comparison.gold_bins()
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
+    readings = comparison.one_reading, comparison.other_reading
     pieces = [
         picture(
             grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
             f"{side}: every layer & pooling",
             among=3,
         )
-        for side, scores, reading in zip("AB", findings.scores, _readings(findings), strict=True)
+        for side, scores, reading in zip("AB", findings.scores, readings, strict=True)
     ]
-    if findings.differences.grid is not None:
-        drawn = grid.difference_grid(comparison, findings.differences.grid, findings.differences.own)
+    if of_cells is not None:
+        drawn = grid.difference_grid(comparison, of_cells, findings.differences.own)
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer & pooling")
-    if findings.differences.grid is None:
+    if of_cells is None:
         yield note(comparison.why_no_cells)
     yield standalone.side_by_side(*pieces)
     yield from map(note, comparison.not_measured_text)
-
-
-def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
-    lines = by_layer.compared_by_layer(
-        findings.comparison, pooling, findings.metric, findings.aggregate, findings.differences.grid
-    )
-    bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
+    lines = by_layer.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
     yield standalone.side_by_side(
-        picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
+        picture(lines, f"{metric} × 100 by layer, {pooling}", among=2),
         picture(distributions.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
     )
     yield table(cosines_by_grade.median_rows(bins), other=3)
@@ -172,22 +144,22 @@ def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
 
 def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
     yield heading(f"Embedding geometry by layer, {found.pooling}")
-    yield note(definition(found))
+    yield note(layer_geometry.definition(found))
     small = [
         picture(by_layer.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
-        for measure in MEASURES
+        for measure in layer_geometry.MEASURES
     ]
     yield standalone.side_by_side(*small)
     yield picture(by_layer.alignment_by_uniformity(found), "Alignment and uniformity")
-    yield table(geometry_rows(found), other=3)
+    yield table(layer_geometry.geometry_rows(found), other=3)
     yield heading(f"Drift by layer, {found.pooling}")
     if found.alike:
         differences = findings.layer_differences()
-        yield note(HOW_TO_READ)
+        yield note(layer_geometry.HOW_TO_READ)
         yield picture(by_layer.drift_by_layer(found, differences), "CKA, shift and score difference")
-        yield table(drift_rows(found, differences), {"CKA": 3, "shift": 3})
-    if not_comparable(found):
-        yield note(not_comparable(found))
+        yield table(layer_geometry.drift_rows(found, differences), {"CKA": 3, "shift": 3})
+    if layer_geometry.not_comparable(found):
+        yield note(layer_geometry.not_comparable(found))
 
 
 def _pairs(findings: Findings) -> Iterator[str]:
@@ -206,47 +178,38 @@ def _pairs(findings: Findings) -> Iterator[str]:
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):
             yield table(
-                pair_rows(findings.graded, findings.comparison, errors, places[:MOST]), {"gold score": 2}, other=3
+                comparison_report.pair_rows(findings.graded, findings.comparison, errors, places[:MOST]),
+                {"gold score": 2},
+                other=3,
             )
 
 
 def _measured(findings: Findings) -> Iterator[str]:
+    """The two models and the settings, in two tables."""
     yield heading("How it was measured")
-    models = about_models(findings)
+    models = comparison_report.about_models(findings)
     names = {
         "model_revision": "revision",
         "model_digest": "digest",
         "max_length": "maximum tokens",
         "truncated": "truncated sentences",
+        "not_measurable": "not measurable",
     }
-    names |= {"not_measurable": "not measurable"}
-    yield table(
-        [
-            {"": names.get(name, name), **{side: _cell(models[side][name]) for side in "AB"}}
-            for name in models["A"]
-            if any(models[side][name] is not None for side in "AB")
-        ]
-        + [{"": "model default", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
-        + list(_of_run(findings.verdict.tuning))
-    )
-    made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
-    text = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
+    rows: list[dict[str, object]] = [
+        {"": names.get(name, name), **{side: _cell(models[side][name]) for side in "AB"}}
+        for name in models["A"]
+        if any(models[side][name] is not None for side in "AB")
+    ]
+    defaults = [scores.own_title or "none declared" for scores in findings.scores]
+    rows.append({"": "model default", **dict(zip("AB", defaults, strict=True))})
+    tuning = findings.verdict.tuning
+    if tuning is not None:  # what is known of its training
+        one, other = "AB"[1 - tuning.tuned], "AB"[tuning.tuned]
+        rows += [{"": title.lower(), one: in_words.NONE, other: words} for title, words in tuning.facts.items()]
+    yield table(rows)
+    made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(comparison_report.LIBRARIES).items())
+    text = comparison_report.about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
     yield table([{"": name.replace("_", " "), "value": _cell(value)} for name, value in text.items()])
-
-
-def _of_run(tuning: Tuning | None) -> Iterator[dict[str, object]]:
-    """What is known of the training of the tuned model."""
-    if tuning is not None:
-        for title, words in tuning.facts.items():
-            yield {"": title.lower(), "AB"[1 - tuning.tuned]: in_words.NONE, "AB"[tuning.tuned]: words}
-
-
-def _own(scores: LayerScores) -> str:
-    return scores.own_title or "none declared"
-
-
-def _readings(findings: Findings) -> tuple[Reading, Reading]:
-    return findings.comparison.one_reading, findings.comparison.other_reading
 
 
 def _cell(value: object) -> str:
@@ -260,7 +223,22 @@ def words_page(explained: Sequence[Explained], reference: str, models: Models) -
     for place, one in enumerate(explained, start=1):
         body += [heading(f"Pair {place} of {len(explained)}" if len(explained) > 1 else TITLE)]
         body += [standalone.paragraph(((sentence, False),)) for sentence in one.sentences]
-        body += [*_bars(one.pairs), *_matrices(one.pairs), table(word_tables.side_by_side(one.pairs), other=3)]
+        body += _bars(one.pairs)
+        matrices = {side: pair.matrix for side, pair in one.pairs.items() if pair.matrix is not None}
+        if matrices:  # next to each other with one colour scale
+            most = pair_figures.widest(*matrices.values())
+            pictures = [
+                picture(
+                    pair_figures.word_matrix(one.pairs[side], matrix, most),
+                    f"{side}: pairs of words, cosine {one.pairs[side].cosine:.3f}",
+                    among=len(matrices),
+                    least=NAME + CELL * (len(one.pairs[side].words[1]) + 1),
+                )
+                for side, matrix in matrices.items()
+            ]
+            body.append(standalone.side_by_side(*pictures))
+        body.append(note(pair_figures.MATRIX if matrices else word_tables.TOO_LONG))
+        body.append(table(word_tables.side_by_side(one.pairs), other=3))
     rows = [
         {
             "": NAMES.get(name, name),
@@ -268,7 +246,7 @@ def words_page(explained: Sequence[Explained], reference: str, models: Models) -
         }
         for name in models["A"]
     ]
-    versions = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
+    versions = ", ".join(f"{name} {number}" for name, number in in_words.versions(comparison_report.LIBRARIES).items())
     body += [heading("How it was measured"), note(word_tables.ABOUT.format(reference)), table(rows)]
     body += [table([{"": "words are replaced by", "value": reference}, {"": "versions", "value": versions}])]
     return standalone.page(f"{TITLE} {names}", body)
@@ -296,24 +274,3 @@ def _bars(pairs: Pairs) -> Iterator[str]:
         figure = pair_figures.word_bars(group)
         figure.update_layout(legend={"x": 1, "xanchor": "right"})  # beside the titles, which a report has at the top
         yield picture(figure, title, pair_figures.FOLDED * pair_figures.are_folded(group), least=BARS)
-
-
-def _matrices(pairs: Pairs) -> Iterator[str]:
-    """Pairs of words, A and B next to each other with one colour scale."""
-    matrices = {side: pair.matrix for side, pair in pairs.items() if pair.matrix is not None}
-    if not matrices:
-        yield note(word_tables.TOO_LONG)
-        return
-    most = pair_figures.widest(*matrices.values())
-    yield standalone.side_by_side(
-        *(
-            picture(
-                pair_figures.word_matrix(pairs[side], matrix, most),
-                f"{side}: pairs of words, cosine {pairs[side].cosine:.3f}",
-                among=len(matrices),
-                least=NAME + CELL * (len(pairs[side].words[1]) + 1),
-            )
-            for side, matrix in matrices.items()
-        )
-    )
-    yield note(pair_figures.MATRIX)

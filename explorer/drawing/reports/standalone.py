@@ -135,7 +135,12 @@ def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: i
     """Rows as a table; numbers are rounded, with their full value in the element."""
     rows = for_people(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    numbers = {name for name in names if any(_is_number(row.get(name)) for row in rows)}
+    numbers = {
+        name
+        for row in rows
+        for name, value in row.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)
     body = "".join(
         "<tr>" + "".join(_cell(row.get(name), (digits or {}).get(name, other)) for name in names) + "</tr>"
@@ -152,10 +157,6 @@ def note(text: str) -> str:
 def heading(text: str) -> str:
     """The heading of a section."""
     return f"<h2>{escape(text)}</h2>"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _cell(value: object, digits: int) -> str:
