@@ -167,9 +167,19 @@ class Cells:
     spelled: str = ".2f"
 
     @property
+    def missing(self) -> Bools:
+        """The cells without a number."""
+        return np.isnan(self.values)
+
+    @property
     def coloured(self) -> Bools:
         """The cells with a colour; the text of others has the colour of the page."""
-        return ~np.isnan(self.values) if self.sure is None else self.sure
+        return ~self.missing if self.sure is None else self.sure
+
+    @property
+    def hollow(self) -> Bools:
+        """The cells with a number and no colour."""
+        return ~self.missing & ~self.coloured
 
     @property
     def texts(self) -> list[str]:
@@ -233,7 +243,7 @@ def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], cells: Cells
     """The colours of cells; hover and clicks are answered by points above them."""
     low, high, colours = cells.scale
     heat = np.where(cells.coloured, cells.values, np.nan)[rows]
-    scale = {"zmin": low, "zmax": high, "colorscale": colours, "showscale": False}
+    scale: dict[str, Any] = {"zmin": low, "zmax": high, "colorscale": colours, "showscale": False}
     draft.add("heatmap", x=x, y=y, z=heat, xgap=2, ygap=2, hoverinfo="skip", **scale)
 
 
@@ -264,13 +274,13 @@ def _add_frames(draft: Draft, cells: Cells, own: Cells | None, heights: list[flo
     """Thin frames of hollow cells, dotted ones of missing cells."""
     thin: dict[str, Any] = {"line": {"color": QUIET, "width": 1}}
     grey = {"line": {"color": QUIET, "width": 1, "dash": "dot"}, "fillcolor": "rgba(138, 143, 152, 0.12)"}
-    for style, is_framed in (
-        (thin, lambda of: ~np.isnan(of.values) & ~of.coloured),
-        ({"layer": "below", **grey}, lambda of: np.isnan(of.values)),
+    for at, of_own, style in (
+        (cells.hollow, own is not None and own.hollow.any(), thin),
+        (cells.missing, own is not None and own.missing.any(), {"layer": "below", **grey}),
     ):
-        for row, column in np.argwhere(is_framed(cells)).tolist():
+        for row, column in np.argwhere(at).tolist():
             _frame(draft, column, heights[row], 0.44, **style)
-        if own is not None and is_framed(own).any():
+        if of_own:
             _frame(draft, 0, top, 0.44, cells.values.shape[1] - 1, **style)
 
 

@@ -26,7 +26,7 @@ KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figur
 STEP_HEIGHT = 430
 STEP_MARGIN = {"t": 12}
 _SHADE = "rgba(140, 107, 177, 0.2)"  # the colour of the line, faint
-_MARKED = {  # not a star, which marks the best step in the score figure
+_MARKED: dict[str, Any] = {  # not a star, which marks the best step in the score figure
     "mode": "markers",
     "marker": {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
     "hoverinfo": "skip",
@@ -102,7 +102,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
     draft = Draft()
     for number, seed, own in _by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
-        common = {"x": [line.step for line in steps], "mode": "lines", "legendgroup": str(number)}
+        common: dict[str, Any] = {"x": [line.step for line in steps], "mode": "lines", "legendgroup": str(number)}
         draft.add(
             "scatter",
             **common,
