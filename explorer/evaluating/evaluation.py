@@ -237,7 +237,9 @@ def evaluation(
                 whole = None if result_files.path_of(model, one.scored).exists() else one.saved
             else:
                 failures.check_usable(model)
-                found, whole = yield from _named(one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})")
+                found, whole = yield from with_name(
+                    one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})"
+                )
             results.append(found)
         if whole is not None:
             result_files.write(whole)  # a disk that cannot be written to ends the evaluation
@@ -261,19 +263,6 @@ def _columns(models: Models, sets: Sets, options: Options) -> tuple[tuple[Scored
     return tuple(found.values()), tuple(repeated)
 
 
-def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
-    """Work whose stages name what is measured."""
-    try:
-        while True:
-            progress = next(work)
-            yield replace(progress, stage=f"{name}: {progress.text}")
-    except StopIteration as end:
-        found: Outcome = end.value
-        return found
-    finally:
-        work.close()  # if it is stopped
-
-
 def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[Forecast]:
     """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
     costs: dict[str, tuple[str, str, TaskCost | None]] = {}  # by the key of the result, which is measured once
@@ -294,3 +283,16 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
         if (done + 1) % len(sets) == 0:
             subject.unload()
     return Forecast(tuple(costs.values()), reused, tuple(failures.missing), failures.in_words(len(sets)))
+
+
+def with_name(work: Work[Outcome], name: str) -> Work[Outcome]:
+    """Work whose stages begin with a name, such as that of the model that is measured."""
+    try:
+        while True:
+            progress = next(work)
+            yield replace(progress, stage=f"{name}: {progress.text}")
+    except StopIteration as end:
+        found: Outcome = end.value
+        return found
+    finally:
+        work.close()  # if it is stopped

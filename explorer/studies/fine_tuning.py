@@ -18,7 +18,7 @@ from explorer.data.text_sets import LABELLED_TEXTS, Corpus
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
-from explorer.evaluating.evaluation import EvaluationResult
+from explorer.evaluating.evaluation import EvaluationResult, with_name
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, Items, Measured, ScoredTask, Setting, unscored
@@ -148,12 +148,7 @@ def _method() -> str:
 
 def _trained(run: Run, online: bool, task: str) -> Work[None]:
     """Train a run to its end."""
-    work = running.train(run, online)
-    try:
-        for progress in work:
-            yield Progress(f"{task}: {progress.text}", progress.done, progress.total, progress.unit)
-    finally:
-        work.close()  # saves the state
+    yield from with_name(running.train(run, online), task)  # to stop it saves the state
     if not run.folder.is_dir() or run.status().state != FINISHED:
         raise RunError(f"The run '{run.name}' was stopped before its end. Evaluate again to resume it.")
 

@@ -41,7 +41,7 @@ class RecipeRuns:
         if not found:
             return None
         now = self._now(recipe, of_any_seed)
-        finished = {run for run, _ in found if _is_finished(run)}
+        finished = {run for run, _ in found if is_finished(run)}
         for run, then in found:
             if run in finished and all(then.get(what) == digest for what, digest in now.items()):
                 return run
@@ -59,7 +59,7 @@ class RecipeRuns:
         """
         with suppress(StrataError):
             return self.digests(recipe)
-        newest = next((known.made_with for run, known in of_any_seed if _is_finished(run)), {})
+        newest = next((known.made_with for run, known in of_any_seed if is_finished(run)), {})
         now = {what: digest for what, digest in newest.items() if what.endswith("_digest")}
         with suppress(StrataError):
             now |= self._models(recipe)
@@ -77,7 +77,8 @@ def is_of_plan(run: Run, plan: str) -> bool:
     return bool(plan) and run.status().facts.plan == plan
 
 
-def _is_finished(run: Run) -> bool:
+def is_finished(run: Run) -> bool:
+    """Whether a run was trained to its end."""
     return run.status().state == statuses.FINISHED
 
 

@@ -9,17 +9,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from explorer import in_words
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
-from explorer.evaluating.evaluation import columns, evaluation, loaded
+from explorer.evaluating.evaluation import columns, evaluation, loaded, with_name
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder
@@ -29,7 +30,7 @@ from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
-from explorer.studies.recipe_runs import RecipeRuns, is_of_plan
+from explorer.studies.recipe_runs import RecipeRuns, is_finished, is_of_plan
 from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -45,9 +46,12 @@ POLL_EVERY = 0.2  # seconds between two readings of the status of a run that tor
 
 def check(plan: Plan) -> tuple[PlanCell, ...]:
     """Refuse a plan with a model, text or task that cannot be read, or a text that is too small; return its cells."""
-    found = cells(plan)
-    _check_tasks(plan)
-    known = RecipeRuns()
+    found, sets, known = cells(plan), loaded(tasks_of(plan), Options()), RecipeRuns()
+    for named in plan.tasks:  # a task without data, or a suite of which no task has data
+        of_name = [sets[task] for task in _tasks_named(named)]
+        errors = [one for one in of_name if isinstance(one, DataError)]
+        if len(errors) == len(of_name):
+            raise type(errors[0])(f"Task {named}: {errors[0]}")
     for cell in found:
         if cell.seed == plan.seeds[0]:
             try:
@@ -55,16 +59,6 @@ def check(plan: Plan) -> tuple[PlanCell, ...]:
             except StrataError as error:
                 raise type(error)(f"{cell.row}: {error}") from error
     return found
-
-
-def _check_tasks(plan: Plan) -> None:
-    """Refuse a task without data, and a suite of which no task has data."""
-    sets = loaded(tasks_of(plan), Options())
-    for named in plan.tasks:
-        of_name = [sets[task] for task in _tasks_named(named)]
-        errors = [one for one in of_name if isinstance(one, DataError)]
-        if len(errors) == len(of_name):
-            raise type(errors[0])(f"Task {named}: {errors[0]}")
 
 
 def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_encoder) -> Work[PlanStatus]:
@@ -108,17 +102,17 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
     found = known.of([cell.recipe for cell in every], status.id)
     for place, cell in enumerate(every):
         run = found[place]
-        if run is None or run.status().state != statuses.FINISHED:
+        if run is None or not is_finished(run):
             if not _affordable(plan, status.id, every, found, place):
                 status = _put(folder, replace(status, left_out=(*status.left_out, name_of(cell))))
                 continue
             try:
                 run = found[place] = _begun(plan, status.id, cell, run)
-                yield from _of_cell(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
+                yield from with_name(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
             except StrataError as error:
                 status = _put(folder, _failed(status, name_of(cell), str(error)))
                 continue
-            if run.status().state != statuses.FINISHED:  # a viewer stopped this run: the plan goes on without it
+            if not is_finished(run):  # a viewer stopped this run: the plan goes on without it
                 text = "The run was stopped. Resume the plan to train it."
                 status = _put(folder, _failed(status, name_of(cell), text))
                 continue
@@ -162,13 +156,9 @@ def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence
     took = [
         run.status().seconds
         for run, cell in zip(found, every, strict=True)
-        if run is not None and is_of_plan(run, own) and cell.row == every[place].row and _finished(run)
+        if run is not None and is_of_plan(run, own) and cell.row == every[place].row and is_finished(run)
     ]
     return left > (max(took) if took else 0.0)
-
-
-def _finished(run: Run) -> bool:
-    return run.status().state == statuses.FINISHED
 
 
 def _begun(plan: Plan, own: str, cell: PlanCell, run: Run | None) -> Run:
@@ -177,42 +167,20 @@ def _begun(plan: Plan, own: str, cell: PlanCell, run: Run | None) -> Run:
         if not run.status().live:  # a run that another process trains is refused by its lock
             runs.restarted(run)
         return run
-    for name in _names(plan, cell):
+    # the row as a part of the run's name; a number follows if a run of that name was trained on another text
+    word = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in cell.row.lower())
+    row = "-".join(filter(None, word.split("-")))
+    if not row or len(row) > 40:
+        row = f"{row[:30].strip('-')}-{digest_of((cell.row,))[:6]}".strip("-")
+    stem = f"{plan.name}-{row}-seed-{cell.seed}"
+    for number in count(1):
+        name = stem if number == 1 else f"{stem}-{number}"
         try:
             return runs.new(cell.recipe, name, plan=own)
         except BadChoice:
             if not (runs_folder() / name).exists():
                 raise
     raise AssertionError  # the names do not end
-
-
-def _names(plan: Plan, cell: PlanCell) -> Iterator[str]:
-    """Names of a run, in order; a number follows if a run of the name was trained on another text."""
-    stem = f"{plan.name}-{_short(cell.row)}-seed-{cell.seed}"
-    yield stem
-    yield from (f"{stem}-{number}" for number in count(2))
-
-
-def _short(row: str) -> str:
-    """A row as a part of a run's name."""
-    from explorer.data.text_sets import digest_of
-
-    word = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in row.lower())
-    plain = "-".join(filter(None, word.split("-")))
-    return plain if len(plain) <= 40 and plain else f"{plain[:30].strip('-')}-{digest_of((row,))[:6]}".strip("-")
-
-
-def _of_cell(work: Work[Run | None], stage: str) -> Work[Run | None]:
-    """Work whose progress names the cell."""
-    try:
-        while True:
-            progress = next(work)
-            yield Progress(f"{stage}: {progress.text}", progress.done, progress.total, progress.unit)
-    except StopIteration as end:
-        run: Run | None = end.value
-        return run
-    finally:
-        work.close()
 
 
 def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, load: Load) -> Work[PlanStatus]:
@@ -302,7 +270,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
 
     every = cells(plan)
     found = RecipeRuns().of([cell.recipe for cell in every])
-    done = [run is not None and run.status().state == statuses.FINISHED for run in found]
+    done = [run is not None and is_finished(run) for run in found]
     rows: dict[str, list[PlanCell]] = {}
     for cell, finished in zip(every, done, strict=True):
         if not finished:
@@ -320,15 +288,15 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
         except StrataError as error:
             failures[row] = str(error)
     return PlanEstimate(
-        len(every),
-        sum(done),
-        seconds,
-        memory,
-        working + kept,
-        steps,
-        failures,
-        len(tasks_of(plan)),
-        plan.budget.minutes,
+        cells=len(every),
+        measured=sum(done),
+        seconds=seconds,
+        memory=memory,
+        disk=working + kept,
+        steps=steps,
+        failures=failures,
+        tasks=len(tasks_of(plan)),
+        minutes=plan.budget.minutes,
     )
 
 

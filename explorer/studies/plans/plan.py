@@ -18,9 +18,12 @@ from explorer.methods import load
 from explorer.training import recipe as recipes
 from explorer.training import safe_yaml
 from explorer.training.recipe import Recipe, knobs_of
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED, Status
 
 MOST_CELLS = 1000  # each is a training
 NO_TEST = "none"  # in place of a test set
+MISSING = "not trained"  # in place of the state of a run
 MOST_BUDGET = 10**9  # minutes or steps
 VALUES = Knob(
     "values",
@@ -106,25 +109,43 @@ class Plan:
 
 @dataclass(frozen=True)
 class PlanCell:
-    """One training of a plan: a row of its table, and a recipe with one seed."""
+    """One training of a plan: a row of its table, a recipe with one seed, and in the table its run, if there is one."""
 
     row: str
     recipe: Recipe
+    run: Run | None = None
+    status: Status | None = None  # of the run
 
     @property
     def seed(self) -> int:
         """The seed of the training."""
         return self.recipe.seeds[0]
 
+    @property
+    def state(self) -> str:
+        """The state of the run, or that there is none."""
+        return MISSING if self.status is None else self.status.state
+
+    @property
+    def done(self) -> Status | None:
+        """The status of a finished run."""
+        return self.status if self.status is not None and self.status.state == FINISHED else None
+
 
 def cells(plan: Plan) -> tuple[PlanCell, ...]:
     """Every training of a plan in order, all rows with the first seed first; an error names what is not allowed."""
     _check(plan)
-    rows = tuple(_rows(plan))
-    _check_different(rows)
+    rows: dict[str, Recipe] = {}
+    for label, recipe in _rows(plan):
+        if label in rows:
+            raise BadChoice(f"Two rows are called '{label}'. Give each variant a label of its own.")
+        same = next((other for other, known in rows.items() if known == recipe), None)
+        if same is not None:
+            raise BadChoice(f"The rows '{same}' and '{label}' are the same training. Leave one of them out.")
+        rows[label] = recipe
     found = []
     for seed in plan.seeds:
-        for label, recipe in rows:
+        for label, recipe in rows.items():
             if seed != plan.seeds[0] and not recipe.kind.trains():
                 continue  # it uses no random numbers
             found.append(PlanCell(label, replace(recipe, seeds=(seed,))))
@@ -187,8 +208,10 @@ def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
     for model, data, variant in product(plan.models, plan.data, variants):
         method = variant.method or plan.methods[0]
         text = variant.data or data
-        label = variant.label or _label(plan, method, variant.settings)
-        parts = [label]
+        stated = ", ".join(f"{name} {Knob.text(value)}" for name, value in variant.settings.items())
+        named_method = method if len(plan.methods) > 1 or not stated else ""
+        usual = " ".join(filter(None, [named_method, f"({stated})" if named_method and stated else stated]))
+        parts = [label := variant.label or usual]
         parts += [Path(model).name or model] if len(plan.models) > 1 else []
         parts += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
         try:
@@ -196,12 +219,6 @@ def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
         except StrataError as error:
             raise type(error)(f"{label}: {error}") from error
         yield ", ".join(parts), recipe
-
-
-def _label(plan: Plan, method: str, values: Values) -> str:
-    stated = ", ".join(f"{name} {Knob.text(value)}" for name, value in values.items())
-    named = method if len(plan.methods) > 1 or not stated else ""
-    return " ".join(filter(None, [named, f"({stated})" if named and stated else stated]))
 
 
 def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> Recipe:
@@ -226,18 +243,6 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
         device=plan.device,
     )
     return recipe.checked()
-
-
-def _check_different(rows: tuple[tuple[str, Recipe], ...]) -> None:
-    """Refuse two rows of one name, or of one recipe: the same training would stand in the table twice."""
-    by_label: dict[str, Recipe] = {}
-    for label, recipe in rows:
-        if label in by_label:
-            raise BadChoice(f"Two rows are called '{label}'. Give each variant a label of its own.")
-        same = next((other for other, known in by_label.items() if known == recipe), None)
-        if same is not None:
-            raise BadChoice(f"The rows '{same}' and '{label}' are the same training. Leave one of them out.")
-        by_label[label] = recipe
 
 
 def as_yaml(plan: Plan) -> str:
@@ -281,7 +286,10 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
             tuple(_text(one, "data", where) for one in _listed(text)) for text in _listed(given["data"])
         )
     if "seeds" in given:
-        given["seeds"] = tuple(_whole(seed, where) for seed in _listed(given["seeds"]))
+        given["seeds"] = _listed(given["seeds"])
+        for seed in given["seeds"]:
+            if type(seed) is not int:
+                raise BadChoice(f"{where}: a seed cannot be {seed!r}; it must be a whole number.")
     for key in ("name", "dev", "test", "values", "precision", "device"):
         if key in given:
             given[key] = _text(given[key], key, where)
@@ -305,12 +313,6 @@ def _listed(value: Any) -> tuple[Any, ...]:
 def _text(value: Any, key: str, where: str) -> str:
     if not isinstance(value, str):
         raise BadChoice(f"{where}: {key} cannot be {value!r}; it must be text, in quotes if necessary.")
-    return value
-
-
-def _whole(value: Any, where: str) -> int:
-    if type(value) is not int:
-        raise BadChoice(f"{where}: a seed cannot be {value!r}; it must be a whole number.")
     return value
 
 

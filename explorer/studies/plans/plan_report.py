@@ -37,7 +37,7 @@ def verdict(found: PlanTable) -> Sentence | None:
     so_far = "" if found.done == found.total else f", so far ({found.done} of {found.total} trainings)"
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
-    test_set = sources.shown(best.cells[0].cell.recipe.test or NO_TEST)
+    test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
     _, _, difference, low, high = gain.known
     text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
     text += f"({CI} {low:+.2f} to {high:+.2f}). "
@@ -52,7 +52,7 @@ def verdict(found: PlanTable) -> Sentence | None:
 def _over_others(rows: list[tuple[PlanRow, Verdict]]) -> str:
     """Whether another row of the same base could be as good as the first, by the intervals of their scores."""
     (best, gain), *others = rows
-    rivals = [(row, verdict) for row, verdict in others if _base(row) == _base(best)]
+    rivals = [(row, verdict) for row, verdict in others if row.cells[0].recipe.model == best.cells[0].recipe.model]
     lowest, _ = _ends(gain)
     overlapping = [row.label for row, verdict in rivals if _ends(verdict)[1] >= lowest]
     if overlapping:
@@ -67,10 +67,6 @@ def _ends(verdict: Verdict) -> tuple[float, float]:
     """The interval of a score, if its base is the same for all."""
     _, score, difference, low, high = verdict.known
     return score + low - difference, score + high - difference
-
-
-def _base(row: PlanRow) -> str:
-    return row.cells[0].cell.recipe.model
 
 
 def _listed(names: list[str]) -> str:

@@ -4,8 +4,7 @@ First the rows of the bases, then one for each method and setting.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
 from explorer.data import sources
@@ -25,12 +24,9 @@ from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
 from explorer.studies.recipe_runs import RecipeRuns
-from explorer.training.record import status as statuses
 from explorer.training.record.run_results import scored
-from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 
-FINISHED, MISSING = statuses.FINISHED, "not trained"
 BASE, TEST, DEV = "base", "test", "dev"
 ROW, SEEDS, DEV_SET, TEST_SET = "row", "seeds", "dev set", "test set"
 BEFORE, GAIN, SECONDS, PER_POINT, MEMORY = (
@@ -41,30 +37,11 @@ WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the pl
 
 
 @dataclass(frozen=True)
-class CellRun:
-    """One cell: its run, if there is one, and the run's state."""
-
-    cell: PlanCell
-    run: Run | None
-    status: Status | None
-
-    @property
-    def state(self) -> str:
-        """The state of the run, or that there is none."""
-        return MISSING if self.status is None else self.status.state
-
-    @property
-    def done(self) -> Status | None:
-        """The status of a finished run."""
-        return self.status if self.status is not None and self.status.state == FINISHED else None
-
-
-@dataclass(frozen=True)
 class PlanRow:
     """A row: the cells that differ by their seed, and the scores of tasks by seed."""
 
     label: str
-    cells: tuple[CellRun, ...]
+    cells: tuple[PlanCell, ...]
     tasks: Mapping[str, tuple[float | None, ...]]  # by the label of the task
 
     def score(self, column: str) -> Score | None:
@@ -143,7 +120,7 @@ class PlanTable:
     @property
     def sets(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The dev sets and the test sets of its rows, each once."""
-        return sets_of([one.cell for row in self.rows for one in row.cells])
+        return sets_of([one for row in self.rows for one in row.cells])
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -156,7 +133,7 @@ class PlanTable:
         """Each base on each pair of sets, as the runs that are done have scored it."""
         found: dict[tuple[str, str, str], Base] = {}
         for one in (one for row in self.rows for one in row.cells):
-            recipe = one.cell.recipe
+            recipe = one.recipe
             key = recipe.model, recipe.dev, recipe.test or NO_TEST
             scores = [_of_run(one.done, column, "declared_base") for column in (DEV, TEST)]
             if key not in found or found[key].dev is None:
@@ -167,11 +144,13 @@ class PlanTable:
 def table(plan: Plan) -> PlanTable:
     """The table as it stands now."""
     every, begun = cells(plan), plan_folder.standing(plan)
-    tasks = _labelled([begun.tasks.get(task) or unscored(task, *column_of(task)) for task in tasks_of(plan)])
+    of_plan = [begun.tasks.get(task) or unscored(task, *column_of(task)) for task in tasks_of(plan)]
+    by_digest = {task.digest: task for task in of_plan}  # equal ones once
+    tasks = {label: by_digest[digest] for digest, label in scored_task.labels(of_plan).items()}
     scores = _Scores(tasks)
-    by_row: dict[str, list[CellRun]] = {}
+    by_row: dict[str, list[PlanCell]] = {}
     for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], begun.id), strict=True):
-        by_row.setdefault(cell.row, []).append(CellRun(cell, run, run.status() if run else None))
+        by_row.setdefault(cell.row, []).append(replace(cell, run=run, status=run.status() if run else None))
     rows = tuple(PlanRow(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
     bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
     return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
@@ -184,12 +163,6 @@ def _of_run(status: Status | None, column: str, which: str = "exported") -> floa
     return score
 
 
-def _labelled(tasks: Sequence[ScoredTask]) -> dict[str, ScoredTask]:
-    """The tasks by label; equal ones once."""
-    by_digest = {task.digest: task for task in tasks}
-    return {label: by_digest[digest] for digest, label in scored_task.labels(tasks).items()}
-
-
 class _Scores:
     """Saved scores under the model default: those of a model's files with the data and settings of the plan."""
 
@@ -197,9 +170,9 @@ class _Scores:
         self._tasks = tasks
         self._without: dict[str, list[str]] = {}  # what has no result, by label of the task
 
-    def of_row(self, found: Sequence[CellRun]) -> dict[str, tuple[float | None, ...]]:
+    def of_row(self, found: Sequence[PlanCell]) -> dict[str, tuple[float | None, ...]]:
         """The scores of each seed by task; None before it is trained and evaluated."""
-        of_seeds = [self.of_model(model_name(one.run.name), name_of(one.cell)) if one.run and one.done else {}
+        of_seeds = [self.of_model(model_name(one.run.name), name_of(one)) if one.run and one.done else {}
                     for one in found]  # fmt: skip
         return {label: tuple(scores.get(label) for scores in of_seeds) for label in self._tasks}
 
@@ -209,19 +182,18 @@ class _Scores:
             named: ScoredModel | None = scored(model_names.find(model)) if self._tasks else None
         except StrataError:
             named = None
-        return {label: self._of(named, task, label, called) for label, task in self._tasks.items()}
+        found: dict[str, float | None] = {}
+        for label, task in self._tasks.items():
+            result = result_files.saved(named, task) if named is not None else None
+            found[label] = None if result is None else result.measured.score(MODEL_DEFAULT)
+            if result is None:
+                self._without.setdefault(label, []).append(called)
+        return found
 
     def unmeasured(self) -> tuple[str, ...]:
         """A sentence for each task that lacks a result."""
         text = {label: WITHOUT if self._tasks[label].kind else NOT_YET for label in self._without}
         return tuple(text[label].format(label, "; ".join(called)) for label, called in self._without.items())
-
-    def _of(self, model: ScoredModel | None, task: ScoredTask, label: str, called: str) -> float | None:
-        found = result_files.saved(model, task) if model is not None else None
-        if found is None:
-            self._without.setdefault(label, []).append(called)
-            return None
-        return found.measured.score(MODEL_DEFAULT)
 
 
 def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
@@ -229,7 +201,27 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
     keys = columns(found)
     one_of = {TEST: found.sets[1], DEV: found.sets[0]}
     header = [f"{key} ({sources.shown(names[0])})" if len(names := one_of.get(key, ())) == 1 else key for key in keys]
-    every = [*map(partial(_base_cells, found), found.base_rows), *map(partial(_cells, found), found.rows)]
+    every = [_base_cells(found, base) for base in found.base_rows]
+    for row in found.rows:
+        recipe = row.cells[0].recipe
+        gap = ""
+        if row.verdict is not None:
+            _, _, difference, low, high = row.verdict.known
+            gap = f"{difference:+.2f} ({low:.2f} to {high:.2f})"
+        scores = {BEFORE: row.before, **{name: row.score(name) for name in (TEST, DEV, *found.tasks)}}
+        every.append(
+            {
+                ROW: row.label,
+                SEEDS: f"{sum(one.done is not None for one in row.cells)} of {len(row.cells)}",
+                DEV_SET: sources.shown(recipe.dev),
+                TEST_SET: sources.shown(recipe.test or NO_TEST),
+                **{name: "" if score is None else str(score) for name, score in scores.items()},
+                GAIN: gap,
+                SECONDS: _number(row.seconds, 0),
+                PER_POINT: _number(row.seconds_per_point, 1),
+                MEMORY: _number(None if row.memory is None else row.memory / 1e9),
+            }
+        )
     return header, [[cells.get(key, "") for key in keys] for cells in every]
 
 
@@ -252,32 +244,13 @@ def _base_cells(found: PlanTable, base: Base) -> dict[str, str]:
     }
 
 
-def _cells(found: PlanTable, row: PlanRow) -> dict[str, str]:
-    recipe = row.cells[0].cell.recipe
-    text = {
-        BEFORE: row.before,
-        GAIN: _gain(row.verdict),
-        **{name: row.score(name) for name in (TEST, DEV, *found.tasks)},
-    }
-    return {
-        ROW: row.label,
-        SEEDS: f"{sum(one.done is not None for one in row.cells)} of {len(row.cells)}",
-        DEV_SET: sources.shown(recipe.dev),
-        TEST_SET: sources.shown(recipe.test or NO_TEST),
-        **{name: _text(score) for name, score in text.items()},
-        SECONDS: _number(row.seconds, 0),
-        PER_POINT: _number(row.seconds_per_point, 1),
-        MEMORY: _number(None if row.memory is None else row.memory / 1e9),
-    }
-
-
 def as_json(found: PlanTable) -> dict[str, object]:
     """Every number of the table, unrounded, and the run of every cell."""
     rows = [
         {
             "row": row.label,
-            "dev_set": row.cells[0].cell.recipe.dev,
-            "test_set": row.cells[0].cell.recipe.test,
+            "dev_set": row.cells[0].recipe.dev,
+            "test_set": row.cells[0].recipe.test,
             "before": _parts(row.before),
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),
@@ -286,7 +259,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
             "seconds": row.seconds,
             "seconds_per_point": row.seconds_per_point,
             "memory": row.memory,
-            "runs": [{"seed": one.cell.seed, "run": one.run and one.run.name, "state": one.state} for one in row.cells],
+            "runs": [{"seed": one.seed, "run": one.run and one.run.name, "state": one.state} for one in row.cells],
         }
         for row in found.rows
     ]
@@ -309,18 +282,6 @@ def _parts(score: Score | None) -> list[float | None] | None:
     return None if score is None else [score.mean, score.std]
 
 
-def _gain(verdict: Verdict | None) -> str | None:
-    """`+3.25 (2.41 to 4.10)`."""
-    if verdict is None:
-        return None
-    _, _, difference, low, high = verdict.known
-    return f"{difference:+.2f} ({low:.2f} to {high:.2f})"
-
-
-def _text(part: object) -> str:
-    return "" if part is None else str(part)
-
-
 def _number(value: float | None, digits: int = 2) -> str:
     return "" if value is None else f"{value:,.{digits}f}"
 
@@ -332,15 +293,10 @@ def seconds_left(found: PlanTable, left_out: int = 0) -> float | None:
         return None
     mean = fmean(by_row.values())
     left = [
-        max(0.0, by_row.get(row.label, mean) - _spent(one.status))
+        max(0.0, by_row.get(row.label, mean) - (0.0 if one.status is None else one.status.seconds))
         for row in found.rows
         for one in row.cells
         if one.done is None
     ]
     left = sorted(left)[: max(0, len(left) - left_out)]
     return sum(left)
-
-
-def _spent(status: Status | None) -> float:
-    """The seconds of a training that is under way or was stopped."""
-    return status.seconds if status is not None else 0.0

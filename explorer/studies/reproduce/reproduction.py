@@ -30,9 +30,8 @@ from explorer.progress import Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan, Variant, cells
-from explorer.studies.recipe_runs import RecipeRuns
+from explorer.studies.recipe_runs import RecipeRuns, is_finished
 from explorer.training.recipe import PAPER, paper_values
-from explorer.training.record import status as statuses
 from explorer.training.record.run_results import scored
 
 FOLDER = Path(__file__).parent / "tables"
@@ -281,7 +280,7 @@ def _measured(found: Reproduction, line: ReproducedRow, tasks: Sequence[ScoredTa
     names, title = [], MODEL_DEFAULT
     if line.method and line.base in found.plans:
         of_row = [cell.recipe for cell in cells(found.plans[line.base]) if cell.row == line.trained_as]
-        runs = [run for run in RecipeRuns().of(of_row) if run and run.status().state == statuses.FINISHED]
+        runs = [run for run in RecipeRuns().of(of_row) if run and is_finished(run)]
         if len(runs) == len(of_row):
             names = [scored(model_names.find(model_name(run.name))) for run in runs]
     elif line.pooling:

@@ -300,7 +300,7 @@ def _runs(found: PlanTable) -> None:
     label: str = st.selectbox("Runs of row", list(begun), key=ROW, persist_state="session")
     for one in begun[label].cells:
         line = st.container(horizontal=True, vertical_alignment="center")
-        run, parts = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
+        run, parts = one.run, messages.plain(f"Seed {one.seed}: {one.state}")
         if run is None:
             line.caption(parts)
             continue

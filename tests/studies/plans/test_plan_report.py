@@ -7,7 +7,7 @@ import pytest
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.studies.plans.plan import Plan, cells
 from explorer.studies.plans.plan_report import scored, verdict
-from explorer.studies.plans.plan_table import CellRun, PlanRow, PlanTable, seconds_left
+from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 
@@ -27,7 +27,11 @@ def found(tmp_path, *rows, plan=PLAN):
     for cell in cells(plan):
         by_row.setdefault(cell.row, []).append(cell)
     made = [
-        PlanRow(label, tuple(CellRun(cell, Run(tmp_path), status) for cell, status in zip(own, given, strict=True)), {})
+        PlanRow(
+            label,
+            tuple(replace(cell, run=Run(tmp_path), status=status) for cell, status in zip(own, given, strict=True)),
+            {},
+        )
         for (label, own), given in zip(by_row.items(), rows, strict=False)
     ]
     return PlanTable(plan, {}, tuple(made), {}, ())
