@@ -85,7 +85,9 @@ def indexed(texts: Sequence[TextSource], rows_per_shard: int) -> Work[ShardedCor
         raise BadChoice("No text is named. Give a file, a set such as 'STS-B', or 'sample'.")
     stamps = tuple(text.stamp for text in texts)
     total, whole, shards = sum(size for size, *_ in stamps), hashlib.sha256(), list[Shard]()
-    rows, empty, part = 0, sum(_left_out(text) for text in texts), _Part()
+    rows, part = 0, _Part()
+    # the reader of tables has left out those without a word already
+    empty = sum(_read(text, text.stamp)[1] for text in texts if not _is_streamed(text))
     for text, place, sentence in _from(texts):
         if rows % REPORT == 0:
             before = sum(size for size, *_ in stamps[:text])
@@ -182,7 +184,7 @@ def _from(
     """Every sentence from a place in one of the texts on: the number of its text, its place, and the sentence."""
     for number, text in enumerate(texts[first:], start=first):
         start = place if number == first else text_files.FIRST
-        if text.path and text_files.is_streamed(text.path):
+        if text.path and _is_streamed(text):
             for at, sentence in text_files.sentences(text.path, start):
                 yield number, at, sentence
         else:
@@ -191,9 +193,8 @@ def _from(
                 yield number, Place(0, row), rows[row]
 
 
-def _left_out(text: TextSource) -> int:
-    """Rows without a sentence that the reader of tables has left out."""
-    return 0 if text.path and text_files.is_streamed(text.path) else _read(text, text.stamp)[1]
+def _is_streamed(text: TextSource) -> bool:
+    return text.path is not None and text_files.is_streamed(text.path)
 
 
 @lru_cache(maxsize=4)

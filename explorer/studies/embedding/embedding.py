@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,13 +104,25 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
         pace = Pace(folder, corpus, world.size)
         for shard in corpus.shards[world.rank :: world.size]:
             if not shard_path(folder, shard.number).exists():
-                yield from _embed_shard(request, plan, shard, pace)
+                texts = corpora.sentences(corpus, shard)
+                vectors = yield from vectors_of(plan, texts, partial(pace.progress, shard.rows))
+                shard_files.write(folder, plan.manifest, shard, texts, vectors)
+                yield pace.progress()
         yield Progress("waiting for the other processes", 0, 0)
         world.wait()
         if not world.main:
             return None
         yield from corpora.check_unchanged(corpus)
-        _check_complete(folder, plan)
+        lost = [
+            path
+            for shard in corpus.shards
+            if not has_rows(path := shard_path(folder, shard.number), plan.manifest, shard.start, shard.rows)
+        ]
+        if lost:
+            raise RunError(
+                f"{len(lost)} shards are missing in {folder}, such as {lost[0].name}. All processes need the same "
+                "folder: use a disk that all machines share, and start the same command again."
+            )
         merged = (yield from shard_files.merge(folder, plan.manifest)) if request.merge else None
     return Embedded(plan.manifest, corpus.rows - pace.there, corpus.empty, merged, pace.seconds, other_releases)
 
@@ -125,15 +138,9 @@ def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
     assert corpus is not None, "the main process has indexed it"
     yield Progress(f"loading {request.model.name}", 0, 0)
     encoder = load_encoder(request.model, request.settings)
-    manifest = _manifest(request, corpus, encoder, titles)
-    embedding_folder.check_same(world.shared(manifest), manifest, "The main process")
-    return EmbeddingPlan(corpus, encoder, manifest)
-
-
-def _manifest(request: Request, corpus: ShardedCorpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
     # `checked_titles` sorts them, and adds the model default
     kept = [title for title in encoded.checked_titles(encoder, titles) if title in (titles or (MODEL_DEFAULT,))]
-    return Manifest(
+    manifest = Manifest(
         model=encoder.name,
         model_digest=encoder.digest,
         texts=tuple(shown(text.source) for text in request.texts),
@@ -148,6 +155,8 @@ def _manifest(request: Request, corpus: ShardedCorpus, encoder: Encoder, titles:
         with_text=request.with_text,
         versions=in_words.versions(embedding_folder.LIBRARIES),
     )
+    embedding_folder.check_same(world.shared(manifest), manifest, "The main process")
+    return EmbeddingPlan(corpus, encoder, manifest)
 
 
 def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
@@ -217,13 +226,6 @@ def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
     return left + (sum(map(size, shards)) if merged else 0)
 
 
-def _embed_shard(request: Request, plan: EmbeddingPlan, shard: Shard, pace: Pace) -> Work[None]:
-    texts = corpora.sentences(plan.corpus, shard)
-    vectors = yield from vectors_of(plan, texts, lambda share: pace.progress(share * shard.rows))
-    shard_files.write(request.folder, plan.manifest, shard, texts, vectors)
-    yield pace.progress(0)
-
-
 def vectors_of(
     plan: EmbeddingPlan, texts: tuple[str, ...], progress_at: Callable[[float], Progress]
 ) -> Work[tuple[shard_files.Vectors, ...]]:
@@ -244,19 +246,6 @@ def vectors_of(
     return vectors
 
 
-def _check_complete(folder: Path, plan: EmbeddingPlan) -> None:
-    lost = [
-        shard.number
-        for shard in plan.corpus.shards
-        if not has_rows(shard_path(folder, shard.number), plan.manifest, shard.start, shard.rows)
-    ]
-    if lost:
-        raise RunError(
-            f"{len(lost)} shards are missing in {folder}, such as {shard_path(folder, lost[0]).name}. All processes "
-            "need the same folder: use a disk that all machines share, and start the same command again."
-        )
-
-
 class Pace:
     """Counts rows from the files in the folder: every process writes there, on whichever machine it is."""
 
@@ -272,9 +261,9 @@ class Pace:
         """Since the start."""
         return time.monotonic() - self._started
 
-    def progress(self, inside: float) -> Progress:
-        """The progress, where `inside` rows of the current shard are done; the others are taken to be as far."""
-        rows = min(self._corpus.rows, self._whole() + round(inside * self._processes))
+    def progress(self, of_shard: int = 0, share: float = 0) -> Progress:
+        """The progress, a share of the rows of the current shard being done; other processes are taken to be as far."""
+        rows = min(self._corpus.rows, self._whole() + round(share * of_shard * self._processes))
         seconds, done = self.seconds, rows - self.there
         stage = "embedding"
         if done > 0 and seconds > 0:
@@ -327,7 +316,10 @@ def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
     plan = yield from planned(request, world)
     if world.main:
         check_folder(request.folder, plan.manifest)
-    texts = _tried(plan)
+    shards = plan.corpus.shards  # of which some are tried, spread evenly over the corpus
+    chosen = [shards[at * len(shards) // PLACES] for at in range(PLACES)] if len(shards) > PLACES else shards
+    each = -(-SENTENCES // len(chosen))
+    texts = tuple(text for shard in chosen for text in corpora.sentences(plan.corpus, shard)[:each])
 
     def progress(share: float) -> Progress:
         return Progress("trying", round(share * len(texts)), len(texts))
@@ -340,12 +332,12 @@ def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
     world.wait()
     if not world.main:
         return None
-    shard = replace(plan.corpus.shards[0], rows=len(texts))
-    disk = int(shard_files.written(plan.manifest, shard, texts, vectors) / len(texts) * plan.corpus.rows)
+    tried = replace(shards[0], rows=len(texts))
+    disk = int(shard_files.written(plan.manifest, tried, texts, vectors) / len(texts) * plan.corpus.rows)
     home = next(place for place in (request.folder, *request.folder.absolute().parents) if place.is_dir())
     return EmbeddingEstimate(
         rows=plan.corpus.rows,
-        shards=len(plan.corpus.shards),
+        shards=len(shards),
         processes=world.size,
         tried=len(texts),
         rows_per_second=len(texts) / seconds * world.size,
@@ -353,11 +345,3 @@ def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
         merged=disk if request.merge else 0,
         free=shutil.disk_usage(home).free,
     )
-
-
-def _tried(plan: EmbeddingPlan) -> tuple[str, ...]:
-    """Sentences from shards spread evenly over the corpus."""
-    shards = plan.corpus.shards
-    chosen = [shards[at * len(shards) // PLACES] for at in range(PLACES)] if len(shards) > PLACES else shards
-    each = -(-SENTENCES // len(chosen))
-    return tuple(text for shard in chosen for text in corpora.sentences(plan.corpus, shard)[:each])

@@ -84,15 +84,15 @@ def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
 
 def merge(folder: Path, manifest: Manifest) -> Work[Path]:
     """Join all shards into one file, of which one shard at a time is in memory; nothing if there is such a file."""
+    import pyarrow.parquet as pq
+
     path = folder / MERGED
     shards = [shard_path(folder, number) for number in range(manifest.shards)]
     joined = {OF_SHARDS: digest_of(stated_checksum(folder, shard) or "" for shard in shards).encode()}
-    if (
-        has_rows(path, manifest, 0, manifest.rows)
-        and _is_of(path, joined)
-        and stated_checksum(folder, path) == computed_checksum(path)
-    ):
-        return path
+    if has_rows(path, manifest, 0, manifest.rows):
+        of_shards = joined.items() <= (pq.read_metadata(path).metadata or {}).items()
+        if of_shards and stated_checksum(folder, path) == computed_checksum(path):
+            return path
     with written_with_checksum(folder, path) as file, _writer(file, manifest, joined) as writer:
         for number, shard in enumerate(shards):
             yield Progress("merging shards", number, manifest.shards)
@@ -113,12 +113,6 @@ def _read(path: Path, manifest: Manifest) -> Any:
     except (OSError, pa.ArrowException, ValueError) as error:
         return str(error).partition("\n")[0][:200]
     return table if table.schema.equals(_schema(manifest)) else "it has other columns"
-
-
-def _is_of(path: Path, joined: dict[bytes, bytes]) -> bool:
-    import pyarrow.parquet as pq
-
-    return joined.items() <= (pq.read_metadata(path).metadata or {}).items()
 
 
 def _write(file: IO[bytes], manifest: Manifest, columns: Any) -> None:
@@ -164,14 +158,15 @@ def _columns(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Se
     if manifest.with_text:
         columns.append(pa.array(texts, pa.string()))
     for column, values in zip(manifest.vectors, vectors, strict=True):
-        flat = pa.array(_stored(values, manifest.dtype, column.title).reshape(-1))
+        if manifest.dtype == "float16":
+            _check_float16(values, column.title)
+        flat = pa.array(values.astype(manifest.dtype, copy=False).reshape(-1))
         columns.append(pa.FixedSizeListArray.from_arrays(flat, column.width))
     return pa.Table.from_arrays(columns, schema=_schema(manifest))
 
 
-def _stored(values: Vectors, dtype: str, title: str) -> NDArray[np.floating[Any]]:
-    if dtype != "float16":
-        return values
+def _check_float16(values: Vectors, title: str) -> None:
+    """Refuse numbers that float16 cannot hold, and vectors that would lose digits."""
     limits, largest = np.finfo(np.float16), np.abs(values).max(axis=1, initial=0)  # of each vector
     if largest.max(initial=0) > limits.max:
         raise BadChoice(
@@ -184,7 +179,6 @@ def _stored(values: Vectors, dtype: str, title: str) -> NDArray[np.floating[Any]
             f"'{title}' has a vector whose largest number is {small.min():.0e}; below {limits.smallest_normal:.0e}, "
             "float16 loses digits. Use --dtype float32."
         )
-    return values.astype(np.float16)
 
 
 @contextmanager
