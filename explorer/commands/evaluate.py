@@ -130,8 +130,8 @@ def run(options: argparse.Namespace) -> None:
     if options.estimate:
         _print_estimate(models, tasks, chosen)
         for name, task in product(options.models, tuned):
-            cost = shown(fine_tuning.FineTuned(task).cost(name, training))
-            print(f"{name}, {fine_tuning.FineTuned(task).column[0]}: {cost.words}")
+            cost = shown(fine_tuning.cost(task, name, training))
+            print(f"{name}, {fine_tuning.column(task)[0]}: {cost.words}")
         return
     world = _processes(measurement)
     if world and tuned:

@@ -18,7 +18,7 @@ from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.progress import finish
 from explorer.studies import fine_tuning
-from explorer.studies.fine_tuning import FineTuned, TuningOptions
+from explorer.studies.fine_tuning import TuningOptions
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.training.test_labelled_runs import labelled_file
@@ -113,10 +113,10 @@ def test_an_interrupted_run_is_resumed_to_the_same_result(shelf, tmp_path, monke
 def test_cola_is_scored_and_chosen_by_matthews_correlation():
     (known,) = [known for known in labelled_sets.GLUE if known.name == "GLUE CoLA"]
     assert fine_tuning.named("glue cola") == known.name
-    recipes = {task: FineTuned(task).recipe("all-MiniLM-L6-v2", QUICK) for task in fine_tuning.TASKS}
+    recipes = {task: fine_tuning.recipe(task, "all-MiniLM-L6-v2", QUICK) for task in fine_tuning.TASKS}
     assert {task for task, one in recipes.items() if one.schedule().validate_by == "Matthews"} == {"GLUE CoLA"}
-    assert FineTuned("GLUE CoLA").column == ("GLUE CoLA", "")
-    assert FineTuned("mrpc").column == ("MRPC", "")
+    assert fine_tuning.column("GLUE CoLA") == ("GLUE CoLA", "")
+    assert fine_tuning.column("mrpc") == ("MRPC", "")
 
 
 def test_the_command_fine_tunes_and_prints_the_scores(shelf, capsys):
