@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, ratio, told
-from explorer.data.search_corpus import of_source
+from explorer.data.corpora import of_source
 from explorer.data.text_sets import Sentences
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags
 from explorer.commands.parts.output import shown
-from explorer.data.search_corpus import of_source
+from explorer.data.corpora import of_source
 from explorer.data.vectors.vector_corpus import VectorCorpus, opened, prepared
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate import lookup

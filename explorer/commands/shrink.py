@@ -10,7 +10,7 @@ import argparse
 from explorer.commands.parts import flags
 from explorer.commands.parts.output import shown
 from explorer.data import sources
-from explorer.data.search_corpus import of_source
+from explorer.data.corpora import of_source
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable

@@ -1,6 +1,7 @@
-"""Read the rows that a method trains on: text that ships with Strata, sets by name and files, joined in order.
+"""Read the rows that a method trains on, and the sentences that are searched: shipped text, sets by name, and files.
 
-Rows of scored pairs that share a sentence with the evaluation sets of a run are left out.
+Training rows of several sources are joined in order. Rows of scored pairs that share a sentence with the evaluation
+sets of a run are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 
 from explorer.data import sample, sources
-from explorer.data.graded import sets
+from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.sources import HELD_OUT, is_file
@@ -17,7 +18,7 @@ from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.number_columns import scaled
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.tables.text_rows import Report, report_on
+from explorer.data.tables.text_rows import AGAIN, Report, report_on
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
@@ -32,15 +33,18 @@ from explorer.data.text_sets import (
     GradedPairs,
     Kind,
     Score,
+    Sentences,
 )
 from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
-SAMPLE = "sample"
-SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
+SAMPLE = training_rows.SAMPLE
+SHIPPED = tuple(training_rows.SHIPPED)  # names of text that ships with Strata
 OTHER_SETS = (
     "Choose other dev or test pairs, or use more training rows. For an uploaded set, train on its train part, with "
     "its dev part and its test half."
 )
+# 150 MB of vectors for each side of width 384, and as much again for its index
+MOST = 100_000
 
 
 def corpus(
@@ -92,7 +96,19 @@ def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, 
 
 def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
     """The richest kind of rows that all sources have, and how many sentences are in a row."""
-    found = [_kind_of(source) for source in sources]
+    found = []
+    for source in sources:
+        if source in SHIPPED:
+            found.append((TRIPLETS, len(TRIPLETS.texts)))
+        elif _is_labelled(source):
+            found.append((LABELLED_TEXTS, 1 + training_rows.read(source, divide=False)[0][0].is_pairs))
+        elif not _is_file(source):
+            found.append((SCORED_PAIRS, len(SCORED_PAIRS.texts)))
+        else:
+            table = read_file(source)
+            kind = table_kind(table)
+            alone = kind == LABELLED_TEXTS and not guess(table, kind).column("second")
+            found.append((kind, 1 if alone else len(kind.texts)))
     shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
     return next(shared, (SENTENCES, 1))
 
@@ -143,18 +159,42 @@ def menu_set(source: str) -> SetIdentity | None:
     return given if source not in SHIPPED and given in sets.known() else None
 
 
-def _kind_of(source: str) -> tuple[Kind, int]:
-    if source in SHIPPED:
-        return TRIPLETS, len(TRIPLETS.texts)
-    if _is_labelled(source):
-        return LABELLED_TEXTS, 1 + training_rows.read(source, divide=False)[0][0].is_pairs
-    if not _is_file(source):
-        return SCORED_PAIRS, len(SCORED_PAIRS.texts)
-    table = read_file(source)
-    kind = table_kind(table)
-    if kind == LABELLED_TEXTS:
-        return kind, 1 + bool(guess(table, kind).column("second"))
-    return kind, len(kind.texts)
+def of_source(source: str, *, online: bool = False) -> Sentences:
+    """The sentences of a source to search: "sample", a set with or without its split, or a path."""
+    given = menu_set(source)
+    if given is not None:
+        return of_pairs(sets.load(given, online=online))
+    if source in {known.name for known in sts.SETS}:
+        return of_pairs(*(sets.load(split, online=online) for split in sets.published(source)), name=source)
+    found, reports = corpus((source,), SENTENCES, online=online)
+    left_out = [dropped for report in reports for dropped in report.dropped]
+    again = sum(dropped.count for dropped in left_out if dropped.reason == AGAIN)
+    dropped = tuple(str(one) for one in left_out if one.reason != AGAIN)
+    return replace(of_texts(found.name, found.texts[0], again), dropped=dropped)
+
+
+def of_pairs(*several: GradedPairs, name: str = "") -> Sentences:
+    """The sentences of scored pairs to search."""
+    every = [sentence for pairs in several for sentence in (*pairs.first, *pairs.second)]
+    return of_texts(name or several[0].name, every)
+
+
+def of_texts(name: str, texts: Sequence[str], again: int = 0) -> Sentences:
+    """Distinct texts to search, such as the documents of a retrieval set; `again` were left out before."""
+    distinct = tuple(dict.fromkeys(texts))
+    kept = distinct
+    if len(distinct) > MOST:
+        kept = tuple(distinct[place * len(distinct) // MOST] for place in range(MOST))
+    repeats = again + len(texts) - len(distinct)
+    note = f"{len(kept):,} sentence{'s' * (len(kept) != 1)} of {name}"
+    if len(kept) < len(distinct):
+        note += (
+            f", spread evenly over its {len(distinct):,} (of a text, {MOST:,} are searched at most; vectors on disk "
+        )
+        note += "may be any number)"
+    if repeats:
+        note += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
+    return Sentences(name, kept, note=f"{note}.")
 
 
 def _read(
@@ -177,9 +217,14 @@ def _read(
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
     else:
         _check(SCORED_PAIRS, wanted, source)
-        if wanted == SCORED_PAIRS:
-            return source, *_scored(_pairs_of(sources.identity(source), online))
-        given = (_sentences_of(sources.identity(source), online, keep_duplicates),)
+        named = sources.identity(source)
+        splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
+        if wanted == SCORED_PAIRS:  # of a published set without a split those of its train split, if it has one
+            train = named.of_piece("train")
+            return source, *_scored(sets.load(train if train in splits else named, online=online))
+        pairs = [sets.load(one, online=online) for one in splits or [named]]
+        every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in pairs)
+        given = (tuple(chain.from_iterable(every)),)
     return source, given, _report(given)
 
 
@@ -202,39 +247,19 @@ def _is_labelled(source: str) -> bool:
 
 
 def _shipped(source: str, wanted: Kind) -> tuple[tuple[str, ...], ...]:
-    if (
-        source == SAMPLE and wanted == SENTENCES
-    ):  # also those of the pairs, without scores, as papers train on the sentences of sets
+    if source == SAMPLE and wanted == SENTENCES:
+        # also those of the pairs, without scores, as papers train on the sentences of sets
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    minimal = sample.minimal_pairs if source == sample.MINIMAL_PAIRS else sample.more_minimal_pairs
-    rows = sample.triplets() if source == SAMPLE else minimal()
+    rows = training_rows.SHIPPED[source]()
     columns = (rows.anchors, rows.positives, rows.negatives)
     if wanted == SENTENCES:
         return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
     return columns[: len(wanted.texts)]
 
 
-def _sentences_of(named: SetIdentity, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
-    """The sentences of a set; of a published one named without a split, those of all its splits."""
-    all_splits = named.kind == SetKind.PUBLISHED and not named.piece
-    splits = [sets.load(one, online=online) for one in (sets.published(named.name) if all_splits else [named])]
-    every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in splits)
-    return tuple(chain.from_iterable(every))
-
-
-def _pairs_of(named: SetIdentity, online: bool) -> GradedPairs:
-    """The scored pairs of a set; of a published one named without a split, those of its train split, if it has one."""
-    whole = named.kind == SetKind.PUBLISHED and not named.piece
-    train = named.of_piece("train")
-    return sets.load(train if whole and train in sets.published(named.name) else named, online=online)
-
-
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
     """Scored pairs as columns, with a report."""
-    rows = tuple(zip(pairs.first, pairs.second, pairs.gold, strict=True))
-    nothing_dropped = Table("", columns=(), rows=(), lines=())
-    report = report_on(nothing_dropped, (), rows, pairs.first + pairs.second, pairs.gold)
-    return _with_scores(pairs), replace(report, rows_read=len(rows))
+    return _with_scores(pairs), _report((pairs.first, pairs.second), pairs.gold)
 
 
 def _is_file(source: str) -> bool:
@@ -272,30 +297,26 @@ def _rows(table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool)
     used = [(text, roles.column(text.role)) for text in roles.kind.texts]
     columns = [column for text, column in used if column is not None]
     if wanted == SENTENCES:
-        # machine translations are near copies of the first column
+        # the sentences of all columns in one; machine translations are near copies of the first column
         own = [column for text, column in used if column is not None and text.relation != "translated"]
-        table, roles = _stacked(table, own), ColumnRoles.of(wanted, {"sentence": "sentence"})
-        rows, report = text_rows.sentences(table, roles, keep_duplicates=keep_duplicates)
+        cells = tuple((cell,) for column in own for cell in table.column(column))
+        stacked = replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(own))
+        roles = ColumnRoles.of(wanted, {"sentence": "sentence"})
+        rows, report = text_rows.sentences(stacked, roles, keep_duplicates=keep_duplicates)
         return (rows.texts,), report
     needed = (text.role for text in wanted.texts)
     return text_rows.texts(table, ColumnRoles.of(wanted, dict(zip(needed, columns, strict=False))))
-
-
-def _stacked(table: Table, columns: Sequence[str]) -> Table:
-    """Join the sentences of several columns into one."""
-    cells = tuple((cell,) for column in columns for cell in table.column(column))
-    return replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(columns))
 
 
 def _with_scores(pairs: GradedPairs) -> Columns:
     return pairs.first, pairs.second, scaled(pairs.gold)
 
 
-def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
+def _report(columns: tuple[tuple[str, ...], ...], gold: tuple[float, ...] = ()) -> Report:
     """The report on rows that need no check."""
-    rows = tuple(zip(*columns, strict=True))
+    rows = tuple(zip(*columns, *([gold] if gold else []), strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
-    return replace(report_on(nothing_dropped, (), rows, sum(columns, ())), rows_read=len(rows))
+    return replace(report_on(nothing_dropped, (), rows, sum(columns, ()), gold), rows_read=len(rows))
 
 
 def _check(kind: Kind, wanted: Kind, name: str) -> None:
@@ -312,12 +333,9 @@ def _lack(kind: Kind, wanted: Kind) -> str:
     if kind.gives(wanted):
         return ""
     if wanted == BACK_TRANSLATIONS:
-        named = (
-            "; if its pairs are back-translations, name their columns sentence=… and translated=…"
-            if kind == PAIRS
-            else ""
-        )
-        return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
+        named = "; if its pairs are back-translations, name their columns sentence=… and translated=…"
+        how = named if kind == PAIRS else ""
+        return f"has no back-translations: make them with 'python -m explorer backtranslate'{how}"
     if wanted == LABELLED_TEXTS:
         return training_rows.LACK
     if wanted == DOCUMENTS:

@@ -203,5 +203,4 @@ def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:
     whole = pairs()
     ordered = sorted(range(len(whole)), key=lambda row: (whole.parts[row], whole.gold[row]))
     rows = sorted(row for place, row in enumerate(ordered) if place % 4 in quarters)
-    first, second, parts = (tuple(column[row] for row in rows) for column in (whole.first, whole.second, whole.parts))
-    return GradedPairs(name, first, second, tuple(whole.gold[row] for row in rows), parts)
+    return whole.taken(rows, name)

@@ -18,12 +18,9 @@ PIECES = (*HALVES, *PARTS)
 
 _HALF = (0.5, 0.5)
 _PART = (0.75, 0.25)
-# fewest pairs to split; half of them allow a correlation
-MINIMUM = 20
-# smallest share of its target size that a split may have
-_LEAST = 2 / 3
-# bands of the scale with about equal numbers of pairs, balanced over the splits
-_BANDS = 10
+MINIMUM = 20  # fewest pairs to split; half of them allow a correlation
+_LEAST = 2 / 3  # smallest share of its target size that a split may have
+_BANDS = 10  # of the scale with about equal numbers of pairs, balanced over the splits
 
 Family = tuple[int, ...]  # rows
 
@@ -98,19 +95,6 @@ def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
     return list(map(tuple, found.values()))
 
 
-@dataclass
-class _Side:
-    """A split under construction: its share, and its number of pairs in each cell."""
-
-    share: float
-    rows: list[int]
-    has: Counter[Hashable]
-
-    def cost(self, cells: Counter[Hashable], totals: Counter[Hashable]) -> float:
-        """The increase of Σ n² / target if these are added; smallest for the split furthest below its target."""
-        return sum((2 * self.has[cell] + count) * count / (self.share * totals[cell]) for cell, count in cells.items())
-
-
 def _split(pairs: GradedPairs, name: str, shares: Sequence[float], pieces: Sequence[str]) -> tuple[GradedPairs, ...]:
     """Assign families, largest first, to the split with the largest deficit in their bands and sub-corpora.
 
@@ -121,28 +105,41 @@ def _split(pairs: GradedPairs, name: str, shares: Sequence[float], pieces: Seque
             f"{pairs.name} has {len(pairs)} pairs; a split into {' and '.join(pieces)} needs at least {MINIMUM}. "
             "Add pairs, or choose separate dev and test sets."
         )
-    found = families(pairs)
-    cells = _cells(pairs)
-    totals = Counter(cell for of_row in cells for cell in of_row)
-    sides = [_Side(share, [], Counter()) for share in shares]
-    for mark, family in _in_order(pairs, found):
-        of_family = Counter(cell for row in family for cell in cells[row])
-        turned = sides if mark % 2 else sides[::-1]  # ties alternate
-        side = min(turned, key=lambda one: one.cost(of_family, totals))
-        side.rows += family
-        side.has += of_family
-    made = tuple(
-        _taken(pairs, sorted(side.rows), f"{name}, {which}") for side, which in zip(sides, pieces, strict=True)
-    )
-    _check(pairs, found, made, shares, pieces)
-    return made
-
-
-def _cells(pairs: GradedPairs) -> list[tuple[Hashable, ...]]:
-    """The cells of each row: all, band of scores, sub-corpus, and both."""
-    ascending = sorted(pairs.gold)
+    found, ascending = families(pairs), sorted(pairs.gold)
     bands = [_BANDS * bisect_left(ascending, gold) // len(pairs) for gold in pairs.gold]
-    return [((), band, part, (part, band)) for band, part in zip(bands, pairs.parts, strict=True)]
+    # the cells of each row: all, band of scores, sub-corpus, and both
+    cells = [((), band, part, (part, band)) for band, part in zip(bands, pairs.parts, strict=True)]
+    totals: Counter[Hashable] = Counter(cell for of_row in cells for cell in of_row)
+    rows: list[list[int]] = [[] for _ in shares]  # of each split, and its number of pairs in each cell
+    has: list[Counter[Hashable]] = [Counter() for _ in shares]
+    for mark, family in _in_order(pairs, found):
+        of_family: Counter[Hashable] = Counter(cell for row in family for cell in cells[row])
+
+        def cost(side: int, of_family: Counter[Hashable] = of_family) -> float:
+            """The increase of Σ n² / target; smallest for the split furthest below its target."""
+            return sum(
+                (2 * has[side][cell] + count) * count / (shares[side] * totals[cell])
+                for cell, count in of_family.items()
+            )
+
+        sides = range(len(shares))
+        side = min(sides if mark % 2 else reversed(sides), key=cost)  # ties alternate
+        rows[side] += family
+        has[side] += of_family
+    if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(rows, shares, strict=True)):
+        raise CannotSplit(
+            f"{pairs.name} cannot be split into {' and '.join(pieces)}: {max(map(len, found))} of its {len(pairs)} "
+            "pairs are linked by shared sentences, and a sentence must not be in two splits. Add pairs of other "
+            "sentences, or choose separate dev and test sets."
+        )
+    made = tuple(pairs.taken(sorted(one), f"{name}, {which}") for one, which in zip(rows, pieces, strict=True))
+    for one in made:
+        if min(one.gold) == max(one.gold):
+            raise CannotSplit(
+                f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, so a "
+                "correlation is undefined. Add pairs with other scores, or choose separate dev and test sets."
+            )
+    return made
 
 
 def _in_order(pairs: GradedPairs, found: list[Family]) -> list[tuple[int, Family]]:
@@ -157,34 +154,3 @@ def _in_order(pairs: GradedPairs, found: list[Family]) -> list[tuple[int, Family
 
     ordered = sorted((key(family), family) for family in found)
     return [(int(digest[:8], 16), family) for (_, _, digest), family in ordered]
-
-
-def _taken(pairs: GradedPairs, rows: list[int], name: str) -> GradedPairs:
-    first, second, parts, tags = (
-        tuple(column[row] for row in rows) if column else ()
-        for column in (pairs.first, pairs.second, pairs.parts, pairs.tags)
-    )
-    return GradedPairs(name, first, second, tuple(pairs.gold[row] for row in rows), parts, tags)
-
-
-def _check(
-    pairs: GradedPairs,
-    found: list[Family],
-    made: tuple[GradedPairs, ...],
-    shares: Sequence[float],
-    pieces: Sequence[str],
-) -> None:
-    """Refuse unusable splits."""
-    if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(made, shares, strict=True)):
-        largest = max(map(len, found))
-        raise CannotSplit(
-            f"{pairs.name} cannot be split into {' and '.join(pieces)}: {largest} of its {len(pairs)} "
-            "pairs are linked by shared sentences, and a sentence must not be in two splits. Add pairs of other "
-            "sentences, or choose separate dev and test sets."
-        )
-    for one in made:
-        if min(one.gold) == max(one.gold):
-            raise CannotSplit(
-                f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, so a "
-                "correlation is undefined. Add pairs with other scores, or choose separate dev and test sets."
-            )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal, Protocol, cast
@@ -131,6 +131,12 @@ class GradedPairs:
         rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
         return tuple(row for row, of_row in enumerate(rows) if of_row in known)
 
+    def taken(self, rows: Sequence[int], name: str) -> GradedPairs:
+        """Some rows, under another name."""
+        columns = (self.first, self.second, self.parts, self.tags)
+        first, second, parts, tags = (tuple(column[row] for row in rows) if column else () for column in columns)
+        return GradedPairs(name, first, second, tuple(self.gold[row] for row in rows), parts, tags)
+
     def __len__(self) -> int:
         return len(self.gold)
 
@@ -153,6 +159,12 @@ class Labelled:
     def classes(self) -> tuple[str, ...]:
         """The names of the classes, sorted."""
         return tuple(sorted(set(self.labels)))
+
+    def taken(self, rows: Sequence[int]) -> Labelled:
+        """Some rows, under the same name."""
+        columns = (self.texts, self.labels, self.second)
+        texts, labels, second = (tuple(column[row] for row in rows) if column else () for column in columns)
+        return replace(self, texts=texts, labels=labels, second=second)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -212,13 +224,11 @@ class Column:
     label: str
     help: str
     required: bool = True
+    relation: Relation = ""  # of a column of sentences
 
 
-@dataclass(frozen=True)
 class Text(Column):
     """Sentences."""
-
-    relation: Relation = ""
 
     def holds(self, other: Text) -> bool:
         """Whether these sentences can be used as those of another column; a translation means the same."""

@@ -10,7 +10,7 @@ from itertools import chain
 
 from explorer.data import sample
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_sets import LabelledSet, check
+from explorer.data.labelled.labelled_sets import LabelledSet, check, is_known
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain
@@ -24,6 +24,12 @@ from explorer.places import given_path
 SHARE = 0.1  # of the rows that are divided
 LEAST = 10  # validation rows, for an accuracy in steps of 10 points at most
 SAME, OTHER = "same meaning", "other meaning"  # the classes of the two pairs in a triplet
+SAMPLE = "sample"
+SHIPPED = {  # triplets by the name of their text
+    SAMPLE: sample.triplets,
+    sample.MINIMAL_PAIRS: sample.minimal_pairs,
+    sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
+}
 LACK = "has no labels: a column of texts and a column with the class of each are needed"
 
 
@@ -37,20 +43,17 @@ def read(
 
     Without `divide`, none are held out.
     """
-    given, reports = _read(source, columns)
-    return divided(given) if divide else undivided(given), reports
-
-
-def _read(source: str, columns: Mapping[str, str] | None) -> tuple[LabelledSet, tuple[Report, ...]]:
-    if source in _SHIPPED:
-        return LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source)), ()
     path = given_path(source)
-    if not labelled_sets.is_known(source) and path.is_file():
-        table = read_file(source)
-        if _is_triplets(table, columns or {}):
-            triplets, report = text_rows.triplets(table, guess(table, TRIPLETS).corrected(columns or {}))
-            return LabelledSet(table.name, of_triplets(triplets)), (report,)
-    return labelled_sets.load(source, columns, folds=False)
+    table = read_file(source) if source not in SHIPPED and not is_known(source) and path.is_file() else None
+    reports: tuple[Report, ...] = ()
+    if source in SHIPPED:
+        given = LabelledSet(source, replace(of_triplets(SHIPPED[source]()), name=source))
+    elif table is not None and _is_triplets(table, columns or {}):
+        triplets, report = text_rows.triplets(table, guess(table, TRIPLETS).corrected(columns or {}))
+        given, reports = LabelledSet(table.name, of_triplets(triplets)), (report,)
+    else:
+        given, reports = labelled_sets.load(source, columns, folds=False)
+    return divided(given) if divide else undivided(given), reports
 
 
 def lack(table: Table, columns: Mapping[str, str]) -> str:
@@ -76,7 +79,7 @@ def divided(given: LabelledSet) -> Divided:
         how = "its dev split chooses the checkpoint"
     elif scored is not None:
         count = int(SHARE * len(scored))
-        parts = given.train, _taken(scored, range(count)), _taken(scored, range(count, len(scored)))
+        parts = given.train, scored.taken(range(count)), scored.taken(range(count, len(scored)))
         how = f"the first tenth of {scored.name} chooses the checkpoint, the rest is the test"
     else:
         parts = _by_text(given.train)
@@ -105,10 +108,12 @@ def joined(parts: Sequence[Divided]) -> Corpus:
     if len({part.is_pairs for part, _ in parts}) > 1:
         names = " and ".join(part.train.name for part, _ in parts)
         raise WrongColumns(f"{names} cannot be joined: some rows have one sentence, some two. Choose one of them.")
+    dev = [part.dev for part, _ in parts if part.dev is not None]
+    test = [part.test for part, _ in parts if part.test is not None]
     return replace(
         _corpus([part.train for part, _ in parts]),
-        validation=_of_all([part.dev for part, _ in parts]),
-        test=_of_all([part.test for part, _ in parts]),
+        validation=_corpus(dev) if dev else None,
+        test=_corpus(test) if test else None,
         division="; ".join(division for _, division in parts),
     )
 
@@ -127,13 +132,6 @@ def as_labelled(corpus: Corpus) -> Labelled:
     return Labelled(corpus.name, first, corpus.labels, *second)
 
 
-_SHIPPED = {
-    "sample": sample.triplets,
-    sample.MINIMAL_PAIRS: sample.minimal_pairs,
-    sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
-}
-
-
 def _is_triplets(table: Table, columns: Mapping[str, str]) -> bool:
     """Whether a file holds triplets and no column of labels."""
     named = any(plain(column) in LABEL_NAMES for column in table.columns)
@@ -147,32 +145,18 @@ def _corpus(parts: Sequence[Labelled]) -> Corpus:
     return Corpus(" + ".join(part.name for part in parts), LABELLED_TEXTS, tuple(filter(None, joined_columns)))
 
 
-def _of_all(parts: Sequence[Labelled | None]) -> Corpus | None:
-    """The rows of the same use of several sources; None if they hold none out."""
-    known = [part for part in parts if part is not None]
-    return _corpus(known) if known else None
-
-
 def _by_text(rows: Labelled) -> tuple[Labelled, Labelled, Labelled]:
     """Eight, one and one tenth of the rows, by a digest of their text alone; linked rows stay together."""
     texts = list(zip(rows.texts, rows.second, strict=True)) if rows.second else [(text,) for text in rows.texts]
-    digests = [_digest((*text, label)) for text, label in zip(texts, rows.labels, strict=True)]
+    digests = [
+        hashlib.sha256("\0".join((*text, label)).encode("utf-8", "surrogatepass")).digest()
+        for text, label in zip(texts, rows.labels, strict=True)
+    ]
     families = sorted(linked(texts), key=lambda family: min(digests[row] for row in family))
     wanted = round(SHARE * len(rows))
     parts: tuple[list[int], list[int], list[int]] = [], [], []
     for family in families:
         place = next((place for place in (1, 2) if len(parts[place]) + len(family) <= wanted), 0)
         parts[place].extend(family)
-    train, validation, test = (_taken(rows, sorted(part)) for part in parts)
+    train, validation, test = (rows.taken(sorted(part)) for part in parts)
     return train, validation, test
-
-
-def _digest(texts: Sequence[str]) -> bytes:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
-
-
-def _taken(rows: Labelled, places: Sequence[int]) -> Labelled:
-    texts, labels, second = (
-        tuple(column[place] for place in places) if column else () for column in (rows.texts, rows.labels, rows.second)
-    )
-    return replace(rows, texts=texts, labels=labels, second=second)

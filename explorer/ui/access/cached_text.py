@@ -10,10 +10,10 @@ import streamlit as st
 from explorer import places
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
+from explorer.data.corpora import of_source
 from explorer.data.graded import question_pairs, sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
-from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
 from explorer.data.tables.columns import guess, table_kind

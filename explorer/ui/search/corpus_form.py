@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import search_corpus, sources
+from explorer.data import corpora, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
@@ -106,9 +106,9 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
 def _of_set(identity: SetIdentity, given: Evaluated) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, RetrievalSet):
-        return SearchedCorpus(identity, search_corpus.of_documents(given.name, given.documents), given)
+        return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)
     texts = [cell for cells in judged(given).texts.values() for cell in cells]
-    return SearchedCorpus(identity, search_corpus.of_texts(given.name, texts))
+    return SearchedCorpus(identity, corpora.of_texts(given.name, texts))
 
 
 def _take(path: str) -> None:

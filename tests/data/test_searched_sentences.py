@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import corpora, sample, search_corpus
+from explorer.data import corpora, sample
+from explorer.data.corpora import of_pairs, of_source
 from explorer.data.graded import sts
-from explorer.data.search_corpus import of_pairs, of_source
 from explorer.data.text_sets import SENTENCES, GradedPairs
 from explorer.errors import StrataError
 
@@ -64,7 +64,7 @@ def test_200_times_the_same_sentence_is_one(tmp_path):
 
 
 def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):
-    monkeypatch.setattr(search_corpus, "MOST", 10)
+    monkeypatch.setattr(corpora, "MOST", 10)
     found = of_pairs(GradedPairs("many", tuple(map(str, range(40))), ("39",) * 40, (1.0,) * 40, ("",) * 40))
     assert found.texts == tuple(map(str, range(0, 40, 4)))
     assert "40 repeated" in found.note
