@@ -49,22 +49,23 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
     count = min(count, len(pairs) // 2)
     drawn = np.random.default_rng(seed).permutation(len(pairs))
     ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort keeps the random order of ties
-    ends = {_score_range(pairs, high): high for high in (ranked[-count:], ranked[:count])}
-    groups = {
-        text: scored
-        for scored, end in reversed(ends.items())
-        for at in end
-        for text in (pairs.first[at], pairs.second[at])
-    }
-    texts = tuple(
-        dict.fromkeys(text for end in ends.values() for at in end for text in (pairs.first[at], pairs.second[at]))
-    )
+    ends: dict[str, list[int]] = {}  # by the range of their scores: `scored 5`, `scored 0 to 0.2`
+    for end in (ranked[-count:], ranked[:count]):
+        golds = [pairs.gold[at] for at in end]
+        low, high = min(golds), max(golds)
+        ends[f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"] = end
+    groups: dict[str, str] = {}  # a sentence of both ends is of the first
+    for scored, end in ends.items():
+        for at in end:
+            groups.setdefault(pairs.first[at], scored)
+            groups.setdefault(pairs.second[at], scored)
+    texts = tuple(groups)
     places = {text: place for place, text in enumerate(texts)}
     lines = tuple((places[pairs.first[at]], places[pairs.second[at]]) for end in ends.values() for at in end)
     return Sentences(
         f"{pairs.name}, {' and '.join(ends)}",
         texts,
-        (Attribute("pairs", tuple(groups[text] for text in texts)), _words(texts)),
+        (Attribute("pairs", tuple(groups.values())), _words(texts)),
         lines,
         AT_ENDS.format(count, len(pairs)),
     )
@@ -84,29 +85,23 @@ def of_table(table: Table, column: str | None = None) -> Sentences:
             f"Add some, or choose another column. {table.inventory()}"
         )
     texts = tuple(first_at)
-    others = tuple(
-        Attribute(
-            _free(other, ("words", "sentence", "vector")),
-            _numbers_or_names([table.column(other)[place] for place in first_at.values()]),
-        )
-        for other in table.columns
-        if other != column
-    )
-    dropped = len(table.rows) - len(texts)
-    note = f"{dropped:,} of {len(table.rows):,} rows are empty, or repeat a sentence." if dropped else ""
-    return Sentences(table.name, texts, _groups_first((*others, _words(texts))), note=note)
+    columns = []
+    for other in table.columns:
+        if other != column:
+            cells = table.column(other)
+            heading = f"{other} (of the file)" if other in ("words", "sentence", "vector") else other
+            columns.append(Attribute(heading, _numbers_or_names([cells[place] for place in first_at.values()])))
 
-
-def _groups_first(columns: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-    """The columns with few values first, since the first colours the map, and those that number the rows last."""
-
-    def place(column: Attribute) -> int:
+    def order(column: Attribute) -> int:
+        """Columns with few values first, since the first colours the map; last those that number the rows."""
         values = len({*column.cells})
         if values == len(column.cells) > MOST_GROUPS or values == 1:
             return 2
         return 0 if 2 <= values <= MOST_GROUPS else 1
 
-    return tuple(sorted(columns, key=place))
+    dropped = len(table.rows) - len(texts)
+    note = f"{dropped:,} of {len(table.rows):,} rows are empty, or repeat a sentence." if dropped else ""
+    return Sentences(table.name, texts, tuple(sorted([*columns, _words(texts)], key=order)), note=note)
 
 
 def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:
@@ -118,41 +113,23 @@ def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:
     groups: dict[float | str, list[int]] = defaultdict(list)
     for place in np.random.default_rng(seed).permutation(count).tolist():
         groups[strata.cells[place] if strata else ""].append(place)
-    shares = _largest_remainders({name: len(group) * most / count for name, group in groups.items()}, most)
+    # rounded to integers that keep the sum: those with the largest remainders are rounded up
+    wanted = {name: len(group) * most / count for name, group in groups.items()}
+    shares = {name: int(share) for name, share in wanted.items()}
+    for name in sorted(wanted, key=lambda name: shares[name] - wanted[name])[: most - sum(shares.values())]:
+        shares[name] += 1
     kept = sorted(place for name, group in groups.items() for place in group[: shares[name]])
     by = f", with the shares of '{strata.name}' kept" if strata else ""
     return replace(
         sentences,
         texts=tuple(sentences.texts[place] for place in kept),
-        columns=tuple(Attribute(one.name, _picked(one.cells, kept)) for one in sentences.columns),
+        columns=tuple(one.taken(kept) for one in sentences.columns),
         note=f"{most:,} of {count:,} sentences, drawn at random{by}. {sentences.note}".strip(),
     )
 
 
-def _picked(cells: tuple[float, ...] | tuple[str, ...], kept: Sequence[int]) -> tuple[float, ...] | tuple[str, ...]:
-    return tuple(cells[place] for place in kept)  # type: ignore[return-value]  # of one kind, since the cells are
-
-
-def _largest_remainders(wanted: dict[float | str, float], most: int) -> dict[float | str, int]:
-    """Round the sizes to integers that keep the sum."""
-    shares = {name: int(share) for name, share in wanted.items()}
-    left = sorted(wanted, key=lambda name: shares[name] - wanted[name])[: most - sum(shares.values())]
-    return {name: share + (name in left) for name, share in shares.items()}
-
-
-def _score_range(pairs: GradedPairs, places: Sequence[int]) -> str:
-    """The range of the scores of some pairs: `scored 5`, `scored 0 to 0.2`."""
-    golds = [pairs.gold[place] for place in places]
-    low, high = min(golds), max(golds)
-    return f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"
-
-
 def _words(texts: Sequence[str]) -> Attribute:
     return Attribute("words", tuple(float(len(text.split())) for text in texts))
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    return f"{name} (of the file)" if name in taken else name
 
 
 def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:

@@ -50,6 +50,11 @@ class Attribute:
         """Whether it holds numbers."""
         return bool(self.cells) and isinstance(self.cells[0], float)
 
+    def taken(self, rows: Sequence[int]) -> Attribute:
+        """The attribute of some sentences."""
+        cells = tuple(self.cells[row] for row in rows)
+        return replace(self, cells=cells)  # type: ignore[arg-type]  # of one kind, since all cells are
+
 
 @dataclass(frozen=True)
 class Sentences:

@@ -73,7 +73,9 @@ def guess(table: Table, kind: Kind | None = None) -> ColumnRoles:
     pair = _named_pair(table)
     source, translated = named_column(table, ORIGINAL_NAMES), named_column(table, TRANSLATED_NAMES)
     back = (source, translated) if source and translated else None
-    texts = _text_columns(table)
+    words = _words(table)
+    # in file order, without numbers and categories
+    texts = [column for column, mean in words.items() if mean > 0 and mean >= WORDY * max(words.values())]
     if not (pair or back or texts):
         raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
     lead = pair or back or tuple(texts)
@@ -85,7 +87,7 @@ def guess(table: Table, kind: Kind | None = None) -> ColumnRoles:
     if kind == LABELLED_TEXTS:
         return _labelled(table, pair, texts)
     if kind == DOCUMENTS:
-        return ColumnRoles.of(kind, {"document": sentence or max(texts, key=_words(table).__getitem__, default=None)})
+        return ColumnRoles.of(kind, {"document": sentence or max(texts, key=words.__getitem__, default=None)})
     if kind is None:
         alone = not (pair or back) and bool(sentence or len(texts) == 1)
         if alone:
@@ -119,19 +121,14 @@ def table_kind(table: Table) -> Kind:
         return LABELLED_TEXTS if words else found.kind  # a "score" without numbers is a fault, not a label
     if found.kind == PAIRS and are_unlabelled_pairs(table):
         return found.kind
-    return LABELLED_TEXTS if found.kind in (SENTENCES, PAIRS) and _has_classes(table) else found.kind
-
-
-def _has_classes(table: Table) -> bool:
-    """Whether a column has the name of a label and several values, or few values that many rows share."""
     named = named_column(table, LABEL_NAMES)
     label = named or guess(table, LABELLED_TEXTS).column("label")
-    if label is None:
-        return False
+    if label is None or found.kind not in (SENTENCES, PAIRS):
+        return found.kind
+    # several values under the name of a label, or few values that many rows share
     rows, classes = len(table.rows), len({cell.strip() for cell in table.column(label)} - {""})
-    if named:
-        return 2 <= classes <= max(2, rows // 2)
-    return 2 <= classes <= MOST_CLASSES and ROWS_EACH * classes <= rows
+    most = max(2, rows // 2) if named else min(MOST_CLASSES, rows // ROWS_EACH)
+    return LABELLED_TEXTS if 2 <= classes <= most else found.kind
 
 
 def are_triplets(table: Table) -> bool:
@@ -168,51 +165,31 @@ def named_column(table: Table, names: Iterable[str]) -> str | None:
     return next((found[name] for name in names if name in found), None)
 
 
-def _text_columns(table: Table) -> list[str]:
-    """Columns that hold sentences, in file order: neither numbers nor categories."""
-    words = _words(table)
-    wordiest = max(words.values(), default=0)
-    return [column for column, mean in words.items() if mean > 0 and mean >= WORDY * wordiest]
-
-
 def _words(table: Table) -> dict[str, float]:
     """The mean number of words of each column that may hold sentences."""
-    return {
-        column: _mean_words(cells)
-        for column, cells in _sampled(table)
-        if plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
-    }
-
-
-def _mean_words(cells: Collection[str]) -> float:
-    """The mean number of words of a cell; a cell far longer than most counts less, or one would decide for all."""
-    counts = [len(cell.split()) for cell in cells]
-    filled = sorted(filter(None, counts))
-    most = OUTLIER * filled[(len(filled) - 1) // 2] if filled else 0
-    return sum(min(count, most) for count in counts) / max(1, len(counts))
+    means = {}
+    for column, cells in _sampled(table):
+        if plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells):
+            counts = [len(cell.split()) for cell in cells]
+            filled = sorted(filter(None, counts))
+            # a cell far longer than most counts less, or one would decide for all
+            most = OUTLIER * filled[(len(filled) - 1) // 2] if filled else 0
+            means[column] = sum(min(count, most) for count in counts) / max(1, len(counts))
+    return means
 
 
 def _score_column(table: Table, besides: Collection[str]) -> str | None:
     """The column with a score's name; else a column of numbers that are not ids, fractions first."""
     if named := named_column(table, SCORE_NAMES):
         return named
-    grades = {
-        column: cells
-        for column, cells in _sampled(table)
-        if column not in besides and is_mostly_numbers(cells) and not _counts(column, cells)
-    }
-    return next(
-        (column for column, cells in grades.items() if any("." in cell or "," in cell for cell in cells)), None
-    ) or next(iter(grades), None)
-
-
-def _counts(column: str, cells: Collection[str]) -> bool:
-    """Whether numbers are ids: by the column's name, or because each is one more than the last."""
-    if plain(column).endswith(ID_ENDINGS):
-        return True
-    numbers = [notations(cell)[0] for cell in cells]
-    known = [math.nan if number is None else number for number in numbers]
-    return len(known) > 2 and all(after - before == 1 for before, after in pairwise(known))
+    found: dict[str, bool] = {}  # whether a column of numbers has fractions
+    for column, cells in _sampled(table):
+        if column not in besides and is_mostly_numbers(cells) and not plain(column).endswith(ID_ENDINGS):
+            numbers = [math.nan if (number := notations(cell)[0]) is None else number for cell in cells]
+            counted = len(numbers) > 2 and all(after - before == 1 for before, after in pairwise(numbers))
+            if not counted:  # ids are each one more than the last
+                found[column] = any("." in cell or "," in cell for cell in cells)
+    return max(found, key=found.__getitem__, default=None)  # the first of those that are alike
 
 
 def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:

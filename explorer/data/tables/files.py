@@ -162,7 +162,11 @@ def _delimited(name: str, rows: Sequence[Row]) -> Table:
         raise UnreadableFile(f"{name} has only empty fields. Choose a file with at least one sentence in it.")
     first = [fields for _, fields in rows[:SAMPLE]]
     check_width(name, len(first[0]))
-    header = _has_header(first)
+    header = True  # unless its cells are those of data; a column is not called "A man is playing the guitar."
+    if not any(map(is_recognised, first[0])):
+        columns = zip(*(row for row in first if len(row) == len(first[0])), strict=True)
+        of_data = any(is_number(top) and is_mostly_numbers(below) for top, *below in columns)
+        header = not of_data and any(len(cell.split()) < SENTENCE for cell in first[0])
     width = len(first[0]) if header else Counter(map(len, first)).most_common(1)[0][0]
     body = rows[1:] if header else rows
     ragged = tuple(line for line, fields in body if len(fields) != width)
@@ -182,29 +186,17 @@ def _delimited(name: str, rows: Sequence[Row]) -> Table:
     )
 
 
-def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is a header: yes, unless its cells are those of data."""
-    first = rows[0]
-    if any(map(is_recognised, first)):
-        return True
-    if all(len(cell.split()) >= SENTENCE for cell in first):
-        return False  # a column is not called "A man is playing the guitar."
-    columns = zip(*(row for row in rows if len(row) == len(first)), strict=True)
-    return not any(is_number(top) and is_mostly_numbers(below) for top, *below in columns)
-
-
 def jsonl_table(name: str, text: str) -> Table:
     """Read one JSON object per line."""
     lines = ((at, line) for at, line in enumerate(text.split("\n"), start=1) if line.strip())
-    return _of_records(name, [(at, _object(name, at, _parsed(name, line, at))) for at, line in lines])
+    return _of_records(name, ((at, _parsed(name, line, at)) for at, line in lines))
 
 
 def json_table(name: str, text: str) -> Table:
     """Read a JSON list of objects, or one object per line, which is often called .json too."""
     if not text.lstrip().startswith("["):
         return jsonl_table(name, text)
-    values = enumerate(_parsed(name, text), start=1)
-    return _of_records(name, [(at, _object(name, at, value)) for at, value in values])
+    return _of_records(name, enumerate(_parsed(name, text), start=1))
 
 
 class _Repeated(dict[str, Any]):
@@ -249,19 +241,19 @@ def _stumble(text: str) -> int:
     return counts[bisect_left(counts, True, hi=len(lines) - 1, key=gives_up)]
 
 
-def _object(name: str, at: int, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UnreadableFile(
-            f"{name}, record {at} holds {CALLED[type(value)]}, not an object with named fields. "
-            'Write {"text": "…"} instead.'
-        )
-    if isinstance(value, _Repeated):
-        field = max(value, key=value.__getitem__)
-        raise UnreadableFile(f"{name}, record {at} has {field!r} twice. Keep one of them.")
-    return value
-
-
-def _of_records(name: str, records: Sequence[Record]) -> Table:
+def _of_records(name: str, values: Iterable[tuple[int, Any]]) -> Table:
+    """The table of JSON values with their lines, each of which has to be an object."""
+    records: list[Record] = []
+    for at, value in values:
+        if not isinstance(value, dict):
+            raise UnreadableFile(
+                f"{name}, record {at} holds {CALLED[type(value)]}, not an object with named fields. "
+                'Write {"text": "…"} instead.'
+            )
+        if isinstance(value, _Repeated):
+            twice = max(value, key=value.__getitem__)
+            raise UnreadableFile(f"{name}, record {at} has {twice!r} twice. Keep one of them.")
+        records.append((at, value))
     fields = tuple(dict.fromkeys(field for _, record in records for field in record))
     check_width(name, len(fields))
     nested = {field for _, record in records for field, value in record.items() if isinstance(value, list | dict)}

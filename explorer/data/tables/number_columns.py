@@ -92,9 +92,23 @@ def gold_scores(table: Table, column: str) -> tuple[tuple[float, ...], tuple[str
         found = numbers(cells)
     except ValueError as error:
         raise BadScores(f"{table.name}, {column!r}: {error}") from error
-    faults = tuple(map(_fault, found))
+    faults = tuple(TEXT if number is None else "" if math.isfinite(number) else MISSING for number in found)
     if cells and all(faults):
-        raise BadScores(f"{table.name}: {_what_is_wrong(column, cells, faults)}")
+        texts = [cell.strip() for cell, fault in zip(cells, faults, strict=True) if fault == TEXT]
+        distinct, first = sorted(set(texts)), ", ".join(repr(text) for text in texts[:3])
+        if not texts:
+            wrong = f"every score in {column!r} is missing, NaN or infinite. Fill them in, or choose another column."
+        elif len(distinct) <= CLASSES and 2 * len(distinct) <= len(texts):
+            wrong = (
+                f"{column!r} holds classes ({', '.join(distinct)}), not scores. Choose a column of numbers; "
+                "from NLI data make triplets instead: a sentence, an entailed one, a contradicting one."
+            )
+        else:
+            wrong = (
+                f"no score in {column!r} is a number; the first are {first}. "
+                "Choose a column of numbers, written like 3.5 or 3,5 in the digits 0 to 9, without a unit."
+            )
+        raise BadScores(f"{table.name}: {wrong}")
     values = {number for number, fault in zip(found, faults, strict=True) if number is not None and not fault}
     if column.strip().lower() in ("label", "labels") and values - {-1.0} == NLI_CODES:
         raise BadScores(
@@ -125,26 +139,3 @@ def check_spread(table: Table, column: str, gold: Sequence[float]) -> None:
             f"{table.name}: the scores in {column!r} range from {low!r} to {high!r}, too {apart} to compute with. "
             "Rescale them, for example to 0 to 5, or choose another column."
         )
-
-
-def _fault(number: float | None) -> str:
-    if number is None:
-        return TEXT
-    return "" if math.isfinite(number) else MISSING
-
-
-def _what_is_wrong(column: str, cells: Sequence[str], faults: Sequence[str]) -> str:
-    texts = [cell.strip() for cell, fault in zip(cells, faults, strict=True) if fault == TEXT]
-    if not texts:
-        return f"every score in {column!r} is missing, NaN or infinite. Fill them in, or choose another column."
-    distinct = sorted(set(texts))
-    if len(distinct) <= CLASSES and 2 * len(distinct) <= len(texts):
-        return (
-            f"{column!r} holds classes ({', '.join(distinct)}), not scores. Choose a column of numbers; "
-            "from NLI data make triplets instead: a sentence, an entailed one, a contradicting one."
-        )
-    first = ", ".join(repr(text) for text in texts[:3])
-    return (
-        f"no score in {column!r} is a number; the first are {first}. "
-        "Choose a column of numbers, written like 3.5 or 3,5 in the digits 0 to 9, without a unit."
-    )

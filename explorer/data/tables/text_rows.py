@@ -130,19 +130,24 @@ def sentences(
     """The distinct sentences, in file order; `keep_duplicates` keeps those that were seen before."""
     (texts,) = columns = _sentence_columns(table, roles, SENTENCES)
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
-    again = ("" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts))
-    faults = [empty or known for empty, known in zip(_empty(columns), again, strict=True)]
-    _check_enough(table, SENTENCES, faults)
+    again = ["" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts)]
+    faults = _faults(table, SENTENCES, columns, again)
     kept = _kept(texts, faults)
     return Sentences(name or table.name, kept), report_on(table, faults, kept, kept)
 
 
 def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
     """The columns of sentences; a row with an empty one is dropped, or with two equal ones that may not be equal."""
-    columns = _sentence_columns(table, roles, roles.kind)
-    rows = zip(*columns, strict=True)
-    faults = [empty or _same(roles.kind, row) for empty, row in zip(_empty(columns), rows, strict=True)]
-    _check_enough(table, roles.kind, faults)
+    kind, columns = roles.kind, _sentence_columns(table, roles, roles.kind)
+    # a translation may be equal
+    same = [place for place, text in enumerate(kind.texts[: len(columns)]) if text.relation == "same"]
+    others = [place for place, text in enumerate(kind.texts[: len(columns)]) if text.relation == "other"]
+    equal = []
+    for row in zip(*columns, strict=True):
+        rest = {sentence for place, sentence in enumerate(row) if place not in others}
+        opposite = any(row[place] in rest for place in others)
+        equal.append(SAME if any(row[place] == row[0] for place in same) else SAME_NEGATIVE if opposite else "")
+    faults = _faults(table, kind, columns, equal)
     kept = tuple(_kept(column, faults) for column in columns)
     return kept, report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
 
@@ -159,8 +164,7 @@ def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Grad
     columns = _sentence_columns(table, roles, SCORED_PAIRS)
     score, part = roles.column("score") or "", roles.column("part")
     numbers, bad = gold_scores(table, score)
-    faults = [empty or fault for empty, fault in zip(_empty(columns), bad, strict=True)]
-    _check_enough(table, SCORED_PAIRS, faults)
+    faults = _faults(table, SCORED_PAIRS, columns, bad)
     first, second = (_kept(column, faults) for column in columns)
     same = sum(map(eq, first, second))
     if same == len(first):
@@ -180,8 +184,7 @@ def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled
     columns = _sentence_columns(table, roles, LABELLED_TEXTS)
     label = roles.column("label") or ""
     cells = tuple(map(_squeezed, table.column(label)))
-    faults = [empty or (NO_LABEL if not cell else "") for empty, cell in zip(_empty(columns), cells, strict=True)]
-    _check_enough(table, LABELLED_TEXTS, faults)
+    faults = _faults(table, LABELLED_TEXTS, columns, ["" if cell else NO_LABEL for cell in cells])
     labels, (first, *second) = _kept(cells, faults), (_kept(column, faults) for column in columns)
     count = len(set(labels))
     if count > MOST_CLASSES and 2 * count > len(labels):
@@ -233,28 +236,19 @@ def _squeezed(cell: str) -> str:
     return " ".join(cell.split())
 
 
-def _empty(columns: Columns) -> list[str]:
-    return ["" if all(row) else EMPTY for row in zip(*columns, strict=True)]
-
-
-def _same(kind: Kind, row: tuple[str, ...]) -> str:
-    """The fault of a row with two equal sentences; "" if they differ. A translation may be equal."""
-    if any(kind.texts[place].relation == "same" and row[place] == row[0] for place in range(1, len(row))):
-        return SAME
-    opposites = {sentence for sentence, text in zip(row, kind.texts, strict=True) if text.relation == "other"}
-    others = {sentence for sentence, text in zip(row, kind.texts, strict=True) if text.relation != "other"}
-    return SAME_NEGATIVE if opposites & others else ""
-
-
-def _kept(column: Iterable[Cell], faults: Sequence[str]) -> tuple[Cell, ...]:
-    return tuple(cell for cell, fault in zip(column, faults, strict=True) if not fault)
-
-
-def _check_enough(table: Table, kind: Kind, faults: Sequence[str]) -> None:
-    kept = sum(not fault for fault in faults)
+def _faults(table: Table, kind: Kind, columns: Columns, others: Sequence[str]) -> list[str]:
+    """The fault of each row, an empty sentence or the other one, "" for a good row; an error if too few are good."""
+    rows = zip(*columns, strict=True)
+    faults = [other if all(row) else EMPTY for row, other in zip(rows, others, strict=True)]
+    kept = faults.count("")
     if kept < kind.least:
         why = "; ".join(map(str, dropped_rows(table, faults))) or "nothing was dropped"
         raise TooFewRows(
             f"{table.name} has too few usable rows: {kept}. "
             f"{kind.name.capitalize()} need at least {kind.least}; {why}. Add rows, or choose other columns."
         )
+    return faults
+
+
+def _kept(column: Iterable[Cell], faults: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(cell for cell, fault in zip(column, faults, strict=True) if not fault)
