@@ -91,19 +91,25 @@ class PrintedTable:
     kind: str = "scores"  # or "counts"
     aggregation: str | None = None
     aggregation_known_from: str | None = None
-    anomalies: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # known errors as printed: `row`, `column` ("all" for the whole row), `what`
+    # known errors as printed: `row`, `column` ("all" for the whole row), `what`
+    anomalies: tuple[Mapping[str, Any], ...] = ()
 
 
 @cache
 def tables() -> tuple[PrintedTable, ...]:
     """Every table of every paper, in the order of papers and numbers."""
     stated = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    papers = sorted(((PublishedPaper(**one["paper"]), one["tables"]) for one in stated), key=lambda one: one[0].year)
-    return tuple(
-        _table(paper, number, numbered[number]) for paper, numbered in papers for number in sorted(numbered, key=int)
-    )
+    found = []
+    for one in sorted(stated, key=lambda one: one["paper"]["year"]):
+        paper = PublishedPaper(**one["paper"])
+        for number, table in sorted(one["tables"].items(), key=lambda numbered: int(numbered[0])):
+            rows = []
+            for row in table["rows"]:
+                scores = {column: PrintedScore(**score) for column, score in row["scores"].items()}
+                rows.append(PrintedRow(**{**row, "scores": scores}))
+            anomalies = tuple(table.get("anomalies", ()))
+            found.append(PrintedTable(paper, number, **{**table, "rows": tuple(rows), "anomalies": anomalies}))
+    return tuple(found)
 
 
 def find_table(paper: str, table: str) -> PrintedTable:
@@ -113,16 +119,6 @@ def find_table(paper: str, table: str) -> PrintedTable:
         known = ", ".join(f"{one.paper.name} {one.number}" for one in tables())
         raise BadChoice(f"There is no table {table!r} of {paper!r}. Choose one of: {known}.")
     return found
-
-
-def _table(paper: PublishedPaper, number: str, stated: dict[str, Any]) -> PrintedTable:
-    anomalies = tuple(stated.pop("anomalies", ()))
-    return PrintedTable(paper, number, rows=tuple(map(_row, stated.pop("rows"))), anomalies=anomalies, **stated)
-
-
-def _row(stated: dict[str, Any]) -> PrintedRow:
-    scores = {column: PrintedScore(**score) for column, score in stated.pop("scores").items()}
-    return PrintedRow(scores=scores, **stated)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def identity(source: str) -> SetIdentity:
 
 def written(given: SetIdentity) -> str:
     """The text that names a set in addresses, recipes, plans and flags."""
-    return sets.written(given)
+    return given.title
 
 
 def label(source: str) -> str:

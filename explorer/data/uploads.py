@@ -6,6 +6,7 @@ path has one content: another one whose digest begins alike gets more digits, an
 
 import hashlib
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from explorer.errors import UnreadableFile
@@ -17,10 +18,16 @@ _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
 def keep(name: str, data: bytes) -> str:
     """Write a file into the folder of uploads; return its path."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
-    start = free_start(hashlib.sha256(data).hexdigest(), lambda start: _digest_of(_folder() / f"{start}-{safe}"))
-    path = _folder() / f"{start}-{safe}"
-    write_whole(path, lambda file: file.write(data))
-    return str(path)
+
+    def digest_under(start: str) -> str | None:
+        with suppress(OSError):
+            return hashlib.sha256(path(safe, start).read_bytes()).hexdigest()
+        return None
+
+    start = free_start(hashlib.sha256(data).hexdigest(), digest_under)
+    written = path(safe, start)
+    write_whole(written, lambda file: file.write(data))
+    return str(written)
 
 
 def check(source: str | Path, data: bytes) -> None:
@@ -52,17 +59,8 @@ def path(name: str, mark: str) -> Path:
     return _folder() / f"{mark}-{name}"
 
 
-def _digest_of(path: Path) -> str | None:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
-
-
 def _match(source: str | Path) -> re.Match[str] | None:
-    path = Path(source)
-    kept = _KEPT.fullmatch(path.name)
-    return kept if kept and path.parent == _folder() else None
+    return _KEPT.fullmatch(Path(source).name) if Path(source).parent == _folder() else None
 
 
 def _folder() -> Path:

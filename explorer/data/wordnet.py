@@ -25,7 +25,6 @@ DEBIAN = Path("/usr/share/wordnet")
 HOW = "Run 'python -m nltk.downloader wordnet', or on Debian and Ubuntu 'sudo apt-get install wordnet-base'."
 
 # the lexicographer files by number, which nltk needs and Debian's package lacks (see lexnames(5WN))
-_ADJECTIVES = "adj.all adj.pert adv.all"
 _NOUNS = (
     "Tops act animal artifact attribute body cognition communication event feeling food group location motive object "
     "person phenomenon plant possession process quantity relation shape state substance time"
@@ -34,6 +33,13 @@ _VERBS = (
     "body change cognition communication competition consumption contact creation emotion motion perception "
     "possession social stative weather"
 )
+_FILES = (
+    *("adj.all", "adj.pert", "adv.all"),
+    *(f"noun.{name}" for name in _NOUNS.split()),
+    *(f"verb.{name}" for name in _VERBS.split()),
+    "adj.ppl",
+)
+LEXNAMES = "\n".join(f"{number:02d}\t{name}\t0" for number, name in enumerate(_FILES))
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def _reader(found: Path) -> WordNetCorpusReader:
             """Replaces two files that the package lacks; the second is for other languages only."""
 
             def open(self, file: str) -> Any:
-                return io.StringIO(_lexnames()) if file == "lexnames" else super().open(file)
+                return io.StringIO(LEXNAMES) if file == "lexnames" else super().open(file)
 
             def map_wn(self, version: str = "wordnet") -> None:
                 return None
@@ -126,17 +132,6 @@ def _reader(found: Path) -> WordNetCorpusReader:
 def _nltk_folders() -> list[Path]:
     """The data folders of nltk, as documented."""
     stated = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
-    prefix = Path(sys.prefix)
-    own = [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
-    common = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
-    return [*stated, Path.home() / "nltk_data", *own, *(Path(folder) / "nltk_data" for folder in common)]
-
-
-def _lexnames() -> str:
-    names = [
-        *_ADJECTIVES.split(),
-        *(f"noun.{name}" for name in _NOUNS.split()),
-        *(f"verb.{name}" for name in _VERBS.split()),
-        "adj.ppl",
-    ]
-    return "\n".join(f"{number:02d}\t{name}\t0" for number, name in enumerate(names))
+    own = [Path(sys.prefix, part) for part in ("", "share", "lib")]
+    common = map(Path, ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"))
+    return [*stated, *(home / "nltk_data" for home in (Path.home(), *own, *common))]

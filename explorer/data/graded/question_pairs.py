@@ -80,23 +80,33 @@ def read(path: str | Path, name: str = "", split: str = "all") -> QuestionPairs:
     """Read question pairs from a file; they are called as given, by default like the file."""
     table = read_file(path)
     label, first, second = (_column(table, names) for names in (LABELS, FIRST, SECOND))
-    ids = [name for name in IDS if name in table.columns]
     kept = [at for at, row in enumerate(zip(first, second, strict=True)) if all(row)]
     if not kept:
         raise TooFewRows(f"{table.name} has {len(table.rows)} rows, and none with two questions. {EXAMPLE}.")
-    duplicate = _duplicates(table, label, kept)
+    wrong = [at for at in kept if label[at] not in ("0", "1")]
+    if wrong:
+        lines = ", ".join(str(table.lines[at]) for at in wrong[:SHOWN])
+        raise BadScores(
+            f"{table.name}: {len(wrong):,} labels are neither 0 nor 1, such as {label[wrong[0]]!r} "
+            f"(line {lines}{', …' if len(wrong) > SHOWN else ''}). Expected: 1 for a duplicate, else 0."
+        )
+    duplicate = tuple(label[at] == "1" for at in kept)
     if not any(duplicate):
         raise TooFewRows(
             f"{table.name} has no pair with label 1 among {len(kept):,} pairs, so no query has an answer. "
             "Expected: at least one pair of duplicates. Add some, or choose another file."
         )
+    ids = None
+    if {*IDS} <= {*table.columns}:
+        one, other = (table.column(name) for name in IDS)
+        ids = tuple(one[at] for at in kept), tuple(other[at] for at in kept)
     return QuestionPairs(
         name or table.name,
         split,
         tuple(first[at] for at in kept),
         tuple(second[at] for at in kept),
         duplicate,
-        _ids(table, kept) if len(ids) == len(IDS) else None,
+        ids,
         dropped=len(table.rows) - len(kept) + len(table.ragged),
     )
 
@@ -107,22 +117,6 @@ def _column(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     if name is None:
         raise WrongColumns(f"{table.name} has no column {' or '.join(names)}. {EXAMPLE}. {table.inventory()}")
     return tuple(" ".join(cell.split()) for cell in table.column(name))
-
-
-def _duplicates(table: Table, label: tuple[str, ...], kept: list[int]) -> tuple[bool, ...]:
-    wrong = [at for at in kept if label[at] not in ("0", "1")]
-    if wrong:
-        lines = ", ".join(str(table.lines[at]) for at in wrong[:SHOWN])
-        raise BadScores(
-            f"{table.name}: {len(wrong):,} labels are neither 0 nor 1, such as {label[wrong[0]]!r} "
-            f"(line {lines}{', …' if len(wrong) > SHOWN else ''}). Expected: 1 for a duplicate, else 0."
-        )
-    return tuple(label[at] == "1" for at in kept)
-
-
-def _ids(table: Table, kept: list[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    first, second = (table.column(name) for name in IDS)
-    return tuple(first[at] for at in kept), tuple(second[at] for at in kept)
 
 
 def _by_key(keys: Iterable[str], texts: Iterable[str]) -> dict[str, str]:

@@ -56,8 +56,19 @@ class SetIdentity:
 
     @property
     def title(self) -> str:
-        """The name of the set for people."""
-        return written(self)
+        """The name of the set for people, and in addresses, recipes and flags; `read` gives the identity back."""
+        match self.kind:
+            case SetKind.SAMPLE:
+                return next(text for text, piece in _PIECE_NAMES.items() if piece == self.piece)
+            case SetKind.UPLOADED:
+                return " · ".join((self.name, self.digest, *filter(None, [self.piece])))
+            case SetKind.PUBLISHED:
+                return f"{self.name} {self.piece}".rstrip()
+            case SetKind.UPLOADED_FILE:
+                return f"{self.name} ({self.digest})"
+            case SetKind.TEST_ROWS:
+                return f"{_TEST_ROWS}{self.name}"
+        return self.name
 
     @property
     def is_scored(self) -> bool:
@@ -164,7 +175,14 @@ def stamp(given: SetIdentity) -> places.Stamps:
 
 def keep(pairs: GradedPairs) -> SetIdentity:
     """Store pairs, and return the identity of the set."""
-    given = SetIdentity(SetKind.UPLOADED, pairs.name, places.free_start(pairs.digest, _digest_under))
+
+    def digest_under(mark: str) -> str | None:
+        """The digest of the pairs that are stored under a mark; None if there are none, or the file is broken."""
+        with suppress(*_FAULTS):
+            return _read(_folder() / f"{mark}.jsonl").digest
+        return None
+
+    given = SetIdentity(SetKind.UPLOADED, pairs.name, places.free_start(pairs.digest, digest_under))
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     places.write_whole(upload_path(given), lambda file: file.write(content))
@@ -173,8 +191,12 @@ def keep(pairs: GradedPairs) -> SetIdentity:
 
 def kept_sets() -> tuple[SetIdentity, ...]:
     """The uploaded sets, newest first, without unreadable ones."""
-    there = (file for file in places.kept(_folder(), "*.jsonl") if _STEM.fullmatch(file.stem))
-    found = filter(None, map(_age_and_name, there))
+    found = []
+    for file in places.kept(_folder(), "*.jsonl"):
+        if _STEM.fullmatch(file.stem):
+            with suppress(*_FAULTS), file.open("rb") as lines:
+                name = f"{_parsed(lines.readline())['name']}"
+                found.append((os.fstat(lines.fileno()).st_mtime_ns, name, file.stem))
     return tuple(SetIdentity(SetKind.UPLOADED, name, digest) for _, name, digest in sorted(found, reverse=True))
 
 
@@ -216,24 +238,6 @@ def _folder() -> Path:
     return places.cache_folder() / "sets"
 
 
-def _digest_under(mark: str) -> str | None:
-    """The digest of the pairs that are stored under a mark; None if there are none, or the file is broken."""
-    try:
-        return _read(_folder() / f"{mark}.jsonl").digest
-    except _FAULTS:
-        return None
-
-
-def _age_and_name(file: Path) -> tuple[int, str, str] | None:
-    """When a file was written, the name of its pairs and the start of their digest; None if it is broken."""
-    try:
-        with file.open("rb") as lines:
-            name = f"{_parsed(lines.readline())['name']}"
-            return os.fstat(lines.fileno()).st_mtime_ns, name, file.stem
-    except _FAULTS:
-        return None
-
-
 def _read(file: Path) -> GradedPairs:
     head, columns = map(_parsed, file.read_bytes().split(b"\n"))
     return GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS))
@@ -258,23 +262,6 @@ _MARK = "[0-9a-f]{8,64}"
 _UPLOADED = re.compile(rf"(.*) · ({_MARK})(?: · ({'|'.join(PIECES)}))?", re.DOTALL)
 _UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)
 _TEST_ROWS = f"test rows of {RUN}"
-
-
-def written(identity: SetIdentity) -> str:
-    """The text of an identity; `read` gives the identity back."""
-    name, digest, piece = identity.name, identity.digest, identity.piece
-    match identity.kind:
-        case SetKind.SAMPLE:
-            return next(text for text, one in _PIECE_NAMES.items() if one == piece)
-        case SetKind.UPLOADED:
-            return " · ".join((name, digest, *filter(None, [piece])))
-        case SetKind.PUBLISHED:
-            return f"{name} {piece}".rstrip()
-        case SetKind.UPLOADED_FILE:
-            return f"{name} ({digest})"
-        case SetKind.TEST_ROWS:
-            return f"{_TEST_ROWS}{name}"
-    return name
 
 
 def read(text: str) -> SetIdentity:
