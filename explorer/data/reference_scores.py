@@ -31,23 +31,6 @@ MEASURED_SOURCE = (
 
 
 @dataclass(frozen=True)
-class PublishedPaper:
-    """A publication."""
-
-    name: str  # short, as of its method: "SG-BERT"
-    title: str
-    authors: str
-    year: int
-    venue: str
-    url: str
-
-    @property
-    def line(self) -> str:
-        """`Kim, Yoo and Lee 2021`."""
-        return f"{self.authors} {self.year}"
-
-
-@dataclass(frozen=True)
 class PrintedScore:
     """A printed number; None where the table has none."""
 
@@ -81,7 +64,7 @@ class PrintedRow:
 class PrintedTable:
     """One table of a paper; its columns are tasks under one metric, or measures of one task."""
 
-    paper: PublishedPaper
+    paper: str  # its short name, as of its method: "SG-BERT"; the file also has its title, authors, year and address
     number: str
     caption: str
     rows: tuple[PrintedRow, ...]
@@ -101,7 +84,7 @@ def tables() -> tuple[PrintedTable, ...]:
     stated = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
     found = []
     for one in sorted(stated, key=lambda one: one["paper"]["year"]):
-        paper = PublishedPaper(**one["paper"])
+        paper = one["paper"]["name"]
         for number, table in sorted(one["tables"].items(), key=lambda numbered: int(numbered[0])):
             rows = []
             for row in table["rows"]:
@@ -114,9 +97,9 @@ def tables() -> tuple[PrintedTable, ...]:
 
 def find_table(paper: str, table: str) -> PrintedTable:
     """A table, such as `find_table("SG-BERT", "1")`."""
-    found = next((one for one in tables() if (one.paper.name, one.number) == (paper, table)), None)
+    found = next((one for one in tables() if (one.paper, one.number) == (paper, table)), None)
     if found is None:
-        known = ", ".join(f"{one.paper.name} {one.number}" for one in tables())
+        known = ", ".join(f"{one.paper} {one.number}" for one in tables())
         raise BadChoice(f"There is no table {table!r} of {paper!r}. Choose one of: {known}.")
     return found
 

@@ -53,16 +53,6 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class WordCounts:
-    """The numbers of words of the kept sentences, split at spaces; tokenizers count more."""
-
-    least: int
-    median: float
-    nearly_all: int  # 95 % of the sentences have no more
-    most: int
-
-
-@dataclass(frozen=True)
 class Report:
     """The report on reading a table, for the user."""
 
@@ -71,12 +61,15 @@ class Report:
     dropped: tuple[Dropped, ...]
     duplicates: int  # rows equal to an earlier row
     score_range: tuple[float, float] | None  # None without scores
-    words: WordCounts
+    # numbers of words of the kept sentences, split at spaces; tokenizers count more
+    least_words: int
+    median_words: float
+    nearly_most_words: int  # 95 % of the sentences have no more
+    most_words: int
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
     same_twice: int = 0  # rows of scored pairs whose two sentences are the same
 
     def __str__(self) -> str:
-        words = self.words
         lines = [f"{self.rows_kept} of {self.rows_read} rows kept", *map(str, self.dropped)]
         if self.duplicates:
             lines.append(f"exact duplicates: {self.duplicates}")
@@ -85,8 +78,8 @@ class Report:
         if self.score_range:
             lines.append("scores {:g} to {:g}".format(*self.score_range))
         lines.append(
-            f"{words.least} to {words.most} words per sentence, median {words.median:g}, "
-            f"95 % have at most {words.nearly_all}"
+            f"{self.least_words} to {self.most_words} words per sentence, median {self.median_words:g}, "
+            f"95 % have at most {self.nearly_most_words}"
         )
         if self.set_aside:
             lines.append(f"columns set aside (lists, objects or bytes): {', '.join(self.set_aside)}")
@@ -119,7 +112,10 @@ def report_on(
         dropped=dropped_rows(table, faults),
         duplicates=len(rows) - len(set(rows)),
         score_range=(min(gold), max(gold)) if gold else None,
-        words=WordCounts(counts[0], median(counts), counts[math.ceil(0.95 * len(counts)) - 1], counts[-1]),
+        least_words=counts[0],
+        median_words=median(counts),
+        nearly_most_words=counts[math.ceil(0.95 * len(counts)) - 1],
+        most_words=counts[-1],
         set_aside=table.set_aside,
     )
 

@@ -102,7 +102,9 @@ def read_manifest(folder: Path) -> Manifest | None:
             )
         stated = typed_json.parsed(path.read_bytes())
     except FileNotFoundError:
-        there = [one.name for one in folder.iterdir() if _is_foreign(one.name)] if folder.is_dir() else []
+        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        # what an embedding leaves when it is killed before there is a manifest is not foreign
+        there = [name for name in names if name not in (LOCK, SHARDS, CHECKSUMS) and not name.endswith(PART)]
         if there:
             raise NotWritable(
                 f"{folder} holds something else, such as '{min(there)}', and no {NAME}. Choose a new or empty folder."
@@ -114,11 +116,11 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise NotWritable(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from error
     wrong = typed_json.misfit(Manifest, stated) if isinstance(stated, dict) else "it is no JSON object"
     manifest = typed_json.read(Manifest, stated)
-    if manifest is not None and not wrong and manifest.shards != -(-manifest.rows // manifest.rows_per_shard):
-        wrong = (
-            f"{manifest.rows:,} rows in shards of {manifest.rows_per_shard:,} are "
-            f"{-(-manifest.rows // manifest.rows_per_shard):,} shards, and not {manifest.shards:,}"
-        )
+    if manifest is not None and not wrong:
+        shards = -(-manifest.rows // manifest.rows_per_shard)
+        if manifest.shards != shards:
+            of = f"{manifest.rows:,} rows in shards of {manifest.rows_per_shard:,}"
+            wrong = f"{of} are {shards:,} shards, and not {manifest.shards:,}"
     if manifest is None or wrong:
         raise CannotResume(f"{path} is damaged: {wrong}. Choose another folder, or delete this one.")
     return manifest
@@ -134,29 +136,22 @@ def check_same(there: Manifest, now: Manifest, where: str) -> None:
     """Refuse to mix vectors of two embeddings in one folder; the error says what differs."""
     if there.key == now.key:
         return
-    names = {"vectors": "layers & poolings"}
-    pairs = ((name, value, now.settings[name]) for name, value in there.settings.items())
-    differs = (
-        f"{names.get(name, name.replace('_', ' '))}: {_short(one)} there, {_short(other)} now"
-        for name, one, other in pairs
-        if one != other
-    )
+
+    def short(value: object) -> str:
+        if isinstance(value, list | tuple):
+            return ", ".join(str(one["title"]) for one in value)
+        text = str(value)
+        return f"{text[:12]}…" if len(text) == 64 else text
+
+    differs = []
+    for name, one in there.settings.items():
+        if one != now.settings[name]:
+            called = "layers & poolings" if name == "vectors" else name.replace("_", " ")
+            differs.append(f"{called}: {short(one)} there, {short(now.settings[name])} now")
     raise CannotResume(
         f"{where} has vectors of other settings. {'; '.join(differs)}. Use the same model, text and settings to "
         "resume, or another folder for --out."
     )
-
-
-def _short(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(str(one["title"]) for one in value)
-    text = str(value)
-    return f"{text[:12]}…" if len(text) == 64 else text
-
-
-def _is_foreign(name: str) -> bool:
-    """Whether a file is not one that an embedding leaves when it is killed before there is a manifest."""
-    return name not in (LOCK, SHARDS, CHECKSUMS) and not name.endswith(PART)
 
 
 def shards_in(folder: Path) -> set[int]:

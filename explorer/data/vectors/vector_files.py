@@ -112,7 +112,12 @@ class NpyFile(VectorFiles):
         try:
             with self._path.open("rb") as file:
                 for start in range(0, self.rows, AT_ONCE):
-                    vectors = self._read(file, start, min(AT_ONCE, self.rows - start))
+                    rows = min(AT_ONCE, self.rows - start)
+                    if self._by_column:
+                        firsts = range(start, self.width * self.rows, self.rows)
+                        vectors = np.stack([self._numbers(file, first, rows) for first in firsts], axis=1)
+                    else:
+                        vectors = self._numbers(file, start * self.width, rows * self.width).reshape(rows, self.width)
                     texts = list(islice(sentences, len(vectors)))
                     if len(texts) < len(vectors):
                         raise self._other_count(start + len(texts))
@@ -122,12 +127,6 @@ class NpyFile(VectorFiles):
         more = sum(1 for _ in sentences)
         if more:
             raise self._other_count(self.rows + more)
-
-    def _read(self, file: BinaryIO, start: int, rows: int) -> Numbers:
-        if not self._by_column:
-            return self._numbers(file, start * self.width, rows * self.width).reshape(rows, self.width)
-        columns = [self._numbers(file, column * self.rows + start, rows) for column in range(self.width)]
-        return np.stack(columns, axis=1)
 
     def _numbers(self, file: BinaryIO, first: int, count: int) -> Numbers:
         """Some numbers in the order of the file."""
@@ -215,7 +214,8 @@ class ParquetFiles(VectorFiles):
         if self.origin is not None:  # `embed` names columns of vectors by their layer & pooling
             vectors = vectors or title
         kinds = {field.name: field.type for field in schema}
-        texts = [column for column, kind in kinds.items() if _is_text(kind)]
+        stored = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+        texts = [name for name, kind in stored.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
         lists = [column for column, kind in kinds.items() if is_vector(kind)]
         self._text = _chosen(name, "text", "sentences", texts, text, TEXT_NAMES)
         self._vectors = _chosen(name, "lists of floats", "vectors", lists, vectors, VECTOR_NAMES)
@@ -288,13 +288,6 @@ def _opened_parquet(path: Path) -> Any:
         return pq.ParquetFile(path, page_checksum_verification=True)  # `embed` writes the checksums
     except (OSError, ValueError, pa.ArrowException) as error:
         raise _damaged_parquet(path, error) from None
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    found = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
 
 
 def is_vector(kind: Any) -> bool:

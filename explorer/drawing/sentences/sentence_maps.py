@@ -153,21 +153,14 @@ def deep_map(
     size = _size(len(places)) / 2
     for name, one, other in _joined(described):
         ends = segments(places[one], places[other])
-        draft.add(
-            "scatter3d",
-            x=ends[:, 0],
-            y=ends[:, 1],
-            z=ends[:, 2],
-            mode="lines",
-            showlegend=False,
-            hoverinfo="skip",
-            line={"color": colour_of(described, name), "width": 2},
-        )
+        line = {"color": colour_of(described, name), "width": 2}
+        xyz = dict(zip("xyz", ends.T, strict=True))
+        draft.add("scatter3d", **xyz, mode="lines", showlegend=False, hoverinfo="skip", line=line)
     for group in groups(colour):
         at = group.members
         draft.add(
             "scatter3d",
-            **_axes(places[at]),
+            **dict(zip("xyz", places[at].T, strict=True)),
             mode="markers",
             name=short_text(group.name, 24),
             marker=marker(group, colour, size) | {"opacity": 0.25 if selected else 0.85},
@@ -179,7 +172,7 @@ def deep_map(
         at = np.asarray(selected, dtype=np.intp)
         draft.add(
             "scatter3d",
-            **_axes(places[at]),
+            **dict(zip("xyz", places[at].T, strict=True)),
             mode="markers",
             marker={"size": size + 6, "color": RING, "symbol": "circle-open"},
             hovertext=[texts[place] for place in at],
@@ -202,10 +195,6 @@ def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[n
         ends = np.array([line for line in described.lines if kinds[line[0]] == name], dtype=np.intp)
         found.append((name, ends[:, 0], ends[:, 1]))
     return found
-
-
-def _axes(places: Places) -> dict[str, Any]:
-    return dict(zip("xyz", places.T, strict=True))
 
 
 def _size(count: int) -> float:
@@ -248,10 +237,14 @@ def colour_of(described: Sentences, name: str) -> str:
 
 def hover_texts(described: Sentences, colour: Attribute, most: int) -> list[str]:
     """Hover text: the beginning of the sentence, and the value that colours it."""
-    return [
-        f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {_value(cell)}"
-        for text, cell in zip(described.texts, tuple[float | str, ...](colour.cells), strict=True)
-    ]
+    texts = []
+    for text, cell in zip(described.texts, tuple[float | str, ...](colour.cells), strict=True):
+        if isinstance(cell, str):
+            value = short_text(cell, 40) if cell else MISSING
+        else:
+            value = f"{cell:.3g}" if np.isfinite(cell) else MISSING
+        texts.append(f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {value}")
+    return texts
 
 
 def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
@@ -265,6 +258,7 @@ def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
     low, high = (float(end) for end in np.quantile(values, (ends, 1 - ends)))
     clipped = float(values.min()) < low or float(values.max()) > high
     title = short_text(colour.name, 40) + (f", middle {1 - 2 * ends:.0%}" if clipped else "")
+    below = {"y": 0, "yanchor": "top", "title": {"text": title, "side": "top"}}
     return {
         "size": size,
         "color": values,
@@ -274,22 +268,8 @@ def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
         "line": outline,
         "opacity": 0.85,
         "showscale": True,
-        "colorbar": {
-            "orientation": "h",
-            "y": 0,
-            "yanchor": "top",
-            "thickness": 10,
-            "len": 0.9,
-            "tickformat": ".2~f",
-            "title": {"text": title, "side": "top"},
-        },
+        "colorbar": {"orientation": "h", "thickness": 10, "len": 0.9, "tickformat": ".2~f", **below},
     }
-
-
-def _value(cell: float | str) -> str:
-    if isinstance(cell, str):
-        return short_text(cell, 40) if cell else MISSING
-    return f"{cell:.3g}" if np.isfinite(cell) else MISSING
 
 
 @cache

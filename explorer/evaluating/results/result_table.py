@@ -227,7 +227,7 @@ def published_row(table: PrintedTable, row: PrintedRow, names: Sequence[str]) ->
         scores = {wanted[plain(one)]: score for one, score in row.scores.items() if plain(one) in wanted}
     known = METRICS[metric].key if metric in METRICS else metric if metric == ACCURACY else ""
     return PublishedRow(
-        source=f"{table.paper.name}, Table {table.number}",
+        source=f"{table.paper}, Table {table.number}",
         model=row.label,
         base=row.base or "no transformer",
         pooling=row.pooling or "",

@@ -171,7 +171,7 @@ class PaperTable:
 def paper_tables() -> tuple[PaperTable, ...]:
     """Every table and figure of the papers."""
     found = []
-    for paper in dict.fromkeys(published.paper.name for published in reference_scores.tables()):
+    for paper in dict.fromkeys(published.paper for published in reference_scores.tables()):
         stated = _stated(paper)
         for one in stated["tables"]:
             given = {**({} if "elsewhere" in one else stated["training"]), **one}

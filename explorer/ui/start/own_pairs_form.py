@@ -145,7 +145,7 @@ def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
     cards = st.container(horizontal=True, gap="large")
     messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
     messages.number(cards, SCORES, f"{low:g} to {high:g}")
-    messages.number(cards, "Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}")
+    messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
     messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
     _truncation(cards, pairs)
     for dropped in report.dropped:

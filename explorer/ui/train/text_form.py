@@ -167,10 +167,10 @@ def _train_parts() -> list[str]:
 
 
 def _report(count: int, duplicates: int, kind: Kind, reports: Sequence[Report]) -> None:
-    lengths = [report.words for report in reports if report.rows_kept]
+    kept = [report for report in reports if report.rows_kept]
     text = f"{count:,} {'sentences' if kind == SENTENCES else f'rows of {kind.title}'}"
-    if lengths:
-        text += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
+    if kept:
+        text += f", of {min(one.least_words for one in kept)} to {max(one.most_words for one in kept)} words each"
     again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)
     st.caption(f"{text}.{again}")
     for report in reports:

@@ -12,7 +12,6 @@ from explorer.data.tables.text_rows import (
     SHOWN,
     Dropped,
     Report,
-    WordCounts,
     graded_pairs,
     read_graded_pairs,
     report_on,
@@ -266,11 +265,11 @@ def test_of_many_lines_the_first_are_named() -> None:
 def test_word_counts_are_those_of_a_slow_count() -> None:
     texts = [" ".join("w" * (1 + at % 40)) for at in range(200)]
     counts = sorted(len(text.split()) for text in texts)
-    words = report_on(TABLE, ("",) * 4, texts, texts).words
-    assert (words.least, words.most) == (counts[0], counts[-1]) == (1, 40)
-    assert words.median == (counts[99] + counts[100]) / 2
-    assert sum(count <= words.nearly_all for count in counts) >= 190
-    assert sum(count < words.nearly_all for count in counts) < 190
+    report = report_on(TABLE, ("",) * 4, texts, texts)
+    assert (report.least_words, report.most_words) == (counts[0], counts[-1]) == (1, 40)
+    assert report.median_words == (counts[99] + counts[100]) / 2
+    assert sum(count <= report.nearly_most_words for count in counts) >= 190
+    assert sum(count < report.nearly_most_words for count in counts) < 190
 
 
 def test_a_row_said_three_times_is_two_duplicates() -> None:
@@ -279,7 +278,7 @@ def test_a_row_said_three_times_is_two_duplicates() -> None:
 
 def test_a_report_reads_as_plain_lines() -> None:
     report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "a b"), ("a b", "c"), gold=(0.0, 4.5))
-    assert report.words == WordCounts(1, 1.5, 2, 2)
+    assert (report.least_words, report.median_words, report.nearly_most_words, report.most_words) == (1, 1.5, 2, 2)
     assert str(report).split("\n") == [
         "2 of 5 rows kept",
         "2 dropped: empty (line 3, 6)",
