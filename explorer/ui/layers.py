@@ -3,12 +3,12 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import chain
 
 import numpy as np
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.encoding.load import declared
@@ -16,12 +16,11 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores
-from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import best_threshold, is_binary
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
-from explorer.ui.access.sidebar_choice import ModelScores
+from explorer.ui.access.sidebar_choice import Choice, ModelScores
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, score_options
 
@@ -52,17 +51,24 @@ class ScoredSet:
     measured: tuple[object, ...]
 
 
-def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
+def headline(scored: ModelScores, choice: Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
     splits = _dev_and_test(scored, choice)
     if splits is None:
-        _cards(scored.scores, scored, metric, aggregate, *_best_of_all(scored.scores, metric, aggregate))
+        count = np.isfinite(scored.scores.table(metric, aggregate)).sum()
+        best = scored.scores.best(metric, aggregate)
+        _cards(
+            scored.scores,
+            {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading},
+            metric,
+            aggregate,
+            border=True,
+        )
         _how_scored(scored, f"{metric} × 100 of {len(scored.pairs):,} {scored.scores.items_named[1]}.")
         _inflated(choice.evaluation_set)
         return
     dev, test = splits
-    measured = dev.measured, test.measured
-    chosen = best_layer(measured, metric, aggregate, dev.scores, test.scores)
+    chosen = best_layer((dev.measured, test.measured), metric, aggregate, dev.scores, test.scores)
     if chosen is None:
         st.warning(
             f"No layer & pooling has a score on {messages.plain(dev.name)}. Choose **all** sub-corpora, or a set "
@@ -77,26 +83,35 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
     if left is not None and chosen is not None:
         with left.container(border=True):
             st.markdown(CHOSEN_ON.format(messages.plain(dev.name), dev.count, several))
-            _dev_cards(chosen, dev.scores, metric, aggregate)
+            _cards(dev.scores, {DEV_BEST: chosen.best, DEV_SECOND: chosen.runner_up}, metric, aggregate)
     with right.container(border=True):
         st.markdown(REPORTED_ON.format(messages.plain(test.name), test.count, several))
-        _cards(test.scores, scored, metric, aggregate, BEST_ON_DEV, best, border=False)
+        _cards(test.scores, {BEST_ON_DEV: best, DEFAULT: OWN, CHOSEN: scored.reading}, metric, aggregate)
     differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(
-    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
-) -> tuple[ScoredSet, ScoredSet] | None:
+def _dev_and_test(scored: ModelScores, choice: Choice) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     if isinstance(scored.scores, item_scores.ItemScores):
         return _halves_of_items(scored)
-    names = sets.dev_and_test(choice.evaluation_set)
+    given = choice.evaluation_set
+    names = sets.dev_and_test(given)
     if names is None:
         return None
-    if choice.evaluation_set.is_divided:
-        return _halves(scored, choice, names)
-    other = next(one for one in names if one.piece != (choice.evaluation_set.piece or "test"))
+    if given.is_divided:  # the sample, or an uploaded set: a half has some of the scores of the whole
+        if given.kind == sets.SetKind.UPLOADED and cached_text.why_not_split(given):
+            return None
+        whole = scored if given.whole == given else sidebar_choice.scored(replace(choice, evaluation_set=given.whole))
+        if whole is None or whole.graded is None:
+            return None
+        rows_of = whole.graded.rows_of
+        first, second = (
+            ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
+            for one in map(cached_text.graded_pairs, names)
+        )
+        return first, second
+    other = next(one for one in names if one.piece != (given.piece or "test"))
     if not sidebar_choice.on_this_disk(other):
         return None
     partner = sidebar_choice.scored(replace(choice, evaluation_set=other))
@@ -107,26 +122,7 @@ def _dev_and_test(
     return dev, test
 
 
-def _halves(
-    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, names: tuple[SetIdentity, SetIdentity]
-) -> tuple[ScoredSet, ScoredSet] | None:
-    """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
-    if choice.evaluation_set.kind == SetKind.UPLOADED and cached_text.why_not_split(choice.evaluation_set):
-        return None
-    of_all = choice.evaluation_set.whole
-    whole = scored if of_all == choice.evaluation_set else sidebar_choice.scored(replace(choice, evaluation_set=of_all))
-    if whole is None or whole.graded is None:
-        return None
-    rows_of = whole.graded.rows_of
-    dev, test = map(cached_text.graded_pairs, names)
-    first, second = (
-        ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
-        for one in (dev, test)
-    )
-    return first, second
-
-
-def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves_of_items(scored: ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
     texts = judged(scored.pairs).items
     first = retrieval.half(texts)
@@ -134,12 +130,7 @@ def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, Sco
         return None
     names = f"one half of {scored.pairs.name}", "the other half"
     dev, test = (
-        ScoredSet(
-            name,
-            len(rows),
-            scored.scores.of_pairs(rows),
-            (*scored.measured, name),
-        )
+        ScoredSet(name, len(rows), scored.scores.of_pairs(rows), (*scored.measured, name))
         for name, rows in zip(names, (np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()), strict=True)
     )
     return dev, test
@@ -167,58 +158,32 @@ def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, defaul
             box, icon = st.success, ":material/trending_up:"
         sentence = VERDICT.format(chosen.best.title)
         box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
-    names = (messages.plain(split.name) for split in (dev, test))
-    scores = map(score_options.score_text, (chosen.dev_score, chosen.test_score))
-    (dev_name, test_name), (dev_score, test_score) = names, scores
-    st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
-
-
-def _dev_cards(chosen: best_cell.BestCell, dev: layer_scores.LayerScores, metric: str, aggregate: str) -> None:
-    """The two best of the dev set, by which the first was chosen."""
-    cards = st.container(horizontal=True)
-    for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
-        if reading is not None:
-            score = score_options.score_text(dev.score(reading, metric, aggregate))
-            messages.number(cards, label, score, reading.title, help=score_options.what_is_good(metric))
-
-
-def _best_of_all(scores: layer_scores.LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
-    count = np.isfinite(scores.table(metric, aggregate)).sum()
-    return BEST_OF_ALL.format(count), scores.best(metric, aggregate)
+    shown = (
+        (messages.plain(split.name), score_options.score_text(score))
+        for split, score in ((dev, chosen.dev_score), (test, chosen.test_score))
+    )
+    st.markdown(FROM_TO.format(chosen.best.title, *chain.from_iterable(shown)))
 
 
 def _cards(
     scores: layer_scores.LayerScores,
-    scored: sidebar_choice.ModelScores,
+    readings: dict[str, Reading | None],
     metric: str,
     aggregate: str,
-    label: str,
-    best: Reading | None,
     *,
-    border: bool = True,
+    border: bool = False,
 ) -> None:
-    """The best, the model default and the chosen one, on the same pairs."""
+    """A card for each layer & pooling by its label, all on the same pairs; none for what is not there."""
     cards = st.container(horizontal=True)
-    help = score_options.what_is_good(metric)
-    if best is not None:
-        messages.number(
-            cards,
-            label,
-            score_options.score_text(scores.score(best, metric, aggregate)),
-            best.title,
-            border=border,
-            help=help,
-        )
-    if scores.own is not None:
-        score = score_options.score_text(scores.score(OWN, metric, aggregate))
-        note = layer_scores.why_missing(scores, OWN, metric, aggregate) or scores.own_title
-        messages.number(cards, DEFAULT, score, note, border=border, help=help)
-    score = score_options.score_text(scores.score(scored.reading, metric, aggregate))
-    note = layer_scores.why_missing(scores, scored.reading, metric, aggregate) or scored.reading.title
-    messages.number(cards, CHOSEN, score, note, border=border, help=help)
+    for label, reading in readings.items():
+        if reading is not None and (label != DEFAULT or scores.own is not None):
+            score = score_options.score_text(scores.score(reading, metric, aggregate))
+            title = scores.own_title if label == DEFAULT else reading.title
+            note = layer_scores.why_missing(scores, reading, metric, aggregate) or title
+            messages.number(cards, label, score, note, border=border, help=score_options.what_is_good(metric))
 
 
-def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
+def _how_scored(scored: ModelScores, what: str) -> None:
     scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
@@ -228,11 +193,11 @@ def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     )
 
 
-def _inflated(given: SetIdentity) -> None:
+def _inflated(given: sets.SetIdentity) -> None:
     """Explain why the best cell's score is inflated, and how to get a fair one."""
     st.info(INFLATED, icon=":material/balance:")
     names = sets.dev_and_test(given)
-    why = cached_text.why_not_split(given) if given.kind == SetKind.UPLOADED else ""
+    why = cached_text.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
     missing = next((one for one in names or () if not why and not sidebar_choice.on_this_disk(one)), None)
     if why:
         st.caption(messages.plain(why))
@@ -253,7 +218,7 @@ def best_layer(
     return best_cell.choose(_dev, _test, metric, aggregate)
 
 
-def warn_of_silent_parts(scores: LayerScores, aggregate: str) -> None:
+def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> None:
     """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
@@ -263,7 +228,7 @@ def warn_of_silent_parts(scores: LayerScores, aggregate: str) -> None:
         )
 
 
-def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
+def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
     """The clickable grid, and the same numbers as lines."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -300,18 +265,14 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
     if not scored.scores.is_measured(scored.reading):
         st.info(f"{scored.reading.title} is {scored.scores.why_not_measured(scored.reading)}.", icon=":material/block:")
         return
-    if labels:
-        _strips(scored, pairs)
+    if not labels:
+        downloads.draw(
+            distributions.cosine_by_gold(scored.scores, pairs, scored.reading),
+            config=downloads.config("layers"),
+            alt=f"Cosines of {scored.reading.title} by human score.",
+        )
+        st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
         return
-    downloads.draw(
-        distributions.cosine_by_gold(scored.scores, pairs, scored.reading),
-        config=downloads.config("layers"),
-        alt=f"Cosines of {scored.reading.title} by human score.",
-    )
-    st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
-
-
-def _strips(scored: ModelScores, pairs: GradedPairs) -> None:
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     best = best_threshold(gold, cosines)
     downloads.draw(

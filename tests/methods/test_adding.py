@@ -15,7 +15,7 @@ from explorer.methods import Method
 from explorer.progress import finish
 from explorer.training.loop.preparing import prepare
 from explorer.training.record import runs
-from explorer.ui.access import method_cards
+from explorer.ui.runs import training_form
 from tests import train_visits
 from tests.live import ROOT
 from tests.methods.conftest import made
@@ -50,12 +50,12 @@ def added(tmp_path_factory):
     for name, code in FILES.items():
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        method_cards.methods.clear()
+        training_form.methods.clear()
         patch.setattr(methods, "__path__", [*methods.__path__, str(folder)])
         methods.files.cache_clear()
         yield
     methods.files.cache_clear()
-    method_cards.methods.clear()
+    training_form.methods.clear()
     for name in FILES:
         sys.modules.pop(f"explorer.methods.{name}", None)
         vars(methods).pop(name, None)

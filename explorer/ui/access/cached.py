@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from explorer import places
 from explorer.data.text_sets import digest_of
 from explorer.data.vectors import embedding_folder, vector_corpus
-from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import VectorFiles
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
@@ -27,7 +26,6 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import vector_search
-from explorer.measuring.neighbours.vector_search import VectorSearch
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
@@ -127,17 +125,19 @@ class _NotKeptError(Exception):
     """Raised instead of returning None: an exception is not cached, and the scores may be measured later."""
 
 
-def corpus_on_disk(source: str, title: str) -> VectorCorpus | None:
+def corpus_on_disk(source: str, title: str) -> vector_corpus.VectorCorpus | None:
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
     opened = _opened(source, title)
     key = f"vectors on disk {source} {opened.columns} {_stamp(source)}"
-    found: VectorCorpus | None = jobs.result(key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened))
+    found: vector_corpus.VectorCorpus | None = jobs.result(
+        key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened)
+    )
     return found
 
 
-def index_on_disk(corpus: VectorCorpus, kind: str | None) -> VectorSearch | None:
+def index_on_disk(corpus: vector_corpus.VectorCorpus, kind: str | None) -> vector_search.VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
-    search: VectorSearch | None = jobs.result(
+    search: vector_search.VectorSearch | None = jobs.result(
         f"index of vectors {corpus.digest} {kind}",
         f"Index of {corpus.name}",
         lambda: vector_search.searchable(corpus, kind),

@@ -10,12 +10,9 @@ import streamlit as st
 from explorer import places
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
-from explorer.data.corpora import of_source
 from explorer.data.graded import question_pairs, sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
-from explorer.data.sources import EvaluationSet, texts_of
-from explorer.data.splitting import Summary
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
@@ -23,7 +20,6 @@ from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks import judges
-from explorer.evaluating.tasks.judges import Evaluated
 from explorer.run_folder import RECIPE
 from explorer.training.record import run_results, runs
 
@@ -76,23 +72,16 @@ def _of_set(given: SetIdentity) -> Hashable:
         source = evaluation_sets.located(given)
     except SetNotFound:
         return ()  # what loads the set says so
-    return *places.stamps(_at_path(source)), *places.stamps(_of_name(source))
-
-
-def _at_path(source: str) -> list[Path]:
-    """A file, or a folder with all that is read of it, such as the judgements of a retrieval set."""
-    try:
-        path = Path(source).expanduser()
-        return [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if source else []
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
-        return []
-
-
-def _of_name(source: str) -> tuple[Path, ...]:
-    """The files of a labelled set, or of the questions."""
     if source == evaluation_sets.QUORA:
-        return tuple(filter(None, [question_pairs.path()]))
-    return labelled_sets.files(source) if labelled_sets.is_known(source) else ()
+        named = tuple(filter(None, [question_pairs.path()]))
+    else:
+        named = labelled_sets.files(source) if labelled_sets.is_known(source) else ()
+    try:  # a file, or a folder with all that is read of it, such as the judgements of a retrieval set
+        path = Path(source).expanduser()
+        there = [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if source else []
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
+        there = []
+    return places.stamps([*there, *named])
 
 
 def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
@@ -120,19 +109,19 @@ def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
 
 
 @by_stamp(_of_pairs, entries=16)
-def split_summary(_pairs: GradedPairs) -> Summary:
+def split_summary(_pairs: GradedPairs) -> splitting.Summary:
     """A summary of the splits of a set."""
     return splitting.summary(_pairs)
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluation_set(given: SetIdentity) -> EvaluationSet:
+def evaluation_set(given: SetIdentity) -> evaluation_sets.EvaluationSet:
     """An evaluation set of a kind that training reads."""
     return evaluation_sets.evaluation_set(given)
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluated_on(given: SetIdentity) -> Evaluated:
+def evaluated_on(given: SetIdentity) -> judges.Evaluated:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
     return run_results.load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
 
@@ -213,11 +202,15 @@ def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> st
     spinner="Comparing the text with dev and test set …",
 )
 def shared(
-    sources: tuple[str, ...], kind: Kind, columns: Mapping[str, str], _evaluated: EvaluationSet, divide: bool = True
+    sources: tuple[str, ...],
+    kind: Kind,
+    columns: Mapping[str, str],
+    _evaluated: evaluation_sets.EvaluationSet,
+    divide: bool = True,
 ) -> int:
     """The number of texts of an evaluation set that are in the rows of the sources."""
     found, _ = corpora.corpus(sources, kind, columns, divide=divide)
-    return len(set(texts_of(_evaluated)) & set().union(*found.texts))
+    return len(set(evaluation_sets.texts_of(_evaluated)) & set().union(*found.texts))
 
 
 @by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
@@ -227,14 +220,14 @@ def left(
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
     given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
-    kept, dropped = corpora.without_evaluated(found, list(map(texts_of, given)), batch)
+    kept, dropped = corpora.without_evaluated(found, list(map(evaluation_sets.texts_of, given)), batch)
     return len(kept), dropped
 
 
 @by_stamp(stamp, entries=4, spinner=TEXT)
 def searched(source: str) -> Sentences:
     """The distinct sentences of a source, for search."""
-    return of_source(source)
+    return corpora.of_source(source)
 
 
 @by_stamp(stamp, entries=32, spinner=TEXT)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +22,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
-from explorer.measuring.scores import layer_scores, measure
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record import run_results
@@ -32,7 +31,6 @@ from explorer.ui.access import cached, cached_text, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
-    from explorer.evaluating.tasks.judges import Evaluated
 
 MODEL_B = "Compare with: model B"  # the label of its field
 ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
@@ -96,6 +94,28 @@ class Reader:
         return cached.vectors_are_coming(self.found, sentences, self.reading, self.settings)
 
 
+@dataclass(frozen=True)
+class ModelScores:
+    """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
+
+    found: Found
+    pairs: Evaluated  # whatever kind of set it is
+    scores: LayerScores
+    reading: Reading
+
+    @property
+    def graded(self) -> GradedPairs | None:
+        """The set if it is scored pairs; None if queries, triplets or labelled rows are scored."""
+        return self.pairs if isinstance(self.pairs, GradedPairs) else None
+
+    @property
+    def measured(self) -> tuple[object, ...]:
+        """The cache key of the scores: encoder, pairs and settings."""
+        scores = self.scores
+        main = scores.metrics[0]
+        return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
+
+
 def first() -> Choice:
     """What a visit shows before anything was chosen."""
     return Choice(lookup.BUNDLED, sets.SAMPLE, None, Settings())
@@ -120,22 +140,17 @@ def model_b() -> Choice | None:
 
 def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
     """A, and B if there is one; empty without A. Errors of either are shown."""
-    one = _reader("A", choice)
-    if one is None:
-        return ()
-    second = _reader("B", other) if other else None
-    return (one,) if second is None else (one, second)
-
-
-def _reader(name: str, choice: Choice) -> Reader | None:
-    found = encoder(choice.source)
-    if found is None:
-        return None
-    try:
-        return Reader(name, found, choice.reading_of(found.folder), choice.settings)
-    except StrataError as error:
-        messages.trouble(error)
-        return None
+    sides: list[Reader] = []
+    for name, its in (("A", choice), ("B", other)):
+        found = encoder(its.source) if its else None
+        if its is None or found is None:
+            break
+        try:
+            sides.append(Reader(name, found, its.reading_of(found.folder), its.settings))
+        except StrataError as error:
+            messages.trouble(error)
+            break
+    return tuple(sides)
 
 
 def ask_for_b() -> None:
@@ -145,7 +160,11 @@ def ask_for_b() -> None:
 
 def titles(folder: Path) -> list[str]:
     """Every layer & pooling of the grid; the model default is first and is not written to the address."""
-    return [OWN.title, *(one.title for one in sorted(declared.grid(folder), key=_most_used_first))]
+
+    def most_used_first(reading: Reading) -> tuple[int, int, int]:  # the mean of the last layer is the first
+        return len(reading.row.layers), -reading.row.layers[0], ("mean", "last", "cls", "max").index(reading.pooling)
+
+    return [OWN.title, *(one.title for one in sorted(declared.grid(folder), key=most_used_first))]
 
 
 def exists(title: str, folder: Path) -> bool:
@@ -157,12 +176,7 @@ def exists(title: str, folder: Path) -> bool:
     return True
 
 
-def _most_used_first(reading: Reading) -> tuple[int, int, int]:
-    """The mean of the last layer first."""
-    return len(reading.row.layers), -reading.row.layers[0], ("mean", "last", "cls", "max").index(reading.pooling)
-
-
-def encoder(source: str) -> model_names.Found | None:
+def encoder(source: str) -> Found | None:
     """The encoder; None, with the error and a fetch button, if it is not on this disk."""
     try:
         return cached.found(source)
@@ -174,17 +188,17 @@ def encoder(source: str) -> model_names.Found | None:
     return None
 
 
-def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
+def loaded(found: Found, settings: Settings) -> Encoder | None:
     """The encoder in memory; None, with progress or the error shown, until it is loaded in the background."""
     return _loaded(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
 
 
-def attending(found: model_names.Found) -> Encoder | None:
+def attending(found: Found) -> Encoder | None:
     """A second instance of the model, in memory, that returns attention weights."""
     return _loaded("eager", found, lambda: cached.attending(found))
 
 
-def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> Encoder | None:
+def _loaded(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | None:
     def loading() -> Work[None]:
         yield Progress("loading weights", 0, 0)
         load()
@@ -203,7 +217,8 @@ def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> 
 def set_names() -> list[str]:
     """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
     shipped = [name for name in sources.NAMED_SETS if name not in (sample.PROBE_PACKS, sources.QUORA)]
-    return [sources.written(sets.SAMPLE), *uploaded_sets(), *uploaded_files(), *test_rows(), *shipped, *sts.menu()]
+    files = map(sources.label, paths_of(*SCORED))
+    return [sources.written(sets.SAMPLE), *uploaded_sets(), *files, *test_rows(), *shipped, *sts.menu()]
 
 
 def uploaded_sets() -> list[str]:
@@ -214,11 +229,6 @@ def uploaded_sets() -> list[str]:
 def test_rows() -> list[str]:
     """The test rows of the latest runs that held some out."""
     return [sources.written(one) for one in run_results.latest_test_rows()]
-
-
-def uploaded_files() -> list[str]:
-    """The labels of uploaded files that can be an evaluation set, wherever they were uploaded."""
-    return [sources.label(path) for path in paths_of(*SCORED)]
 
 
 def paths_of(*kinds: Kind) -> list[str]:
@@ -269,22 +279,18 @@ def published(given: SetIdentity) -> tuple[SetIdentity, ...]:
 
 def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
     """A card for each published split that is not on this disk; the error, if it is about anything else."""
-    missing = {why: split for split in splits if (why := _missing(split))}
+    missing = {}  # by name and split
+    for split in splits:
+        try:
+            cached_text.graded_pairs(split)
+        except SetNotFound as why:
+            missing[why.split] = split
+        except StrataError:
+            pass
     if error.split not in missing:
         messages.trouble(error)
     for split in missing.values():
         offer_set(split)
-
-
-def _missing(split: SetIdentity) -> tuple[str, str] | None:
-    """The name and split of a published set, if it is not on this disk."""
-    try:
-        cached_text.graded_pairs(split)
-    except SetNotFound as error:
-        return error.split
-    except StrataError:
-        pass
-    return None
 
 
 def offer_set(split: SetIdentity) -> None:
@@ -294,8 +300,13 @@ def offer_set(split: SetIdentity) -> None:
     if not found.on_hub:
         st.info(NOT_ON_HUB.format(messages.plain(title), folder), icon=":material/database_off:")
         return
+
+    def fetch() -> Work[None]:
+        yield Progress("connecting to huggingface.co", 0, 0)
+        sets.load(split, online=True)
+
     st.info(NOT_ON_DISK.format(messages.plain(title), folder), icon=":material/cloud_download:")
-    offer(FETCH.format(title), partial(_fetch_set, split))
+    offer(FETCH.format(title), fetch)
 
 
 def offer(label: str, make: jobs.Make) -> None:
@@ -309,33 +320,6 @@ def offer(label: str, make: jobs.Make) -> None:
         st.rerun()
 
 
-def _fetch_set(split: SetIdentity) -> Work[None]:
-    yield Progress("connecting to huggingface.co", 0, 0)
-    sets.load(split, online=True)
-
-
-@dataclass(frozen=True)
-class ModelScores:
-    """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
-
-    found: Found
-    pairs: Evaluated  # whatever kind of set it is
-    scores: layer_scores.LayerScores
-    reading: Reading
-
-    @property
-    def graded(self) -> GradedPairs | None:
-        """The set if it is scored pairs; None if queries, triplets or labelled rows are scored."""
-        return self.pairs if isinstance(self.pairs, GradedPairs) else None
-
-    @property
-    def measured(self) -> tuple[object, ...]:
-        """The cache key of the scores: encoder, pairs and settings."""
-        scores = self.scores
-        main = scores.metrics[0]
-        return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
-
-
 def scored(choice: Choice) -> ModelScores | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
     found, pairs = encoder(choice.source), evaluated_on(choice.evaluation_set)
@@ -347,8 +331,16 @@ def scored(choice: Choice) -> ModelScores | None:
     except StrataError as error:
         messages.trouble(error)
         return None
-    scores = _scores(found, pairs, choice, also)
-    return None if scores is None else ModelScores(found, pairs, scores, reading)
+    key, title, make = _job(found, pairs, choice.settings, also)
+    scores = cached.kept_scores(found, pairs, choice.settings, also)
+    if scores is not None:
+        jobs.forget(key)  # the job has a second reference to the scores and the pairs
+    else:
+        job = jobs.finished_job(key, title, make)
+        if job is None:
+            return None
+        scores = job.result  # the store is read-only or was emptied
+    return ModelScores(found, pairs, scores, reading)
 
 
 def are_kept(choice: Choice) -> bool:
@@ -361,28 +353,11 @@ def measure_ahead(choice: Choice) -> jobs.Job:
     return jobs.follow(*_job(choice.found(), choice.evaluated(), choice.settings, ()))
 
 
-def _scores(
-    found: Found, pairs: Evaluated, choice: Choice, also: tuple[Reading, ...]
-) -> layer_scores.LayerScores | None:
-    key, title, make = _job(found, pairs, choice.settings, also)
-    scores = cached.kept_scores(found, pairs, choice.settings, also)
-    if scores is not None:
-        jobs.forget(key)  # the job has a second reference to the scores and the pairs
-        return scores
-    job = jobs.finished_job(key, title, make)
-    if job is None:
-        return None
-    of_job: layer_scores.LayerScores = job.result  # the store is read-only or was emptied
-    return of_job
-
-
-def _job(
-    found: Found, pairs: Evaluated, settings: measure.Settings, also: tuple[Reading, ...]
-) -> tuple[str, str, jobs.Make]:
+def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, jobs.Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
-    return (
-        key,
-        f"{found.name} on {pairs.name}",
-        lambda: judged(pairs).measured(found, settings, cached.encoder, also=also),
-    )
+
+    def make() -> Work[LayerScores]:
+        return judged(pairs).measured(found, settings, cached.encoder, also=also)
+
+    return key, f"{found.name} on {pairs.name}", make

@@ -1,6 +1,7 @@
 """Draw what surrounds every page: menu, sidebar, title and purpose, larger in presentation mode without the sidebar."""
 
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import streamlit as st
@@ -104,7 +105,10 @@ def run() -> None:
     """All of app.py in a visit: the page that was asked for, inside the frame."""
     page = _opened()
     st.session_state[_ADDRESS] = page.url_path
-    _run_again_when_reconnected()
+    # An open page runs again after its server was restarted: the new server does not know the buttons of the page until
+    # it has run it, and would ignore the first click. The browser asks for a run only if something on the page is
+    # updated at intervals.
+    st.fragment(lambda: None, run_every="1h")()
     try:
         with st.sidebar:
             with sidebar.draw(scores=named(page.url_path).scores):
@@ -133,16 +137,7 @@ def enter() -> None:
     page = named(st.session_state[_ADDRESS])
     st.html(f"{_LOOK}{_RING}<style>{downloads.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
-    title(page, NAME if page is PAGES[0] else page.title)
-
-
-def _run_again_when_reconnected() -> None:
-    """Have an open page run again after its server was restarted.
-
-    The new server does not know the buttons of the page until it has run it, and would ignore the first click. The
-    browser asks for a run only if something on the page is updated at intervals.
-    """
-    st.fragment(lambda: None, run_every="1h")()
+    _title(page)
 
 
 def _opened() -> StreamlitPage:
@@ -179,16 +174,16 @@ def _live_runs() -> None:
     )
 
 
-def title(page: PageEntry, text: str) -> None:
+def _title(page: PageEntry) -> None:
     """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
     presenting = downloads.presenting()
     st.html(_PRESENTED if presenting else _BESIDE_TITLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
-        st.title(text, width="content" if presenting else "stretch")
+        st.title(NAME if page is PAGES[0] else page.title, width="content" if presenting else "stretch")
         if presenting:
             with st.container(gap=None, key="presented"):
                 st.caption(page.purpose)
-                st.caption(_choices(page))
+                st.caption(" · ".join(_choices(page)))
             _menu(page)
         else:
             _button()
@@ -198,19 +193,19 @@ def title(page: PageEntry, text: str) -> None:
 
 def _button() -> None:
     presenting = downloads.presenting()
+
+    def turn() -> None:
+        st.session_state[downloads.PRESENTING] = not presenting
+
     st.button(
         END if presenting else START,
         icon=":material/cancel_presentation:" if presenting else ":material/present_to_all:",
-        on_click=_turn,
+        on_click=turn,
         shortcut=KEY,
         key="presentation",
         type="tertiary",
         help=HELP,
     )
-
-
-def _turn() -> None:
-    st.session_state[downloads.PRESENTING] = not downloads.presenting()
 
 
 def _menu(page: PageEntry) -> None:
@@ -238,15 +233,12 @@ def _step(label: str, side: str, key: str, to: PageEntry, page: PageEntry) -> No
     )
 
 
-def _choices(page: PageEntry) -> str:
+def _choices(page: PageEntry) -> Iterator[str]:
     """What the hidden sidebar says: models A and B, each with its layer & pooling, and the evaluation set."""
-    choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
-    sides = [_side("A", choice, page)] + ([_side("B", other, page)] if other else [])
-    return " · ".join([*sides, *([messages.plain(choice.evaluation_set.title)] if page.scores else [])])
-
-
-def _side(name: str, choice: sidebar_choice.Choice, page: PageEntry) -> str:
-    model = model_names.shown_name(choice.source)
-    if page.scores and choice.reading not in (None, MODEL_DEFAULT):
-        model += f", {choice.reading}"
-    return f"**{name}** {messages.plain(model)}"
+    choice = sidebar_choice.chosen()
+    for name, its in (("A", choice), ("B", sidebar_choice.model_b())):
+        if its is not None:
+            reading = f", {its.reading}" if page.scores and its.reading not in (None, MODEL_DEFAULT) else ""
+            yield f"**{name}** {messages.plain(model_names.shown_name(its.source) + reading)}"
+    if page.scores:
+        yield messages.plain(choice.evaluation_set.title)

@@ -8,10 +8,9 @@ import streamlit as st
 from explorer import run_folder
 from explorer.data import sample, sources
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity
 from explorer.data.text_sets import SCORED_PAIRS, Kind
 from explorer.training.record import run_results, runs
-from explorer.ui.access import cached_text, method_cards
+from explorer.ui.access import cached_text
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 
@@ -157,23 +156,15 @@ def compare_with_base(run: runs.Run) -> None:
     sidebar.choose_model_b(run_folder.model_name(run.name))
     sidebar.choose_for_both()
     held_out = run_results.test_rows_of(run)
+    own_rows = any(one.classes for one in run.status().results)  # of a run on labelled texts
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
-    named = [sources.identity(name) for name in tests if name not in (sources.HELD_OUT, sample.PROBE_PACKS)]
-    own = (
-        [held_out]
-        if held_out and (not tests or tests[0] in (sources.HELD_OUT, sample.PROBE_PACKS) or _predicts(run))
-        else []
-    )
-    for chosen in (*own, *named)[:1]:  # probe packs are on the Compare page whatever the set is
+    unnamed = sources.HELD_OUT, sample.PROBE_PACKS  # probe packs are on the Compare page whatever the set is
+    own = [held_out] if held_out and (not tests or tests[0] in unnamed or own_rows) else []
+    for chosen in (*own, *(sources.identity(name) for name in tests if name not in unnamed))[:1]:
         sidebar.choose_set(chosen)
 
 
-def _predicts(run: runs.Run) -> bool:
-    """Whether a run on labelled texts was tested on rows of its own."""
-    return any(one.classes for one in run.status().results)
-
-
-def train_on_own_pairs(given: SetIdentity) -> dict[str, str]:
+def train_on_own_pairs(given: sets.SetIdentity) -> dict[str, str]:
     """Fill the form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
 
     Returns what the address says of it, for a reload.
@@ -201,7 +192,7 @@ def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:
     training_form.leave()
     training_form.choose_text([source])
     training_form.follow_text()
-    method_cards.methods()  # with a message, since the first call loads torch
+    training_form.methods()  # with a message, since the first call loads torch
     method = suggested(kind, texts)
     if not method:
         return {}

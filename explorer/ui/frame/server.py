@@ -131,7 +131,10 @@ class SameOrigin:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_frames())
+                # who may show the answer in a frame; browsers that know the first ignore the second
+                allowed = " ".join(["'self'", *config.get_option("server.corsAllowedOrigins")])
+                frames = {"Content-Security-Policy": f"frame-ancestors {allowed}", "X-Frame-Options": "SAMEORIGIN"}
+                MutableHeaders(scope=message).update(frames)
             await send(message)
 
         if refusal is None:
@@ -140,12 +143,6 @@ class SameOrigin:
             await send({"type": "websocket.close", "code": 1008, "reason": refusal[:120]})
         else:
             await PlainTextResponse(refusal, status_code=403)(scope, receive, answer)
-
-
-def _frames() -> dict[str, str]:
-    """The headers that name who may show an answer in a frame. Browsers that know the first ignore the second."""
-    allowed = " ".join(["'self'", *config.get_option("server.corsAllowedOrigins")])
-    return {"Content-Security-Policy": f"frame-ancestors {allowed}", "X-Frame-Options": "SAMEORIGIN"}
 
 
 def _refusal(headers: Headers) -> str | None:

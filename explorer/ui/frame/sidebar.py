@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,7 +11,6 @@ from streamlit.errors import StreamlitAPIException
 from explorer import run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
@@ -53,11 +50,11 @@ def draw(*, scores: bool) -> DeltaGenerator:
         _out_of_address()
     with first:
         source = _model()
-        reading = _reading_control(source) if scores else _value("reading", None)
-    pairs = _evaluation_set() if scores else _value("sts", sources.written(sets.SAMPLE))
+        reading = _reading_of_a(source) if scores else st.session_state.get("reading")
+    pairs = _evaluation_set() if scores else st.session_state.get("sts", sources.written(sets.SAMPLE))
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
-        settings = _measurement_settings() if scores else _settings_as_they_are()
+        settings = _settings(drawn=scores)
         downloads.control()
     choice = sidebar_choice.Choice(source, sources.identity(pairs), reading, settings)
     with second:
@@ -88,18 +85,6 @@ def _out_of_address() -> None:
                 st.session_state[key] = number
 
 
-def _value(key: str, default: Any) -> Any:
-    """What a control says that is not drawn; Streamlit keeps the value of a bound widget."""
-    return st.session_state.get(key, default)
-
-
-def _settings_as_they_are() -> Settings:
-    length = _value("max_length", None)
-    precision = _value("precision", hardware.MEASURED[0])
-    known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
-    return Settings(known, "auto", length if isinstance(length, int) else None)
-
-
 def _model() -> str:
     source: str = st.selectbox(
         "Model A",
@@ -126,10 +111,16 @@ def _offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None
 
 
 def _another_model() -> None:
+    def choose() -> None:
+        typed = st.session_state[ANOTHER].strip()
+        if typed:
+            choose_encoder(typed)
+            st.session_state[ANOTHER] = ""
+
     st.text_input(
         "Another model",
         key=ANOTHER,
-        on_change=_choose_another,
+        on_change=choose,
         placeholder="hub id or folder",
         help="A hub id (`org/name` or `org/name@revision`), its link, or a folder as saved by transformers, "
         "sentence-transformers or SimCSE. Nothing is downloaded before you confirm it.",
@@ -149,10 +140,15 @@ def _evaluation_set() -> str:
     return pairs
 
 
-def _measurement_settings() -> Settings:
-    precision = controls.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
-    length = controls.draw("", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch")
-    return Settings(precision, "auto", length)
+def _settings(*, drawn: bool) -> Settings:
+    """The measurement settings, of their fields or as they are: Streamlit keeps the value of a bound widget."""
+    if drawn:
+        precision = controls.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
+        length = controls.draw("", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch")
+        return Settings(precision, "auto", length)
+    precision, length = st.session_state.get("precision"), st.session_state.get("max_length")
+    known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
+    return Settings(known, "auto", length if isinstance(length, int) else None)
 
 
 def encoders() -> list[str]:
@@ -160,32 +156,16 @@ def encoders() -> list[str]:
     return [lookup.BUNDLED, *run_folder.models(), *model_names.on_disk()]
 
 
-def _choose_another() -> None:
-    typed = st.session_state[ANOTHER].strip()
-    if typed:
-        choose_encoder(typed)
-        st.session_state[ANOTHER] = ""
-
-
-def _reading_control(source: str) -> str | None:
-    """Choose layer & pooling by keyboard; without a loadable encoder there is none to choose from."""
-    try:
-        folder = cached.found(source).folder
-        known = sidebar_choice.titles(folder)
-    except StrataError:
-        return None  # the page says what is wrong with the encoder, at length
-    title = _layer_and_pooling(
+def _reading_of_a(source: str) -> str | None:
+    return _layer_and_pooling(
+        source,
         "Layer & pooling",
-        known,
-        folder,
         "reading",
         "How a sentence becomes one vector, on every page. **model default** is the pooling that the model itself "
         "declares (in modules.json): what you get from `SentenceTransformer(model).encode`. A model that declares none "
         "is pooled by the mean of its last layer, as sentence-transformers does. You can also click a cell of the grid "
         f"on the Layers page. {TYPED}",
     )
-    _show_default(title, folder)
-    return title
 
 
 def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
@@ -205,7 +185,14 @@ def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
         return None
     _show_whole(source)
     _offer_inside(source, "B", choose_model_b)
-    reading = _reading_of_b(source, choice)
+    reading = _layer_and_pooling(
+        source,
+        "Layer & pooling of B",
+        "beside_reading",
+        "How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
+        f"default, the model default of B. {TYPED}",
+        choice.reading,
+    )
     st.button(
         "Exchange A and B",
         key="exchange A and B",
@@ -218,45 +205,38 @@ def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
     return replace(choice, source=source, reading=reading)
 
 
-def _reading_of_b(source: str, choice: sidebar_choice.Choice) -> str | None:
-    """B's layer & pooling: A's choice, where B has it, unless another is chosen."""
+def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str | None = None) -> str | None:
+    """Choose one of a model's layers & poolings, or type one outside of the grid; None without a loadable encoder.
+
+    One that the model lacks stays, to be corrected; the first option is used meanwhile. Of B that is what A has,
+    `of_a`, if B has it too.
+    """
     try:
         folder = cached.found(source).folder
-        titles = sidebar_choice.titles(folder)
+        options = sidebar_choice.titles(folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
     # where A has its model default, "same as A" gives B its own model default
-    both_have_it = choice.reading is not None and sidebar_choice.exists(choice.reading, folder)
-    title = _layer_and_pooling(
-        "Layer & pooling of B",
-        [*[SAME] * both_have_it, *titles],
-        folder,
-        "beside_reading",
-        "How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
-        f"default, the model default of B. {TYPED}",
-    )
-    reading = choice.reading if title == SAME else title
-    _show_default(reading, folder)
-    return reading
-
-
-def _layer_and_pooling(label: str, options: list[str], folder: Path, key: str, help: str) -> str:
-    """Choose one of the options, or type a layer & pooling outside of the grid.
-
-    One that the model lacks stays, to be corrected; the first option is used meanwhile.
-    """
-    written: str = st.selectbox(
+    if of_a is not None and sidebar_choice.exists(of_a, folder):
+        options = [SAME, *options]
+    title: str | None
+    title = written = st.selectbox(
         label, with_current(options, key), key=key, bind="query-params", accept_new_options=True, help=help
     )
-    if written in options:
-        return written
-    try:
-        title = parse(written.strip(), layout.last_layer(folder)).title
-    except BadChoice as error:
-        st.warning(messages.plain(f"{error} Until then '{options[0]}' is used."), icon=":material/block:")
-        return options[0]
-    if title != written:
-        st.caption(messages.plain(title))
+    if written not in options:
+        try:
+            title = parse(written.strip(), layout.last_layer(folder)).title
+        except BadChoice as error:
+            title = options[0]
+            st.warning(messages.plain(f"{error} Until then '{title}' is used."), icon=":material/block:")
+        else:
+            if title != written:
+                st.caption(messages.plain(title))
+    if title == SAME:
+        title = of_a
+    default = declared.default(folder)
+    if declared.named(title, folder) == default:  # say which pooling the model default is
+        st.caption(messages.plain(declared.described(default, folder)))
     return title
 
 
@@ -264,13 +244,6 @@ def _show_whole(name: str) -> None:
     """Write a name below its field if the field has no room for it."""
     if len(name) > WIDEST:
         st.caption(messages.plain(name))
-
-
-def _show_default(title: str | None, folder: Path) -> None:
-    """Say which pooling the model default is, where that is what a title means in a model."""
-    default = declared.default(folder)
-    if declared.named(title, folder) == default:
-        st.caption(messages.plain(declared.described(default, folder)))
 
 
 def with_current(options: list[str], key: str) -> list[str]:
@@ -287,7 +260,7 @@ def choose_encoder(name: str) -> None:
     st.session_state["model"] = name
 
 
-def choose_set(given: SetIdentity) -> None:
+def choose_set(given: sets.SetIdentity) -> None:
     """Make a set the one of every page."""
     st.session_state["sts"] = sources.written(given)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from explorer import run_folder
 from explorer.data.text_sets import digest_of
@@ -21,9 +21,10 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, method_cards, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
+from explorer.ui.runs import training_form
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
@@ -93,7 +94,17 @@ def pair_layers(_found: Found, _first: str, _second: str, _settings: Settings) -
 def _no_pooler(found: Found, choice: sidebar_choice.Choice) -> None:
     """What the page shows of such a model, and the ways to one with a pooler: the example that ships comes first."""
     st.info(NO_POOLER.format(messages.plain(found.name)), icon=":material/info:")
-    _offer_exchange(choice)
+    other = sidebar_choice.model_b()
+    with suppress(StrataError):  # the sidebar and other pages say what is wrong with B
+        if other is not None and has_pooler((of_b := cached.found(other.source)).folder):
+            st.info(EXCHANGE.format(messages.plain(of_b.name)), icon=":material/swap_horiz:")
+            st.button(
+                "Exchange A and B",
+                key="exchange for the pooler",
+                type="primary",
+                on_click=sidebar.exchange,
+                args=(choice, other.source, other.reading),
+            )
     shipped = [run for run in runs.examples() if has_pooler(run.model)]
     own = [run for run in runs.every() if has_pooler(run.model)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -120,30 +131,10 @@ def _no_pooler(found: Found, choice: sidebar_choice.Choice) -> None:
             label="Train a pooler over layers",
             icon=":material/model_training:",
             query_params={
-                "method": next(name for name, card in method_cards.methods().items() if "pooler" in card.knobs)
+                "method": next(name for name, card in training_form.methods().items() if "pooler" in card.knobs)
             },
         )
     st.caption(PAPER)
-
-
-def _offer_exchange(choice: sidebar_choice.Choice) -> None:
-    """If B has a pooler and A has none: say so, and exchange the two by a click."""
-    other = sidebar_choice.model_b()
-    if other is None:
-        return
-    try:
-        found = cached.found(other.source)
-    except StrataError:
-        return  # the sidebar and other pages say what is wrong with it
-    if has_pooler(found.folder):
-        st.info(EXCHANGE.format(messages.plain(found.name)), icon=":material/swap_horiz:")
-        st.button(
-            "Exchange A and B",
-            key="exchange for the pooler",
-            type="primary",
-            on_click=sidebar.exchange,
-            args=(choice, other.source, other.reading),
-        )
 
 
 def has_pooler(folder: Path) -> bool:
@@ -175,20 +166,16 @@ def folded_heads(found: Found, sentences: tuple[str, str]) -> None:
     fold = st.expander(HEADS_TITLE, icon=":material/grid_on:", key="open heads", on_change="rerun")
     if fold.open:
         with fold:
-            show_heads(found, sentences)
+            try:
+                show_heads(found, sentences)
+            except StrataError as error:
+                messages.trouble(error)
 
 
 def show_heads(found: Found, sentences: tuple[str, str]) -> None:
     """An overview of all heads, and the chosen head token by token."""
     if sidebar_choice.attending(found) is None:
         return
-    try:
-        _show_heads(found, sentences)
-    except StrataError as error:
-        messages.trouble(error)
-
-
-def _show_heads(found: Found, sentences: tuple[str, str]) -> None:
     inputs = _inputs(found)
     _keep_only(inputs, "read")
     with st.container(horizontal=True):
@@ -207,7 +194,14 @@ def _show_heads(found: Found, sentences: tuple[str, str]) -> None:
             config=downloads.config("self-attention"),
             alt=f"Layer {layer}, head {head}: attention weights between tokens. The file below has the numbers.",
         )
-        st.caption(_about(attention.weights, attention.left_out, inputs, layer, head))
+        texts, weights = [SHOWN.format(layer, head)], attention.weights
+        if attention.left_out:
+            texts.append(LEFT_OUT.format(attention.left_out, weights.shape[-1]))
+        if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
+            texts.append(CAUSAL)
+        if len(inputs) == 2:
+            texts.append(ALONE)
+        st.caption(" ".join(texts))
         stem = f"{found.name} layer {layer} head {head}"
         downloads.rows(attention_weights.head_rows(attention, layer, head), stem, HEAD_FILE)
 
@@ -231,6 +225,13 @@ def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     """The overview of all heads; returns the chosen layer and head."""
     layers, count = attention.weights.shape[:2]
+
+    def choose_clicked() -> None:  # runs before the page reruns
+        points = st.session_state[OVERVIEW]["selection"]["points"]
+        if points:
+            layer, head = divmod(int(points[0]["customdata"]), count)
+            st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)
+
     with st.container(horizontal=True):
         layer = _one_of("Layer", "layer", layers)
         head = _one_of("Head", "head", count)
@@ -240,7 +241,7 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     downloads.draw(
         drawn.every_head(values, by, (layer, head)),
         key=OVERVIEW,
-        on_select=lambda: _choose_clicked(count),
+        on_select=choose_clicked,
         selection_mode="points",
         config=downloads.config("self-attention"),
         alt=f"{by}, a cell for each layer and head. Choose a head with the fields above.",
@@ -258,17 +259,6 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     return layer, head
 
 
-def _about(weights: NDArray[np.float32], left_out: int, inputs: tuple[str, ...], layer: int, head: int) -> str:
-    texts = [SHOWN.format(layer, head)]
-    if left_out:
-        texts.append(LEFT_OUT.format(left_out, weights.shape[-1]))
-    if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
-        texts.append(CAUSAL)
-    if len(inputs) == 2:
-        texts.append(ALONE)
-    return " ".join(texts)
-
-
 def _one_of(label: str, key: str, count: int) -> int:
     options = tuple(map(str, range(1, count + 1)))
     _keep_only(options, key)
@@ -279,11 +269,3 @@ def _keep_only(options: tuple[str, ...], key: str) -> None:
     """Reset a choice that the current model does not have."""
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
-
-
-def _choose_clicked(count: int) -> None:
-    """Show the clicked head; runs before the page reruns."""
-    points = st.session_state[OVERVIEW]["selection"]["points"]
-    if points:
-        layer, head = divmod(int(points[0]["customdata"]), count)
-        st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)

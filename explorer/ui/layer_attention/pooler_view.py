@@ -17,7 +17,6 @@ from explorer.measuring.scores import bootstrap, correlation, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict, sentence
 from explorer.measuring.sentences import attention_weights
-from explorer.measuring.sentences.attention_weights import Floats, LayerWeights
 from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
@@ -77,18 +76,31 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
         st.markdown(f"**{messages.plain(_name(model_b[0]))}**")
         scores = cached.kept_scores(model_b[0], scored.pairs, choice.settings) if scored else None
         _bars(*model_b, sentences, scores, scored.pairs.name if scored else "")
-    _parts(weights, sentences)
+    st.subheader(PARTS)
+    if len(weights.parts) == 1:
+        st.caption(ATTENTION_ALONE)
+    else:
+        rows = attention_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
+        three = st.column_config.NumberColumn(format="%.3f")
+        st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
+        st.caption(
+            "The head concatenates these parts and maps them with a dense layer. Share: the part's contribution to the "
+            "dense layer's output before the activation (its inner product with the whole, divided by the whole's "
+            "squared norm). The shares and the bias sum to 1; a negative share works against the other parts. Cosine "
+            "without it: between the sentence's vector and the vector with this part set to zero; 1 means the part "
+            "changes nothing."
+        )
     st.subheader(OVER_TRAINING)
     _history(found, weights)
 
 
 @by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
-def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> LayerWeights:
+def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> attention_weights.LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
     return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
 
 
-def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | None:
+def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, attention_weights.LayerWeights] | None:
     """Model B and its weights, if it has a pooler too."""
     other = sidebar_choice.model_b()
     if other is None:
@@ -104,7 +116,7 @@ def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, LayerWeights] | No
         return None
 
 
-def _attention_shares(weights: LayerWeights, side: str) -> None:
+def _attention_shares(weights: attention_weights.LayerWeights, side: str) -> None:
     """The share of attention in the vector of each sentence."""
     shares = weights.attention_share
     if shares is None:
@@ -123,7 +135,9 @@ def _attention_shares(weights: LayerWeights, side: str) -> None:
         )
 
 
-def _b_in_words(found: Found, weights: LayerWeights, sentences: tuple[str, str], choice: sidebar_choice.Choice) -> None:
+def _b_in_words(
+    found: Found, weights: attention_weights.LayerWeights, sentences: tuple[str, str], choice: sidebar_choice.Choice
+) -> None:
     """What A weighs, what a B without a pooler uses, the cosine under both, and both scores if they are known."""
     other = sidebar_choice.model_b()
     if other is None:
@@ -175,7 +189,7 @@ def difference(_measured: Hashable, _comparison: Comparison) -> bootstrap.Interv
     return _comparison.chosen(_comparison.one.metrics[0])
 
 
-def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, str]) -> None:
+def _heatmaps(models: list[tuple[Found, attention_weights.LayerWeights]], sentences: tuple[str, str]) -> None:
     st.subheader(WEIGHTS)
     weights = models[0][1]
     st.caption(
@@ -203,9 +217,15 @@ def _heatmaps(models: list[tuple[Found, LayerWeights]], sentences: tuple[str, st
 
 
 def _bars(
-    found: Found, weights: LayerWeights, sentences: tuple[str, str], scores: layer_scores.LayerScores | None, pairs: str
+    found: Found,
+    weights: attention_weights.LayerWeights,
+    sentences: tuple[str, str],
+    scores: layer_scores.LayerScores | None,
+    pairs: str,
 ) -> None:
-    by_pooling: dict[str, Floats] = {}  # the main metric by layer under the key pooling, first, and the query pooling
+    by_pooling: dict[
+        str, attention_weights.Floats
+    ] = {}  # the main metric by layer under the key pooling, first, and the query pooling
     if scores is not None and weights.key_pooling in scores.poolings:
         poolings = dict.fromkeys((weights.key_pooling, weights.query_pooling))
         by_pooling = {
@@ -228,7 +248,7 @@ def _bars(
     st.caption(messages.plain(caption))
 
 
-def _highest_layers(weights: LayerWeights) -> str:
+def _highest_layers(weights: attention_weights.LayerWeights) -> str:
     first, second = weights.highest_layers
     if all(weights.nearly_uniform):
         return f"In both sentences the weights are {UNIFORM}."
@@ -240,7 +260,7 @@ def _highest_layers(weights: LayerWeights) -> str:
     return f"{HIGHEST.format(first)} the first sentence, layer {second} in the second."
 
 
-def _compared(weights: LayerWeights, scores: Floats) -> str:
+def _compared(weights: attention_weights.LayerWeights, scores: attention_weights.Floats) -> str:
     """Say whether the layer with the highest weight has the best score."""
     known = np.isfinite(scores)
     if not known.any():
@@ -260,29 +280,13 @@ def _compared(weights: LayerWeights, scores: Floats) -> str:
     return f"{text} {CORRELATION.format(known.sum(), together)}" if np.isfinite(together) else text
 
 
-def _parts(weights: LayerWeights, sentences: tuple[str, str]) -> None:
-    st.subheader(PARTS)
-    if len(weights.parts) == 1:
-        st.caption(ATTENTION_ALONE)
-        return
-    rows = attention_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
-    three = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
-    st.caption(
-        "The head concatenates these parts and maps them with a dense layer. Share: the part's contribution to the "
-        "dense layer's output before the activation (its inner product with the whole, divided by the whole's squared "
-        "norm). The shares and the bias sum to 1; a negative share works against the other parts. Cosine without it: "
-        "between the sentence's vector and the vector with this part set to zero; 1 means the part changes nothing."
-    )
-
-
 def _name(found: Found) -> str:
     """The name of the model's run, else of the model."""
     run = runs.of_model(found.folder)
     return found.name if run is None else run.name
 
 
-def _history(found: Found, weights: LayerWeights) -> None:
+def _history(found: Found, weights: attention_weights.LayerWeights) -> None:
     """The mean weight of each layer at each evaluation of the model's run, or the reason why there are none."""
     run = runs.of_model(found.folder)
     if run is None:

@@ -15,10 +15,10 @@ from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
 from explorer.ui import messages
-from explorer.ui.access import cached_text, method_cards, sidebar_choice
-from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
+from explorer.ui.runs.training_form import MethodCard
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ SAME = "{} is chosen twice. Choose another setting, or '{}'."
 def plan(name: str) -> Plan | None:
     """The plan of the form under this name; None if a field is invalid, with the error shown at the field."""
     st.subheader("Methods, models and text")
-    cards = method_cards.methods()
+    cards = training_form.methods()
     left, right = st.columns(2, gap="medium")
     with left:
         text = _text()

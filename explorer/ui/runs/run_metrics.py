@@ -13,7 +13,6 @@ import streamlit as st
 
 from explorer import run_folder
 from explorer.drawing.scores import run_figures
-from explorer.run_folder import METRICS, Evaluation, MetricLine, TrainingStep
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -33,37 +32,37 @@ ROUNDED = (
     "in float32."
 )
 
-Line = TypeVar("Line", bound=MetricLine)
+Line = TypeVar("Line", bound=run_folder.MetricLine)
 
 
 class RunNumbers:
     """The lines of a run's metrics: training steps, with a smoothed loss, and evaluations on the dev set."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / METRICS
+        self._path = folder / run_folder.METRICS
         self._lock = threading.Lock()  # several tabs may read at once
         self._forget()
 
     def _forget(self) -> None:
-        self._steps: dict[int, list[TrainingStep]] = {}  # by the number of the seed
-        self._evaluations: dict[int, list[Evaluation]] = {}
+        self._steps: dict[int, list[run_folder.TrainingStep]] = {}  # by the number of the seed
+        self._evaluations: dict[int, list[run_folder.Evaluation]] = {}
         self._means: dict[int, float] = {}
         self._read, self._file, self._first, self._last = 0, 0, b"", b""
 
-    def lines(self) -> list[MetricLine]:
+    def lines(self) -> list[run_folder.MetricLine]:
         """Each seed's evaluations and steps, thinned to what a figure can show; the best evaluation is always kept."""
         with self._lock:
             self._read_on()
-            found: list[MetricLine] = []
+            found: list[run_folder.MetricLine] = []
             for evaluations in self._evaluations.values():
                 shown = _thinned(evaluations)
                 best = next((one for one in reversed(evaluations) if one.best), None)
-                found += shown if best is None or best in shown else sorted([*shown, best], key=_step)
+                found += shown if best is None or best in shown else sorted([*shown, best], key=lambda one: one.step)
             for steps in self._steps.values():
                 found += _thinned(steps)
             return found
 
-    def evaluations(self, number: int = 1) -> list[Evaluation]:
+    def evaluations(self, number: int = 1) -> list[run_folder.Evaluation]:
         """The evaluations of a seed; by default the first one's."""
         with self._lock:
             self._read_on()
@@ -89,22 +88,18 @@ class RunNumbers:
         self._last = whole[whole.rfind(b"\n", 0, -1) + 1 :] or self._last
         for line in whole.splitlines():
             read = run_folder.metric_line(line)
-            if isinstance(read, Evaluation):
+            if isinstance(read, run_folder.Evaluation):
                 _put(self._evaluations.setdefault(read.number, []), read)
             elif read is not None and read.loss is not None:
                 self._smooth(read, read.loss)
 
-    def _smooth(self, line: TrainingStep, loss: float) -> None:
+    def _smooth(self, line: run_folder.TrainingStep, loss: float) -> None:
         number, steps = line.number, self._steps.setdefault(line.number, [])
         if not steps or line.step <= steps[-1].step:  # the first step, or a repeated one
             self._means[number] = loss
         newest = 2 / (1 + min(LONGEST, max(SHORTEST, len(steps) / 10)))
         mean = self._means[number] = (1 - newest) * self._means[number] + newest * loss
         _put(steps, replace(line, smooth=mean))
-
-
-def _step(line: MetricLine) -> int:
-    return line.step
 
 
 def _put(lines: list[Line], line: Line) -> None:
@@ -181,8 +176,8 @@ def same_reading(status: Status) -> float | None:
     return status.verdict.dev.same_reading_base if status.verdict and status.verdict.dev else None
 
 
-def _collapse(lines: list[MetricLine]) -> None:
-    evaluations = [line for line in lines if isinstance(line, Evaluation)]
+def _collapse(lines: list[run_folder.MetricLine]) -> None:
+    evaluations = [line for line in lines if isinstance(line, run_folder.Evaluation)]
     if not evaluations:
         return
     last = max(evaluations, key=lambda one: (one.number, one.step))

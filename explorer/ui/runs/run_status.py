@@ -12,11 +12,8 @@ from explorer.measuring.comparing import learned
 from explorer.progress import Phase
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.runs import Run
-from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import jobs
-from explorer.ui.access.jobs import Job
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.widgets import clicks
 
@@ -39,13 +36,13 @@ POINTS = 50  # at most, in the small curve of a row
 WIDTH = 7  # pixels of a character
 
 
-def share(status: Status) -> float:
+def share(status: statuses.Status) -> float:
     """The share that is done, from 0 to 1: of the steps, or before training of the current phase."""
     done, of = (status.step, status.total) if status.since is not None else (status.done, status.of)
     return min(1.0, done / of) if of else 0.0
 
 
-def place(status: Status) -> str:
+def place(status: statuses.Status) -> str:
     """`step 12 of 80`, `step 16 of 80, evaluating on the dev set`, `scoring the base, 120 of 240`."""
     if status.state == statuses.WAITING:
         return "waiting for its turn"
@@ -57,7 +54,7 @@ def place(status: Status) -> str:
     return step if phase is Phase.TRAINING else f"{step}, {phase.text(status.about)}"
 
 
-def pace(status: Status) -> str:
+def pace(status: statuses.Status) -> str:
     """`seed 2 (2 of 3) · 1.2 steps a second · about 4 min left`; unknown values are omitted."""
     parts = [f"seed {status.seed} ({status.seed_number} of {status.seeds})"] if status.seeds > 1 else []
     speed, left = status.steps_a_second, status.seconds_left
@@ -77,7 +74,7 @@ def heading(name: str, state: str) -> DeltaGenerator:
     return line
 
 
-def estimate(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
+def estimate(job: jobs.Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
     """The estimate of time and memory once its job is done; before it the button, or the progress. `what` is tried.
 
     While a run trains, the button is disabled.
@@ -101,7 +98,7 @@ def estimate(job: Job | None, line: DeltaGenerator, key: str, what: str, start: 
     return None
 
 
-def table(page: str, choose: Callable[[Run], object], text: str) -> None:
+def table(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
     """The list; nothing if there is no run yet. No row is selected after `page`, what the page shows, changes."""
     runs.collect()
     for line in runs.unreadable():
@@ -110,7 +107,7 @@ def table(page: str, choose: Callable[[Run], object], text: str) -> None:
     st.fragment(_listed, run_every=REDRAWN if training_queue.under_way() else None)(page, choose, text)
 
 
-def _listed(page: str, choose: Callable[[Run], object], text: str) -> None:
+def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
     if st.session_state.pop(_CHOSEN, False):
         st.rerun()  # the whole page shows what the click chose
     found = [*runs.every(), *runs.examples()]
@@ -118,11 +115,18 @@ def _listed(page: str, choose: Callable[[Run], object], text: str) -> None:
         return
     st.subheader("Runs")
     key = f"runs beside {page}"
+
+    def choose_selected() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows and rows[0] < len(found):
+            choose(found[rows[0]])
+            st.session_state[_CHOSEN] = True
+
     rows = [_row(run) for run in found]
     st.dataframe(
         rows,
         key=key,
-        on_select=lambda: _choose(found, key, choose),
+        on_select=choose_selected,
         selection_mode="single-row",
         hide_index=True,
         column_config={
@@ -149,14 +153,7 @@ def _score(help: str) -> Any:
     return st.column_config.NumberColumn(format="%.2f", width="small", help=help)
 
 
-def _choose(found: list[Run], key: str, choose: Callable[[Run], object]) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    if rows and rows[0] < len(found):
-        choose(found[rows[0]])
-        st.session_state[_CHOSEN] = True
-
-
-def _row(run: Run) -> dict[str, Any]:
+def _row(run: runs.Run) -> dict[str, Any]:
     status = training_queue.standing(run)
     tested = status.verdict and status.verdict.test
     scores = [one.dev for one in run_metrics.numbers(run.folder).evaluations()]

@@ -3,23 +3,29 @@
 The run that the Train page shows is in the address, so that a reload and a second tab show it again; so is a plan.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
 from explorer.data.corpora import matching_sets
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
-from explorer.data.text_sets import SCORED_PAIRS
+from explorer.data.text_sets import KINDS, SCORED_PAIRS
+from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
+from explorer.knobs import Knob, Values
 from explorer.training.record import runs
-from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
-from explorer.ui.access.method_cards import MethodCard
+
+if TYPE_CHECKING:
+    from explorer.methods import Method
 
 RUN = "run"
 SEEN = "_run that was shown"
@@ -38,12 +44,12 @@ OPTIMISTIC = (
 ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 
-def asked_for() -> Run | None:
+def asked_for() -> runs.Run | None:
     """The run that the address names; None if it names none, or a missing one (with an error)."""
     return shown_under(RUN, SEEN, runs.find, GONE)
 
 
-def choose(run: Run) -> None:
+def choose(run: runs.Run) -> None:
     """Show a run."""
     st.query_params[RUN] = run.name
 
@@ -80,7 +86,8 @@ def choose_text(sources: Sequence[str]) -> None:
 
 
 def ask_for_file() -> None:
-    """Empty the text, open the upload box, and let the method follow the file; only in a callback."""
+    """Show the form without a text, open its upload box, and let the method follow the file; only in a callback."""
+    leave()
     choose_text(())
     st.session_state[ASKED_FOR_FILE], st.session_state[METHOD_BY_HAND] = True, False
     follow_text()
@@ -131,10 +138,10 @@ def choose_set(key: str, name: str) -> None:
 
 def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
     """A menu of sets: the chosen name, and the set if it can be loaded."""
-    options = _with_current([*first, *every_set()], key)
+    options, current = [*first, *every_set()], st.session_state.get(key)
     name: str = st.selectbox(
         title,
-        options,
+        options if current is None or current in options else [*options, current],
         key=key,
         format_func=label,
         on_change=_by_hand,
@@ -184,7 +191,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
         return possible[0]
     chosen = sidebar_choice.chosen().evaluation_set
     dev, test = identity("STS-B dev"), identity("STS-B test")
-    if chosen.kind == SetKind.UPLOADED and not cached_text.why_not_split(chosen):
+    if chosen.kind == sets.SetKind.UPLOADED and not cached_text.why_not_split(chosen):
         dev, test = sets.halves(chosen)
     elif not all(map(sidebar_choice.on_this_disk, (dev, test))):
         dev, test = sets.halves()
@@ -218,15 +225,60 @@ def warn(
         st.warning(OPTIMISTIC.format(" and ".join(parts)), icon=":material/visibility:")
 
 
-def _with_current(options: list[str], key: str) -> list[str]:
-    """The options, with the current value added if it is missing."""
-    current = st.session_state.get(key)
-    return options if current is None or current in options else [*options, current]
-
-
 def typed_seeds(typed: str) -> tuple[int, ...]:
     """Parse `1, 2, 3` as numbers."""
     words = re.split(r"[\s,;]+", typed.strip(" ,;\t"))
     if not all(re.fullmatch(r"[0-9]{1,10}", word) for word in words):
         raise BadChoice(f"Seeds cannot be '{typed}'. Type whole numbers with commas between them, such as 1, 2, 3.")
     return tuple(map(int, words))
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """A method as the pages show it: what its class states, for a family of encoders such as `RoBERTa-base`."""
+
+    kind: type[Method]
+    encoders: str = ""  # the family whose values in the paper are the defaults of `knobs`; "" for any encoder
+
+    @property
+    def name(self) -> str:
+        """Its name in the menu and on the command line."""
+        return self.kind.name
+
+    @cached_property
+    def knobs(self) -> Mapping[str, Knob]:
+        """Every setting by name, with the defaults for these encoders."""
+        from explorer.training.recipe import knobs_of
+
+        return knobs_of(self.kind, self.encoders)
+
+    @cached_property
+    def presets(self) -> Mapping[str, Values]:
+        """Further sets of settings by name."""
+        from explorer.training.recipe import presets
+
+        return presets(self.kind)
+
+    @property
+    def of_encoders(self) -> Values:
+        """The values that the paper states for the family of the encoder, and that are therefore the defaults."""
+        stated = self.kind.by_family.get(self.encoders, {})
+        return {name: value for name, value in stated.items() if self.knobs[name].default == value}
+
+    @property
+    def lacks(self) -> tuple[Need, ...]:
+        """The needs that are not on this machine."""
+        return tuple(need for need in self.kind.needs if not need.there())
+
+
+@st.cache_resource(show_spinner="Loading the methods …")
+def methods() -> dict[str, MethodCard]:
+    """Every training method by name, sorted by its family and by what it trains on; the first call loads torch."""
+    from explorer.methods import DEMONSTRATION, load, names
+
+    kinds = [load(name) for name in names()]
+    families = list(dict.fromkeys(kind.family for kind in sorted(kinds, key=lambda kind: KINDS.index(kind.rows))))
+    first = next(kind for kind in kinds if DEMONSTRATION in kind.presets)
+    families.sort(key=lambda family: family != first.family)
+    kinds.sort(key=lambda kind: (families.index(kind.family), kind != first, KINDS.index(kind.rows), kind.name))
+    return {kind.name: MethodCard(kind) for kind in kinds}

@@ -18,7 +18,6 @@ from explorer import run_folder
 from explorer.errors import RunBusy, RunError, StrataError
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
-from explorer.run_folder import QUEUED, folders_with
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, Run
@@ -165,19 +164,19 @@ def _follow(run: Run, *, of_plan: bool = False) -> jobs.Job:
         # counted, not timed: a clock that is set back would change the order
         place = str(1 + max(map(_place, _markers()), default=0)).encode()
         with suppress(StrataError):  # on a full disk the run is queued all the same
-            write_whole(run.folder / QUEUED, lambda file: file.write(place))
+            write_whole(run.folder / run_folder.QUEUED, lambda file: file.write(place))
     return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
 def _unmark(run: Run) -> None:
     """Say that a run no longer waits."""
     with suppress(OSError):
-        (run.folder / QUEUED).unlink(missing_ok=True)
+        (run.folder / run_folder.QUEUED).unlink(missing_ok=True)
 
 
 def _markers() -> list[Path]:
     """The files of all runs that wait."""
-    return [folder / QUEUED for folder in folders_with(QUEUED)]
+    return [folder / run_folder.QUEUED for folder in run_folder.folders_with(run_folder.QUEUED)]
 
 
 def _place(marker: Path) -> int:

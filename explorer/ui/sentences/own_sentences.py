@@ -1,7 +1,6 @@
 """Compare the visitor's own sentences: the box they are typed in, the matrices of their cosines, and a chosen pair."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.tables.columns import guess
-from explorer.data.tables.table import Table
 from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.errors import StrataError
@@ -113,7 +111,11 @@ def _file() -> None:
         return
     try:
         table = controls.uploaded_table(upload)
-        sentences, _, left_out = read_lines(table.column(_column(table)))
+        column = guess(table, SENTENCES).column("sentence") or table.columns[0]
+        if len(table.columns) > 1:
+            at = table.columns.index(column)
+            column = st.selectbox("Column", table.columns, index=at, key=f"column of sentences {table.name}")
+        sentences, _, left_out = read_lines(table.column(column))
     except StrataError as error:
         messages.trouble(error)
         return
@@ -130,20 +132,6 @@ def _file() -> None:
         on_click=_fill,
         args=("\n".join(sentences),),
     )
-
-
-def _column(table: Table) -> str:
-    """The recognised column of sentences, or the one that the visitor chooses."""
-    guessed = guess(table, SENTENCES).column("sentence") or table.columns[0]
-    if len(table.columns) == 1:
-        return guessed
-    column: str = st.selectbox(
-        "Column",
-        table.columns,
-        index=table.columns.index(guessed),
-        key=f"column of sentences {table.name}",
-    )
-    return column
 
 
 def _fill(text: str) -> None:
@@ -172,24 +160,16 @@ def _matrices(
         with second_row[0]:
             figure = drawn.changed(other - one, sentences, order, chosen)
             _square("**B - A** (blue: more similar in B)", figure, sentences)
-    st.caption(
-        f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
-        + ", the same for A and B" * (other is not None)
-        + "; the diagonal is left out."
-        + _mean_change(one, other)
-    )
+    caption = f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
+    caption += ", the same for A and B" * (other is not None) + "; the diagonal is left out."
+    # so that a general shift is not mistaken for the change of one pair
+    if other is not None and not np.isnan(changes := sentence_vectors.apart(other - one)).all():
+        caption += (
+            f" Mean of B - A over all pairs: {float(np.nanmean(changes)):+.3f}. That is a general shift; only what a "
+            "pair differs from it is specific to the pair."
+        )
+    st.caption(caption)
     return None if chosen[0] == chosen[1] else chosen
-
-
-def _mean_change(one: sentence_vectors.Matrix, other: sentence_vectors.Matrix | None) -> str:
-    """The mean change over all pairs, so that a general shift is not mistaken for the change of one pair."""
-    if other is None or np.isnan(sentence_vectors.apart(other - one)).all():
-        return ""
-    together = float(np.nanmean(sentence_vectors.apart(other - one)))
-    return (
-        f" Mean of B - A over all pairs: {together:+.3f}. That is a general shift; only what a pair differs from it is "
-        "specific to the pair."
-    )
 
 
 def _order(
@@ -214,11 +194,18 @@ def _order(
 
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
+    def choose_clicked() -> None:  # the cell's pair for the microscope, before the page reruns
+        points = st.session_state[title]["selection"]["points"]
+        if points:
+            pair = divmod(int(points[0]["customdata"]), len(sentences))
+            for name, place in zip(_pair_boxes(sentences), pair, strict=True):
+                st.session_state[name] = place
+
     st.markdown(title)
     downloads.draw(
         figure,
         key=title,
-        on_select=partial(_choose_clicked, title, sentences),
+        on_select=choose_clicked,
         selection_mode="points",
         config=downloads.config("sentences"),
         alt="Cosines of every two sentences. The file under Export has the numbers.",
@@ -265,12 +252,3 @@ def _chosen_pair(
         placeholder=messages.MISSING,
     )
     return first, second
-
-
-def _choose_clicked(key: str, sentences: tuple[str, ...]) -> None:
-    """Choose the clicked cell's pair for the microscope; runs before the page reruns."""
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        pair = divmod(int(points[0]["customdata"]), len(sentences))
-        for name, place in zip(_pair_boxes(sentences), pair, strict=True):
-            st.session_state[name] = place

@@ -97,17 +97,6 @@ def _packs(one: Probed, other: Probed | None) -> None:
         },
         placeholder=messages.MISSING,
     )
-    _verdicts(one, other)
-    same = " and ".join(pack.name for pack in one.packs if pack.same)
-    st.caption(
-        f"Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
-        f"{messages.MISSING}: pairs of {same} have the same meaning, so there is nothing to distinguish."
-    )
-
-
-def _verdicts(one: Probed, other: Probed | None) -> None:
-    """A line for each pack of another meaning: whether A and B notice the difference."""
-    sides = [(name, side) for name, side in (("A", one), ("B", other)) if side is not None]
     st.markdown(
         "\n".join(
             f"- **{pack.name}**: "
@@ -115,6 +104,11 @@ def _verdicts(one: Probed, other: Probed | None) -> None:
             for pack in one.packs
             if not pack.same
         )
+    )
+    same = " and ".join(pack.name for pack in one.packs if pack.same)
+    st.caption(
+        f"Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
+        f"{messages.MISSING}: pairs of {same} have the same meaning, so there is nothing to distinguish."
     )
 
 
@@ -166,20 +160,20 @@ def _words(sides: tuple[Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
             help=WEIGH_HELP,
         )
     else:
-        _compute(missing)
-    found = [of_pack for pack in wanted if (of_pack := _known(pack, sides)) is not None]
+        for pack, side in missing:  # one after another, each with its progress, so that Stop stops all of them
+            work = partial(_sums, pack, side)
+            if jobs.result(_key(pack, side), f"Words of {pack.name}, {side.name}", work) is None:
+                break
+    found = []
+    for pack in wanted:
+        known = {side.name: jobs.known(_key(pack, side)) for side in sides}
+        if None not in known.values():
+            found.append(probe_cosines.pack_words(pack.name, known))
     if found:
         _words_table(found, sides)
 
 
-def _compute(missing: list[tuple[sample.Pack, Reader]]) -> None:
-    """One after another, each with its progress, so that Stop stops all of them."""
-    for pack, side in missing:
-        if jobs.result(_key(pack, side), f"Words of {pack.name}, {side.name}", partial(_sum, pack, side)) is None:
-            return
-
-
-def _sum(pack: sample.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
+def _sums(pack: sample.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
     yield Progress(f"loading {side.found.name}", 0, 0)
     encoder = cached.attending(side.found)
     return (yield from probe_cosines.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
@@ -190,28 +184,23 @@ def _key(pack: sample.Pack, side: Reader) -> str:
     return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
 
 
-def _known(pack: sample.Pack, sides: tuple[Reader, ...]) -> probe_cosines.PackWords | None:
-    known = {side.name: jobs.known(_key(pack, side)) for side in sides}
-    return None if None in known.values() else probe_cosines.pack_words(pack.name, known)
-
-
 def _words_table(found: list[probe_cosines.PackWords], sides: tuple[Reader, ...]) -> None:
     st.markdown("\n".join(f"- {one}" for one in found))
+    rows = []
+    for one in found:  # numbers as text with their signs, as in the sentences
+        means = one.sides | ({"change": one.change} if one.change else {})
+        intervals = {
+            f"95 % CI {name}": f"{in_words.signed(low)} to {in_words.signed(high)}"
+            for name, (_, low, high) in reversed(means.items())
+        }
+        rows.append(
+            {"pack": one.name, **{name: in_words.signed(mean) for name, (mean, _, _) in means.items()}, **intervals}
+        )
     st.dataframe(
-        [_words_row(one) for one in found],
+        rows,
         hide_index=True,
         column_config={"pack": st.column_config.TextColumn(pinned=True)},
     )
     st.caption(ABOUT_WORDS)
     stem = f"words of packs {' '.join(side.found.name for side in sides)}"
     downloads.rows(probe_cosines.pack_word_rows(found), stem, "Words that differ (CSV)")
-
-
-def _words_row(found: probe_cosines.PackWords) -> dict[str, object]:
-    """Numbers as text with their signs, as in the sentences."""
-    means = found.sides | ({"change": found.change} if found.change else {})
-    intervals = {
-        f"95 % CI {name}": f"{in_words.signed(low)} to {in_words.signed(high)}"
-        for name, (_, low, high) in reversed(means.items())
-    }
-    return {"pack": found.name, **{name: in_words.signed(mean) for name, (mean, _, _) in means.items()}, **intervals}

@@ -8,7 +8,6 @@ import streamlit as st
 from explorer import run_folder
 from explorer.data import sample, sources, splitting
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
@@ -30,7 +29,7 @@ OLDER = "Models of older runs ({})"
 def show(choice: sidebar_choice.Choice) -> None:
     """The three, side by side."""
     chosen = choice.evaluation_set
-    uploaded = chosen if chosen.kind == SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
+    uploaded = chosen if chosen.kind == sets.SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()
@@ -41,7 +40,8 @@ def show(choice: sidebar_choice.Choice) -> None:
 
 
 def _see_what_changed() -> None:
-    tuned = _example() or next(iter(run_folder.models()), None)
+    shipped = [run_folder.model_name(run.name) for run in runs.examples()]  # the run of the demonstration
+    tuned = next(iter([*shipped, *run_folder.models()]), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model compared with its base: better or worse, on which sentences, and which words did it.")
     _steps(
@@ -57,7 +57,7 @@ def _see_what_changed() -> None:
             _button(word_tables.TITLE, COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
-def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> None:
+def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
     st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
     _steps(
@@ -72,7 +72,7 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: SetIdentity | 
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
 
 
-def _fine_tune(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> None:
+def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
     trained = _run_on(uploaded) if uploaded else None
     st.subheader(":material/model_training: Fine-tune on your data")
     st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
@@ -82,7 +82,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: SetIdentity | None) -> N
         ("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
-        _button("Upload text and train", TRAIN, "door train", _ask_for_file)
+        _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
     else:
         reason = cached_text.why_not_split(uploaded, splitting.TRAIN_PART)
         if reason:
@@ -131,12 +131,7 @@ def _compare(tuned: str, *pair: str) -> None:
     clicks.attempt(choose)
 
 
-def _ask_for_file() -> None:
-    training_form.leave()
-    training_form.ask_for_file()
-
-
-def _is_scored(choice: sidebar_choice.Choice, uploaded: SetIdentity) -> bool:
+def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
         pairs = cached_text.graded_pairs(uploaded)
@@ -145,7 +140,7 @@ def _is_scored(choice: sidebar_choice.Choice, uploaded: SetIdentity) -> bool:
         return False  # the page says what is wrong with the model or the file
 
 
-def _run_on(uploaded: SetIdentity) -> str | None:
+def _run_on(uploaded: sets.SetIdentity) -> str | None:
     """The newest finished run that was trained on this file."""
     part = sources.written(sets.parts(uploaded)[0])
     for run in runs.every()[:LATEST]:
@@ -153,11 +148,6 @@ def _run_on(uploaded: SetIdentity) -> str | None:
         if status.state == statuses.FINISHED and part in status.facts.data:
             return run.name
     return None
-
-
-def _example() -> str | None:
-    """`run:NAME` of the demonstration's run, which ships with Strata; None where it is not on this disk."""
-    return next((run_folder.model_name(run.name) for run in runs.examples()), None)
 
 
 def model_a(scored: sidebar_choice.ModelScores) -> None:

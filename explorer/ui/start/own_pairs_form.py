@@ -1,18 +1,16 @@
 """The form for an uploaded file: what it holds, a report on its rows, and the pages that can use it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
+from typing import Literal
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sources, text_sets, uploads
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.tables import columns, text_rows
-from explorer.data.tables.columns import guess
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.model_names import Found
@@ -20,7 +18,6 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, sidebar_choice
-from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.widgets import clicks, controls
 
@@ -102,7 +99,11 @@ def own_pairs() -> None:
 
 def _from_table(table: Table) -> None:
     roles = _columns(table)
-    _preview(table, roles)
+    # the score first: behind two long sentences it would not be seen
+    mapped = [roles.column(role) for role in ("score", "first", "second", "part")]
+    order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
+    st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
     try:
         pairs, report = text_rows.graded_pairs(table, roles)
     except StrataError as error:
@@ -132,14 +133,6 @@ def _columns(table: Table) -> ColumnRoles:
     return guess.corrected(chosen)
 
 
-def _preview(table: Table, roles: ColumnRoles) -> None:
-    """The first rows, the score first: behind two long sentences it would not be seen."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
-    mapped = [roles.column(role) for role in ("score", "first", "second", "part")]
-    order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
-    st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
-
-
 def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True, gap="large")
@@ -147,7 +140,10 @@ def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
     messages.number(cards, SCORES, f"{low:g} to {high:g}")
     messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
     messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
-    _truncation(cards, pairs)
+    choice = sidebar_choice.chosen()
+    with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
+        limit, share = share_cut(choice.found(), pairs, choice.settings)
+        messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
     for dropped in report.dropped:
         st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
     if report.set_aside:
@@ -156,40 +152,31 @@ def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
         st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
 
 
-def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
-    """What share of the sentences the chosen model would cut."""
-    choice = sidebar_choice.chosen()
-    try:
-        limit, share = share_cut(choice.found(), pairs, choice.settings)
-    except StrataError:
-        return  # the encoder has troubles of its own, which the top of the page tells
-    messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
-
-
 def _kept_files() -> None:
     stored = sets.kept_sets()
     if not stored:
         return
+
+    def forget(given: sets.SetIdentity) -> None:
+        sets.forget(given)
+        if sidebar_choice.chosen().evaluation_set.whole == given:
+            sidebar.choose_set(sets.SAMPLE)
+
     with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
         for one in stored:
             line = st.container(horizontal=True, vertical_alignment="center")
             line.text(one.title)
             line.button("Use", key=f"use {one.title}", on_click=sidebar.choose_set, args=(one,))
             line.button(
-                "Forget", key=f"forget {one.title}", on_click=_forget, args=(one,), help="Deletes Strata's copy."
+                "Forget",
+                key=f"forget {one.title}",
+                on_click=clicks.attempt,
+                args=(partial(forget, one),),
+                help="Deletes Strata's copy.",
             )
 
 
-def _forget(given: SetIdentity) -> None:
-    def forget() -> None:
-        sets.forget(given)
-        if sidebar_choice.chosen().evaluation_set.whole == given:
-            sidebar.choose_set(sets.SAMPLE)
-
-    clicks.attempt(forget)
-
-
-@by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
+@cached_text.by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
 def share_cut(_found: Found, _pairs: GradedPairs, _settings: Settings) -> tuple[int, float]:
     """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
     encoder = cached.encoder(_found, _settings)
@@ -197,16 +184,6 @@ def share_cut(_found: Found, _pairs: GradedPairs, _settings: Settings) -> tuple[
     some = _pairs.sentences[::step]
     cut = encoder.tokens(some, _settings.max_length).truncated
     return encoder.limit(_settings.max_length), cut / len(some)
-
-
-@dataclass(frozen=True)
-class Use:
-    """A page that can use a file: the words on the button, the icon, and what a click sets."""
-
-    label: str
-    icon: str
-    page: str
-    choose: Callable[[str], dict[str, str]]
 
 
 def is_no_table(name: str) -> bool:
@@ -234,46 +211,32 @@ def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
 
 def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     """What is in a file without scores, its first rows, and the pages that use it."""
-    roles = guess(table, kind)
+    roles = columns.guess(table, kind)
     used = ", ".join(f"{column} ({role})" for role in kind.roles if (column := roles.column(role)))
     st.markdown(f"**{len(table.rows):,} rows of {kind.title}**: {messages.plain(used)}. {ABOUT[kind]}")
     st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
+    scored, parted = kind in sidebar_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
+
+    def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]]) -> None:
+        def keep() -> None:
+            page_list.open_page(page, choose(uploads.keep(name, data)))
+
+        likely = page == (LAYERS if scored else TRAIN)
+        shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
+        st.button(label, key=f"file to {page}", icon=icon, type=shape, on_click=clicks.attempt, args=(keep,))
+
+    def evaluate(path: str) -> dict[str, str]:
+        sidebar.choose_set(sources.identity(path))
+        return {}
+
     with st.container(horizontal=True):
-        for place, use in enumerate(_uses(kind)):
-            st.button(
-                use.label,
-                key=f"file to {use.page}",
-                icon=use.icon,
-                type="primary" if place == 0 else "secondary",
-                on_click=partial(_open, name, data, use),
-            )
+        if scored:
+            button("Find the best layer for it", ":material/layers:", LAYERS, evaluate)
+        button("Train on it", ":material/model_training:", TRAIN, partial(page_list.train_on_file, kind=kind))
+        button("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
+        if parted:
+            button("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
     st.caption("The file is kept on this machine, and every page offers it.")
-
-
-def _uses(kind: text_sets.Kind) -> list[Use]:
-    """The pages for a kind of rows, the most likely one first."""
-    layers = Use("Find the best layer for it", ":material/layers:", LAYERS, _evaluate)
-    train = Use("Train on it", ":material/model_training:", TRAIN, partial(page_list.train_on_file, kind=kind))
-    search = Use("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
-    mapped = Use("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
-    if kind in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS):
-        return [train, search]
-    return [layers, train, search, mapped] if kind in sidebar_choice.SCORED else [train, search, mapped]
-
-
-def _evaluate(path: str) -> dict[str, str]:
-    sidebar.choose_set(sources.identity(path))
-    return {}
-
-
-def _open(name: str, data: bytes, use: Use) -> None:
-    """Keep the file, set what the page needs, and remember where to go."""
-
-    def keep() -> None:
-        path = uploads.keep(name, data)
-        page_list.open_page(use.page, use.choose(path))
-
-    clicks.attempt(keep)
 
 
 def offer_pairs(pairs: GradedPairs) -> None:
@@ -282,22 +245,29 @@ def offer_pairs(pairs: GradedPairs) -> None:
     st.markdown(_split_in_words(pairs, split))
     if split.no_halves or split.no_parts:
         st.warning(messages.plain(split.no_halves or split.no_parts), icon=":material/call_split:")
+
+    def keep_and_open(page: str) -> None:
+        given = sets.keep(pairs)
+        sidebar.choose_set(given)
+        if page:
+            page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else {})
+
     with st.container(horizontal=True):
         st.button(
             "Find the best layer on them",
             key="find best layer",
             type="primary",
             icon=":material/layers:",
-            on_click=_keep_and_open,
-            args=(pairs, LAYERS),
+            on_click=clicks.attempt,
+            args=(partial(keep_and_open, LAYERS),),
             help=_LAYERS_HELP[not split.no_halves],
         )
         st.button(
             "Train on them",
             key="train on pairs",
             icon=":material/model_training:",
-            on_click=_keep_and_open,
-            args=(pairs, TRAIN),
+            on_click=clicks.attempt,
+            args=(partial(keep_and_open, TRAIN),),
             disabled=bool(split.no_parts),
             help=messages.plain(split.no_parts) if split.no_parts else _TRAIN_HELP,
         )
@@ -305,12 +275,12 @@ def offer_pairs(pairs: GradedPairs) -> None:
             "Use these pairs",
             key="use pairs",
             icon=":material/check:",
-            on_click=_keep_and_open,
-            args=(pairs, ""),
+            on_click=clicks.attempt,
+            args=(partial(keep_and_open, ""),),
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().evaluation_set
-    own = chosen.kind == SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
+    own = chosen.kind == sets.SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
     if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
@@ -327,15 +297,3 @@ def _split_in_words(pairs: GradedPairs, split: Summary) -> str:
             f"dev part {split.sizes[DEV_PART]:,}"
         )
     return f"{words}. No sentence is in two of them."
-
-
-def _keep_and_open(pairs: GradedPairs, page: str) -> None:
-    """Keep the pairs, choose them, and remember where to go."""
-
-    def keep() -> None:
-        given = sets.keep(pairs)
-        sidebar.choose_set(given)
-        if page:
-            page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else {})
-
-    clicks.attempt(keep)

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
-from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs.training_form import MethodCard
 
 COLUMNS = 3
 BY_EPOCHS = "set by the epochs"

@@ -16,9 +16,9 @@ from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached_text, jobs, method_cards, sidebar_choice
-from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.training_form import METHOD, METHOD_BY_HAND
+from explorer.ui.access import cached_text, jobs, sidebar_choice
+from explorer.ui.runs import training_form
+from explorer.ui.runs.training_form import METHOD, METHOD_BY_HAND, MethodCard
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import clicks
 
@@ -38,7 +38,7 @@ MADE = (
 
 def method() -> MethodCard:
     """The chosen method."""
-    cards = method_cards.methods()
+    cards = training_form.methods()
     name: str = st.selectbox(
         "Method",
         list(cards),
@@ -75,7 +75,7 @@ def ready(card: MethodCard) -> bool:
 
 def every(sources: tuple[str, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
-    cards = sorted(method_cards.methods().values(), key=lambda card: KINDS.index(card.kind.rows))
+    cards = sorted(training_form.methods().values(), key=lambda card: KINDS.index(card.kind.rows))
     lacks = {card.name: text_form.lacks(sources, card.kind.rows) or _missing(card) for card in cards}
     fitting = sum(not lack for lack in lacks.values())
     fit = f"{fitting} of {len(lacks)} fit this text" if sources else f"{len(lacks)}"

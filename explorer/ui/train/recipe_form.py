@@ -20,10 +20,10 @@ from explorer.places import given_path
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import method_cards, sidebar_choice
-from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
+from explorer.ui.runs.training_form import MethodCard
 from explorer.ui.train import knob_form, method_menu, text_form
 from explorer.ui.widgets import controls
 
@@ -169,12 +169,12 @@ def _first_visit() -> None:
         text_form.follow_text()
     elif training_form.SOURCES not in state:
         found = demonstration()
-        knob_form.fill(method_cards.methods()[found.method], found.every_setting())
+        knob_form.fill(training_form.methods()[found.method], found.every_setting())
 
 
 def fill(recipe: Recipe) -> None:
     """Fill the form with a recipe; only in a callback."""
-    card = method_cards.methods()[recipe.method]
+    card = training_form.methods()[recipe.method]
     choose(recipe.model)
     state = st.session_state
     state[VISITED] = True

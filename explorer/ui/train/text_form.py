@@ -13,9 +13,17 @@ from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, Kind
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached_text, method_cards, sidebar_choice
-from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.training_form import ASKED_FOR_FILE, FILLED, METHOD, METHOD_BY_HAND, SOURCES, choose_text
+from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.runs import training_form
+from explorer.ui.runs.training_form import (
+    ASKED_FOR_FILE,
+    FILLED,
+    METHOD,
+    METHOD_BY_HAND,
+    SOURCES,
+    MethodCard,
+    choose_text,
+)
 from explorer.ui.train import knob_form
 from explorer.ui.widgets import controls
 
@@ -210,7 +218,7 @@ def follow_text() -> None:
     name = shown.method if is_shown else of_text(chosen)
     if name and (name != state.get(METHOD) or before in ((), shown.data) or is_shown):
         state[METHOD] = name
-        knob_form.fill(method_cards.methods()[name], shown.every_setting() if is_shown else {})
+        knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {})
 
 
 def of_text(chosen: tuple[str, ...]) -> str:
@@ -228,7 +236,7 @@ def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
     name = of_text(chosen) if chosen else ""
     if not name:
         return
-    suggestion = method_cards.methods()[name].kind.suggestion
+    suggestion = training_form.methods()[name].kind.suggestion
     if suggestion is None or not any(map(sources.is_file, chosen)):
         return
     why = messages.plain(suggestion.sentence(ONE_FILE if len(chosen) == 1 else OTHERS, name))
@@ -247,4 +255,4 @@ def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
 
 def _use_fitting(name: str) -> None:
     st.session_state[METHOD], st.session_state[METHOD_BY_HAND] = name, False
-    knob_form.fill(method_cards.methods()[name], {})
+    knob_form.fill(training_form.methods()[name], {})

@@ -1,7 +1,5 @@
 """Show two sentences in A and B, layer by layer and token by token."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import streamlit as st
 
@@ -10,7 +8,7 @@ from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.sentences import sentence_pair
-from explorer.measuring.sentences.sentence_pair import MOST, Shares, TokenPair, token_pair
+from explorer.measuring.sentences.sentence_pair import MOST, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
@@ -42,15 +40,37 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
     pairs: Pairs = {side.name: (side, pair) for side, pair in encoded if pair is not None}
     if not pairs or len(pairs) < len(sides):
         return  # progress is shown
-    _headline(pairs, first, second)
+    for sentence in (first, second):
+        st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
+    cards = st.container(horizontal=True)
+    for name, (side, pair) in pairs.items():
+        cosine = in_words.number(pair.cosine, ".3f")
+        messages.number(cards, f"Cosine {name}", cosine, side.reading.title, border=True, help=COSINE)
+    if len(pairs) == 2:
+        change = pairs["B"][1].cosine - pairs["A"][1].cosine
+        messages.number(
+            cards,
+            "B - A",
+            in_words.number(change, "+.3f"),
+            "more similar in B" if change > 0 else "less similar in B",
+            help="Change of the cosine. Good if it moves towards the meaning of the pair.",
+            border=True,
+        )
+    for _, pair in pairs.values():
+        messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
     word_view.show(sides, first, second)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         _by_layer(pairs)
     with right:
         _shares(pairs)
-    layers = _tokens(pairs)
-    _downloads({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
+    layers, numbers = _tokens(pairs), {name: pair for name, (_, pair) in pairs.items()}
+    stem = f"pair {digest_of((first, second))[:8]}"
+    with st.container(horizontal=True):
+        downloads.rows(sentence_pair.layer_rows(numbers), f"{stem} layers", "By layer (CSV)")
+        if shares := sentence_pair.share_rows(numbers):
+            downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
+        downloads.rows(sentence_pair.token_rows(numbers, layers), f"{stem} tokens", "Token similarity (CSV)")
 
 
 def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
@@ -64,47 +84,19 @@ def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
     return found
 
 
-def _headline(pairs: Pairs, first: str, second: str) -> None:
-    for sentence in (first, second):
-        st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
-    cards = st.container(horizontal=True)
-    for name, (side, pair) in pairs.items():
-        messages.number(
-            cards, f"Cosine {name}", in_words.number(pair.cosine, ".3f"), side.reading.title, border=True, help=COSINE
-        )
-    if len(pairs) == 2:
-        change = pairs["B"][1].cosine - pairs["A"][1].cosine
-        messages.number(
-            cards,
-            "B - A",
-            in_words.number(change, "+.3f"),
-            "more similar in B" if change > 0 else "less similar in B",
-            help="Change of the cosine. Good if it moves towards the meaning of the pair.",
-            border=True,
-        )
-    for _, pair in pairs.values():
-        messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
-
-
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
     chosen: str = controls.segments("Pooling", [AS_CHOSEN, *POOLINGS], default=AS_CHOSEN, key="pair_pooling")
+    drawn = {}
+    for name, (_, pair) in pairs.items():
+        own = pair.pooled.pooling if pair.pooled else "mean"  # where maps follow its pooling
+        drawn[name] = pair.by_layer, own if chosen == AS_CHOSEN else chosen, _layers(pair)
     downloads.draw(
-        pair_figures.side_by_side(
-            {
-                name: (pair.by_layer, _pooling(pair) if chosen == AS_CHOSEN else chosen, _layers(pair))
-                for name, (_, pair) in pairs.items()
-            }
-        ),
+        pair_figures.side_by_side(drawn),
         key="pair by layer",
         config=downloads.config("pair"),
         alt="The cosine of the two sentences by layer.",
     )
-
-
-def _pooling(pair: TokenPair) -> str:
-    """The pooling of the side's vector; mean, if maps follow its pooling."""
-    return pair.pooled.pooling if pair.pooled else "mean"
 
 
 def _layers(pair: TokenPair) -> tuple[int, ...]:
@@ -115,7 +107,8 @@ def _layers(pair: TokenPair) -> tuple[int, ...]:
 def _shares(pairs: Pairs) -> None:
     st.markdown("**Contribution of each token's state to the cosine**")
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
-    for figure in _apart(known):
+    same_tokens = len({pair.tokens for pair, _ in known.values()}) == 1
+    for figure in [known] if same_tokens else [{name: one} for name, one in known.items()]:
         downloads.draw(
             pair_figures.token_shares(figure),
             key=f"shares {' '.join(figure)}",
@@ -124,24 +117,16 @@ def _shares(pairs: Pairs) -> None:
         )
     for name, (side, pair) in pairs.items():
         if pair.shares is None:
-            st.info(f"{name}: {_why_not(side, pair)}", icon=":material/block:")
+            why = ONE_TOKEN.format(messages.plain(side.reading.title))
+            if pair.pooled is None:
+                why = (
+                    "no contributions, because a dense layer follows the pooling: the cosine is not a sum over tokens."
+                )
+            elif np.isnan(pair.cosine):
+                why = "no cosine, because a sentence's vector has length 0."
+            st.info(f"{name}: {why}", icon=":material/block:")
     if known:
         st.caption(_meaning({pair.pooled.pooling for pair, _ in known.values() if pair.pooled}, pairs))
-
-
-def _apart(known: dict[str, tuple[TokenPair, Shares]]) -> list[dict[str, tuple[TokenPair, Shares]]]:
-    """Both sides in one figure if they have the same tokens, else one figure for each."""
-    if len({pair.tokens for pair, _ in known.values()}) < 2:
-        return [known] if known else []
-    return [{name: one} for name, one in known.items()]
-
-
-def _why_not(side: Reader, pair: TokenPair) -> str:
-    if pair.pooled is None:
-        return "no contributions, because a dense layer follows the pooling: the cosine is not a sum over tokens."
-    if np.isnan(pair.cosine):
-        return "no cosine, because a sentence's vector has length 0."
-    return ONE_TOKEN.format(messages.plain(side.reading.title))
 
 
 def _meaning(poolings: set[str], pairs: Pairs) -> str:
@@ -205,14 +190,3 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
         caption += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
     st.caption(caption)
     return there
-
-
-def _downloads(pairs: Mapping[str, TokenPair], layers: Mapping[str, int], sentences: tuple[str, str]) -> None:
-    """The numbers of every figure, for each side; `layers` are those of the token figures."""
-    stem = f"pair {digest_of(sentences)[:8]}"
-    with st.container(horizontal=True):
-        downloads.rows(sentence_pair.layer_rows(pairs), f"{stem} layers", "By layer (CSV)")
-        shares = sentence_pair.share_rows(pairs)
-        if shares:
-            downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
-        downloads.rows(sentence_pair.token_rows(pairs, layers), f"{stem} tokens", "Token similarity (CSV)")

@@ -8,7 +8,6 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
-from explorer.drawing.sentences.pair_figures import ColouredWord, coloured, largest
 from explorer.encoding.read.pooling import PAD, REFERENCES
 from explorer.measuring.sentences import word_pairs, word_tables
 from explorer.measuring.sentences.word_pairs import WordPair, changes
@@ -84,10 +83,12 @@ def answer(sides: tuple[Reader, ...], first: str, second: str, reference: str = 
 
 def over(page: str, sides: tuple[Reader, ...]) -> None:
     """The words of the pair that is open on a page, over the page, until it is closed; a page has this once."""
-    pair = opened_words(page)
-    if pair is not None:
-        dialog = st.dialog(word_tables.TITLE, width=WIDTH, icon=ICON, on_dismiss=close_words)
-        dialog(answer)(sides, *pair, where=page)
+    opened: tuple[str, str, str] | None = st.session_state.get(_OPEN)
+    if opened is not None and opened[0] == page:
+        dialog = st.dialog(word_tables.TITLE, width=WIDTH, icon=ICON, on_dismiss=_close)
+        dialog(answer)(sides, *opened[1:], where=page)
+    elif opened is not None:  # of another page, which was left
+        _close()
 
 
 def _matrices(
@@ -147,7 +148,7 @@ def coloured_words(
     sides: Sequence[Reader], pairs: Mapping[str, WordPair], sentences: tuple[str, str], where: str
 ) -> None:
     """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
-    most = largest(*pairs.values())
+    most = pair_figures.largest(*pairs.values())
     rules = []
     for side in sides:
         pair = pairs[side.name]
@@ -156,9 +157,13 @@ def coloured_words(
             zip(sentences, pair.words, pair.contributions, strict=True), start=1
         ):
             key = "-".join(("coloured", *where.split(), side.name, str(number)))
-            found, rest = coloured(sentence, words, values, most)
+            found, rest = pair_figures.coloured(sentence, words, values, most)
+            pieces = []  # a directive for each word, in which its number follows; all texts are escaped
+            for one in found:
+                pieces.append(_text(one.before))
+                pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
             with st.container(key=key):
-                st.markdown(_markdown(found, rest))
+                st.markdown("".join((*pieces, _text(rest))).strip())
             rules.append(_LOOK.replace("{key}", key))
             rules += [
                 _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
@@ -166,15 +171,6 @@ def coloured_words(
             ]
     st.html(f"<style>{''.join(rules)}</style>")
     st.caption(LEGEND)
-
-
-def _markdown(words: Sequence[ColouredWord], rest: str) -> str:
-    """The sentence with a directive for each word, in which its number follows; all texts are escaped."""
-    pieces = []
-    for one in words:
-        pieces.append(_text(one.before))
-        pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
-    return "".join((*pieces, _text(rest))).strip()
 
 
 def _text(text: str) -> str:
@@ -200,15 +196,5 @@ def open_words(page: str, first: str, second: str) -> None:
     st.session_state[_OPEN] = page, first, second
 
 
-def opened_words(page: str) -> tuple[str, str] | None:
-    """The sentences whose words are open on a page; a pair of another page, which was left, is closed."""
-    found: tuple[str, str, str] | None = st.session_state.get(_OPEN)
-    if found is None or found[0] == page:
-        return found and found[1:]
-    close_words()
-    return None
-
-
-def close_words() -> None:
-    """Close the words."""
+def _close() -> None:
     st.session_state.pop(_OPEN, None)

@@ -241,7 +241,7 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
 
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
     few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in sample.probe_packs())
-    monkeypatch.setattr(sample, "packs", lambda: few)
+    monkeypatch.setattr(sample, "probe_packs", lambda: few)
     app.query_params["look"], app.query_params["word_pack"] = "Probe packs", "negation"
     app.query_params["beside"] = str(place.folder / "gpt2")
     measured(app)

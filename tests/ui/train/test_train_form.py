@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.training import generator
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
-from explorer.ui.access import jobs, method_cards, sidebar_choice
+from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_menu, recipe_form, start_form, text_form
 from tests import trainings
@@ -127,7 +127,7 @@ def test_a_nonsense_setting_is_an_error_that_names_the_range(app):
     for rate in ("fast", "1", "-1", "nan", "inf", ""):
         say(app, learning_rate=rate)
         with pytest.raises(StrataError) as refused:
-            method_cards.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
+            training_form.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
         assert words(app.error) == [str(refused.value)], rate
         assert "1e-07 to 0.01" in str(refused.value)
         assert app.button(key=START).disabled, rate
@@ -429,7 +429,7 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = method_cards.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
+    why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
     assert why in words(visit.caption)
     assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()
