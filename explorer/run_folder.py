@@ -1,5 +1,9 @@
-"""The layout of a run's folder: names of its files and models (`run:NAME@step-60`), and lines of its metrics."""
+"""The folder of a run: names of its files and models (`run:NAME@step-60`), lines of its metrics, and its lock.
 
+A process that works in a folder locks it; the system frees the lock when the process ends.
+"""
+
+import fcntl
 import json
 import math
 import os
@@ -10,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+
+import psutil
 
 from explorer import typed_json
 from explorer.errors import NotWritable, RunBusy
@@ -163,8 +169,6 @@ def _missing(value: object) -> bool:
 @contextmanager
 def holding(folder: Path, busy: str, next_step: str) -> Iterator[None]:
     """Hold the lock of a folder, which the system frees when the process ends; `busy` is the error if it is taken."""
-    import fcntl
-
     try:
         opened = (folder / LOCK).open("w")
     except OSError as error:
@@ -189,8 +193,6 @@ def is_held(folder: Path) -> bool:
 @contextmanager
 def in_use(folder: Path) -> Iterator[None]:
     """Lock a folder that is being made or deleted, without a file in it; some network disks cannot."""
-    import fcntl
-
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):
@@ -206,8 +208,6 @@ def is_in_use(folder: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    import fcntl
-
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -240,8 +240,6 @@ def birth(pid: int) -> str:
     The start of the machine by its id, and the start of the process counted from there: a time of the day would change
     whenever the clock is set.
     """
-    import psutil
-
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 HEADER = b"sentence\tback_translation\n"
 STAGE = "back-translating"
-BEAMS_HELP = (
-    f"beam size (default {BEAMS}); the paper uses 100 with the WMT19 models, which takes far more time and memory"
-)
 _ELSEWHERE = "Choose another file, or delete this one to start over."
 
 
@@ -42,15 +39,26 @@ def backtranslate(
     (appendix A.2) use the WMT19 models for English and German, and a beam size of 100.
     """
     texts = [" ".join(sentence.split()) for sentence in sentences]  # tabs and line breaks would break the TSV
-    about = {"there": _named(there), "back": _named(back), "beams": beams}
-    _check(texts, out)
+    makers = {"there": there, "back": back}
+    about = {way: {"name": one.name, "digest": one.digest} for way, one in makers.items()} | {"beams": beams}
+    if not texts:
+        raise TooFewRows("The source has no sentence to translate. Choose one with at least two sentences.")
+    if out.suffix.lower() != ".tsv":
+        raise BadChoice(
+            f"{out} does not end in .tsv, the format of back-translations. Choose a name that ends in .tsv."
+        )
     done, size = _written(out, texts)
     if done:
         _check_makers(out, about)
     if done < len(texts):
         yield Progress("loading the translators", 0, 0)
         translators = [load_translator(found, beams=beams, batch=batch, device=device) for found in (there, back)]
-        done, size = _begin(out, about, texts)
+        done, size = _written(out, texts)  # again: loading models takes a while
+        content = json.dumps(about, ensure_ascii=False, indent=2).encode()
+        write_whole(makers_file(out), lambda file: file.write(content), "Make room there, or choose another file.")
+        with _disk_in_words(out), out.open("ab") as file:
+            file.truncate(size)
+        size = size or _append(out, 0, HEADER)
     while done < len(texts):
         yield Progress(STAGE, done, len(texts))
         now = texts[done : done + batch]
@@ -67,19 +75,6 @@ def backtranslate(
 def makers_file(out: Path) -> Path:
     """The JSON file beside a TSV that records the models and the beam size."""
     return out.with_name(f"{out.name}.json")
-
-
-def _named(found: Found) -> dict[str, str]:
-    return {"name": found.name, "digest": found.digest}
-
-
-def _check(texts: Sequence[str], out: Path) -> None:
-    if not texts:
-        raise TooFewRows("The source has no sentence to translate. Choose one with at least two sentences.")
-    if out.suffix.lower() != ".tsv":
-        raise BadChoice(
-            f"{out} does not end in .tsv, the format of back-translations. Choose a name that ends in .tsv."
-        )
 
 
 def _written(out: Path, texts: Sequence[str]) -> tuple[int, int]:
@@ -128,16 +123,6 @@ def _check_makers(out: Path, about: dict[str, Any]) -> None:
         raise CannotResume(
             f"{noted}, the record of how {out.name} was made, is missing or cannot be read. {_ELSEWHERE}"
         ) from error
-
-
-def _begin(out: Path, about: dict[str, Any], texts: Sequence[str]) -> tuple[int, int]:
-    """Open or create the file for appending and record its models; return its rows and where they end."""
-    done, size = _written(out, texts)  # again: loading models takes a while
-    content = json.dumps(about, ensure_ascii=False, indent=2).encode()
-    write_whole(makers_file(out), lambda file: file.write(content), "Make room there, or choose another file.")
-    with _disk_in_words(out), out.open("ab") as file:
-        file.truncate(size)
-    return done, size or _append(out, 0, HEADER)
 
 
 def _append(out: Path, size: int, content: bytes) -> int:

@@ -38,7 +38,7 @@ def train(
     processes all have to stop after the same step: `signalled` is the signal that this one has received, 0 for none,
     and each process then saves what it has and raises KeyboardInterrupt with its number.
     """
-    if int(os.environ.get("RANK", "0")):
+    if int(os.environ.get("RANK", "0")):  # another process than the main one, which writes
         yield from _followed(run, online, signalled)
         return None
     with run.held():
@@ -57,17 +57,12 @@ def or_nothing(run: Run, work: Work[Run | None]) -> Work[Run | None]:
     except NotWritable:  # the run goes on where there is room
         raise
     except StrataError:
-        if _never_began(run):
+        status = run.status()
+        began = status.since is not None or run.metrics() or states.there(run.state)
+        if status.state == statuses.FAILED and not status.details and not began:  # a traceback is kept to be read
             with suppress(StrataError):
                 run.delete()
         raise
-
-
-def _never_began(run: Run) -> bool:
-    """Whether a run failed before its first step, with an error that says all: a traceback is kept to be read."""
-    status = run.status()
-    began = status.since is not None or run.metrics() or states.there(run.state)
-    return status.state == statuses.FAILED and not status.details and not began
 
 
 def _kept_or_failed(
@@ -89,7 +84,11 @@ def _kept_or_failed(
         details, trouble = "".join(traceback.format_exception(error)), _gone(recorder) or _in_words(run, error)
         traceback.clear_frames(error.__traceback__)
     give_back()
-    _record_failure(recorder, trouble, details)
+    # if the failure cannot be written, viewers see that the process has ended
+    with suppress(StrataError):  # first, since it is the smaller file
+        recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
+    with suppress(StrataError):
+        recorder.log(f"failed: {trouble}" + f"\n{details}" * bool(details))
     raise trouble
 
 
@@ -251,11 +250,3 @@ def _in_words(run: Run, error: Exception) -> StrataError:
         f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / LOG}. Resume the "
         "run, or start another."
     )
-
-
-def _record_failure(recorder: Recorder, trouble: StrataError, details: str) -> None:
-    """Record a failure; if that cannot be written, viewers see that the process has ended."""
-    with suppress(StrataError):  # first, since it is the smaller file
-        recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
-    with suppress(StrataError):
-        recorder.log(f"failed: {trouble}" + f"\n{details}" * bool(details))

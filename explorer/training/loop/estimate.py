@@ -56,7 +56,10 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     """
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
-    disk = _disk(learner, seeds)
+    # the models and two states, since the old one is deleted after the new one; in a state is all that changes, also
+    # without a gradient, and of what is trained, the optimiser's two moments and the best weights
+    state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + _trained(learner) * 4 * 3
+    disk = 2 * state + learner.method.base.size * 4 + _stays(learner, seeds)
     room = shutil.disk_usage(folder).free
     if disk * _RESERVE > room:
         raise RunTooLarge(
@@ -83,6 +86,10 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     if measured * _RESERVE > free:
         raise too_large(learner, measured, free, int((free / _RESERVE - fixed) / max(1, measured - fixed) * rows))
     needed = max(needed, measured)
+    # trained weights that are in no copy of the encoder, such as those of a head
+    copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
+    added = {weight for weight in learner.method.parameters() if weight.requires_grad}
+    added -= {weight for copy in copies for weight in copy.parameters()}
     return Estimate(
         step,
         step * learner.total * seeds + evaluating(seeds),
@@ -93,7 +100,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         _stays(learner, seeds),
         _trained(learner),
         learner.method.base.size,
-        _added(learner),
+        sum(weight.numel() for weight in added),
     )
 
 
@@ -147,17 +154,13 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
     else:
         remedy = (
             f"Set batch_size to {min(fits, batch - 1)}, or lower max_length. accumulate restores the rows per update, "
-            f"but not the negatives in a batch{_by_chunks(learner)}"
+            "but not the negatives in a batch"
         )
+        remedy += "; a chunk of 32 or 64 keeps them" * ("chunk" in learner.method.knobs)
     return RunTooLarge(
         f"A batch of {batch} needs about {in_words.size(needed * _RESERVE)} of memory, but {in_words.size(free)} are "
         f"free. {remedy}."
     )
-
-
-def _by_chunks(learner: Learner) -> str:
-    """The setting that keeps a large batch, of methods that have it."""
-    return "; a chunk of 32 or 64 keeps them" if "chunk" in learner.method.knobs else ""
 
 
 def _now(device: str) -> float:
@@ -187,20 +190,6 @@ def _fixed(learner: Learner) -> int:
 def _trained(learner: Learner) -> int:
     """The number of weights that are trained."""
     return sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
-
-
-def _added(learner: Learner) -> int:
-    """The number of trained weights that are in no copy of the encoder, such as those of a head."""
-    copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
-    trained = {weight for weight in learner.method.parameters() if weight.requires_grad}
-    return sum(weight.numel() for weight in trained - {weight for copy in copies for weight in copy.parameters()})
-
-
-def _disk(learner: Learner, seeds: int) -> int:
-    """Bytes in the run's folder: the models and two states, since the old one is deleted after the new one."""
-    # all that changes, also without a gradient; of what is trained, the optimiser's two moments and the best weights
-    state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + _trained(learner) * 4 * 3
-    return 2 * state + learner.method.base.size * 4 + _stays(learner, seeds)
 
 
 def _stays(learner: Learner, seeds: int) -> int:
@@ -288,17 +277,15 @@ def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
 
 
 def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
+    # a function of its own, since the frame of a caught error can be cleared only after it has ended
     world = World(recipe.precision, recipe.device)
     prepared = yield from prepare(recipe, world.device.type, online)
     yield Progress(Phase.MEASURING_STEP, 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
-    return estimate(learner, _existing(runs_folder()), len(recipe.seeds), list(prepared.judged.values()))
-
-
-def _existing(folder: Path) -> Path:
-    """The folder, or its nearest parent that exists."""
-    return next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
+    folder = runs_folder()  # or its nearest parent that exists
+    there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
+    return estimate(learner, there, len(recipe.seeds), list(prepared.judged.values()))
 
 
 @dataclass(frozen=True)
@@ -330,7 +317,8 @@ class RoomToGain:
 
 def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
     """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
-    test = read_texts(recipe).test
+    tests = read_texts(recipe).tests
+    test = tests[0] if tests else None
     if not isinstance(test, (GradedPairs, RetrievalSet, Triplets)):
         return None
     encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -18,6 +17,7 @@ from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
+from explorer.run_folder import TrainingStep
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
@@ -25,17 +25,6 @@ from explorer.training.loop.processes import World
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
 Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
-
-
-@dataclass(frozen=True)
-class Update:
-    """One update: its number from 1, loss, learning rate, and similarity of positive and of random pairs."""
-
-    step: int
-    loss: float
-    rate: float
-    positive_pairs: float
-    random_pairs: float
 
 
 class Learner:
@@ -133,16 +122,17 @@ class Learner:
         measured = [torch.stack(losses).double().mean(), length, *similarities]
         self._measured.append((self.step, rate, torch.stack([each.detach().double() for each in measured])))
 
-    def fetch(self) -> tuple[Update, ...]:
-        """What was measured since the last fetch, in one copy, up to a loss or gradient that is not finite.
+    def fetch(self) -> tuple[TrainingStep, ...]:
+        """The updates since the last fetch, in one copy, up to a loss or gradient that is not finite.
 
         After such a one, `trouble` is set: the weights are spoiled, and none was evaluated, kept or saved since.
+        Whoever records them adds the number of the seed and the time.
         """
         if not self._measured:
             return ()
         steps, rates, rows = zip(*self._measured, strict=True)
         self._measured = []
-        found: list[Update] = []
+        found: list[TrainingStep] = []
         for step, rate, (loss, length, *similarities) in zip(steps, rates, torch.stack(rows).tolist(), strict=True):
             for what, size in (("loss", loss), ("gradient", length)):
                 if not math.isfinite(size):
@@ -152,7 +142,7 @@ class Learner:
                         "folder holds the last good state."
                     )
                     return tuple(found)
-            found.append(Update(step, loss, rate, *similarities))
+            found.append(TrainingStep(0, self.seed, step, 0.0, loss, rate, *similarities))
         return tuple(found)
 
     def gradients(self, columns: Batch, share: float = 1.0) -> Tensor:
@@ -170,15 +160,12 @@ class Learner:
         found: dict[str, Checkup] = {}
         for name in self.method.candidates():
             self.method.candidate = name
-            found[name] = yield from self._evaluate(dev, head)
-        best = max(found, key=lambda name: _or_lowest(found[name].score))
-        self.method.candidate = best
+            probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
+            vectors = yield from self.method.vectors(dev.texts, head, self.world.autocast, probe.add)
+            found[name] = checkup(dev, vectors, probe.mean(), self.world.precision)
+        scores = {name: -math.inf if math.isnan(one.score) else one.score for name, one in found.items()}
+        self.method.candidate = best = max(scores, key=scores.__getitem__)
         return found[best]
-
-    def _evaluate(self, dev: Judge, head: Head | None) -> Work[Checkup]:
-        probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
-        vectors = yield from self.method.vectors(dev.texts, head, self.world.autocast, probe.add)
-        return checkup(dev, vectors, probe.mean(), self.world.precision)
 
     def held_out_score(self) -> Work[float | None]:
         """The score × 100 of the current weights on the held-out rows; None if none are held out."""
@@ -262,10 +249,6 @@ def sow(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def _or_lowest(score: float) -> float:
-    return -math.inf if math.isnan(score) else score
-
-
 def enough(scores: Sequence[float], schedule: Schedule) -> bool:
     """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
     trained = scores[1:]
@@ -327,7 +310,8 @@ class Feed:
         """The rows of a batch for this process."""
         epoch, place = divmod(number, self.a_batch)
         if epoch != self._epoch:
-            order = _order(len(self.rows), self.seed, epoch).tolist()
+            mixed = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+            order = torch.randperm(len(self.rows), generator=mixed).tolist()
             self._batches = self.sampler.batches(self.corpus, [self.rows[row] for row in order], self.size)
             self._epoch = epoch
         start = self.rank * self.share
@@ -341,8 +325,3 @@ class Feed:
 
     def _rows(self, places: Sequence[int]) -> Batch:
         return tuple([column[place] for place in places] for column in self.corpus.columns)  # type: ignore[misc]
-
-
-def _order(rows: int, seed: int, epoch: int) -> torch.Tensor:
-    mixed = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
-    return torch.randperm(rows, generator=mixed)

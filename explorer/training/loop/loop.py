@@ -23,9 +23,10 @@ from explorer.measuring.scores.metrics import ClassScores, class_scores
 from explorer.measuring.scores.verdict import RunVerdict
 from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
+from explorer.run_folder import TrainingStep
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import check_reading, estimate
-from explorer.training.loop.learner import Learner, Update
+from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
@@ -45,7 +46,7 @@ class Step:
     number: int  # of the seed, from 1
     step: int = 0
     total: int = 0
-    updates: tuple[Update, ...] = ()
+    updates: tuple[TrainingStep, ...] = ()
     checkup: Checkup | None = None
     held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation

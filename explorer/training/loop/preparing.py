@@ -60,24 +60,13 @@ class Texts:
 
     corpus: Corpus
     dev: EvaluationSet
-    test: EvaluationSet | None
+    tests: tuple[EvaluationSet, ...]
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
-    more_tests: tuple[EvaluationSet, ...] = ()
-
-    @property
-    def tests(self) -> tuple[EvaluationSet, ...]:
-        """Every test set."""
-        return (*([self.test] if self.test else []), *self.more_tests)
 
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""
-        return {
-            "data_digest": self.corpus.digest,
-            "dev_digest": self.dev.digest,
-            "test_digest": self.test.digest if self.test else None,
-            **_more_digests(self.more_tests),
-        }
+        return {"data_digest": self.corpus.digest, **_set_digests(self.dev, self.tests)}
 
 
 @dataclass(frozen=True)
@@ -89,12 +78,11 @@ class Prepared:
     encoder: Encoder
     corpus: Corpus
     dev: Judge
-    test: Judge | None
+    tests: tuple[Judge, ...]
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     negatives: Columns = ()  # mined from the corpus: more columns of its rows
-    more_tests: tuple[Judge, ...] = ()
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
 
     @property
@@ -105,8 +93,7 @@ class Prepared:
     @property
     def judged(self) -> dict[str, Judge]:
         """The evaluation sets by use: dev, test, test 2 and so on."""
-        tests = (*([self.test] if self.test else []), *self.more_tests)
-        return {"dev": self.dev, **by_use(self.dev, tests)}
+        return {"dev": self.dev, **by_use(self.dev, self.tests)}
 
     @cached_property
     def packs(self) -> ProbeJudge | None:
@@ -132,7 +119,7 @@ class Prepared:
     @property
     def seen(self) -> TextOverlap | None:
         """How many test sentences are in the training text; None without a test set, or if nothing is learned."""
-        if self.test is None or not self.recipe.kind.learns():
+        if not self.tests or not self.recipe.kind.learns():
             return None
         text = set().union(*self.corpus.texts)
         tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
@@ -148,9 +135,7 @@ class Prepared:
             "data_rows": len(self.corpus),
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
-            "dev_digest": self.dev.digest,
-            "test_digest": self.test.digest if self.test else None,
-            **_more_digests(self.more_tests),
+            **_set_digests(self.dev, self.tests),
             "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
         }
@@ -177,28 +162,17 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     if prompts_rows and prompts.pooled:
         check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, encoder, prompts)
-    test, *more = (judge_of(one, encoder, prompts) for one in texts.tests) if texts.tests else (None,)
-    notes = []
-    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test, *more)):
-        notes = [TRAINED_TOO if prompts_rows else UNTRAINED]
-    reports = (*texts.reports, *notes)
+    tests = tuple(judge_of(one, encoder, prompts) for one in texts.tests)
+    reports = texts.reports
+    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, *tests)):
+        reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
     prepared = Prepared(
-        recipe,
-        found,
-        encoder,
-        texts.corpus,
-        dev,
-        test,
-        reports,
-        others,
-        texts.held_out,
-        more_tests=tuple(more),
-        prompts=prompts,
+        recipe, found, encoder, texts.corpus, dev, tests, reports, others, texts.held_out, prompts=prompts
     )
     check_same(recipe.made_with, prepared.facts())
     if mining:
-        hard = yield from mined(texts.corpus, encoder, mining)
-        prepared = replace(prepared, negatives=hard.columns, reports=(*reports, hard.summary))
+        negatives, summary = yield from mined(texts.corpus, encoder, mining)
+        prepared = replace(prepared, negatives=negatives, reports=(*reports, summary))
     return prepared
 
 
@@ -224,11 +198,13 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_rows.split(corpus)
     notes = (*map(str, reports), *filter(None, [dropped, corpus.division]))
-    return Texts(corpus, dev, tests[0] if tests else None, notes, held, tuple(tests[1:]))
+    return Texts(corpus, dev, tuple(tests), notes, held)
 
 
-def _more_digests(tests: Sequence[EvaluationSet] | Sequence[Judge]) -> dict[str, str]:
-    return {f"test_{number}{_DIGEST}": one.digest for number, one in enumerate(tests, start=2)}
+def _set_digests(dev: EvaluationSet | Judge, tests: Sequence[EvaluationSet | Judge]) -> dict[str, str | None]:
+    """Digests of the evaluation sets by their name in recipe.yaml."""
+    more = {f"test_{number}{_DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
+    return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}
 
 
 def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, EvaluationSet]:
@@ -255,26 +231,8 @@ def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             )
 
 
-@dataclass(frozen=True)
-class Mined:
-    """A column for each hard negative, and how many of them were found."""
-
-    columns: Columns
-    found: int  # negatives in the window that the margin let through
-    drawn: int  # negatives drawn at random where there were too few
-    nearer: float  # mean cosine of a found negative to its anchor, and of the positives
-    positive: float
-
-    @property
-    def summary(self) -> str:
-        """The counts in words."""
-        drawn = f", {self.drawn:,} drawn at random where no more were far enough" if self.drawn else ""
-        means = f"mean cosine to the anchor {self.nearer:.2f}, of positives {self.positive:.2f}"
-        return f"hard negatives: {self.found:,} mined with the base{drawn}" + (f"; {means}" if self.found else "")
-
-
-def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
-    """Hard negatives of pairs, found near each anchor with an encoder as it is used.
+def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[tuple[Columns, str]]:
+    """A column for each hard negative of pairs, found near each anchor with an encoder as it is used, and their counts.
 
     Candidates are the second texts of all rows. Texts that share a row with the anchor or with its positive are
     excluded. The result depends on the rows and the encoder alone.
@@ -294,15 +252,18 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
     results = yield from batch_search(known, asked, mining.last, IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
-    together = _together(corpus)
+    together: defaultdict[str, set[str]] = defaultdict(set)  # by text, all that share a row with it, and itself
+    for row in zip(*corpus.texts, strict=True):
+        for text in row:
+            together[text].update(row)
     random = np.random.default_rng(0)
     chosen: list[list[str]] = []
     cosines: list[float] = []
     right = np.empty(len(corpus))
     drawn = 0
-    for row, (anchor, positive) in enumerate(zip(anchors, positives, strict=True)):
-        right[row] = asked[query[anchor]] @ known[passage[positive]]
-        most = right[row] - mining.margin * abs(right[row])
+    for number, (anchor, positive) in enumerate(zip(anchors, positives, strict=True)):
+        right[number] = asked[query[anchor]] @ known[passage[positive]]
+        most = right[number] - mining.margin * abs(right[number])
         excluded = together[anchor] | together[positive]
         window = results.places[query[anchor], mining.first - 1 :]
         near = [
@@ -321,19 +282,14 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
                 "are not left for it. Set hard_negatives to a lower number."
             )
         chosen.append(own)
-        if row % AT_ONCE == 0:
-            yield Progress(Phase.MINING, row, len(corpus))
-    nearer = float(np.mean(cosines)) if cosines else 0.0
-    return Mined(tuple(zip(*chosen, strict=True)), len(cosines), drawn, nearer, float(right.mean()))
-
-
-def _together(corpus: Corpus) -> dict[str, set[str]]:
-    """For each text, all texts that share a row with it, and itself."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for row in zip(*corpus.texts, strict=True):
-        for text in row:
-            found[text].update(row)
-    return found
+        if number % AT_ONCE == 0:
+            yield Progress(Phase.MINING, number, len(corpus))
+    summary = f"hard negatives: {len(cosines):,} mined with the base"
+    if drawn:
+        summary += f", {drawn:,} drawn at random where no more were far enough"
+    if cosines:
+        summary += f"; mean cosine to the anchor {np.mean(cosines):.2f}, of positives {right.mean():.2f}"
+    return tuple(zip(*chosen, strict=True)), summary
 
 
 def _at_random(passages: tuple[str, ...], excluded: set[str], random: np.random.Generator, count: int) -> list[str]:

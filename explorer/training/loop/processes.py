@@ -6,7 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import psutil
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from explorer.encoding.load import hardware
@@ -33,7 +35,12 @@ class World:
         # it empties os.environ of the whole process for an instant, in which a page finds other folders, without runs
         environment.clear_environment = nullcontext
         started = int(os.environ.get("WORLD_SIZE", "1"))
-        self._check_size(started)
+        asked = _asked_for()
+        if asked > started:
+            raise BadChoice(
+                f"{asked} processes were requested, but {started} was started: without a GPU "
+                f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer …'."
+            )
         kind = hardware.device(device)
         self.precision = hardware.precision(precision, kind)
         if started == 1:
@@ -52,16 +59,6 @@ class World:
         if self.size != started:
             raise BadChoice(
                 f"{started} processes were started, but {self.size} are connected. Start them with torchrun."
-            )
-
-    @staticmethod
-    def _check_size(started: int) -> None:
-        """Refuse to work with one process if several were requested."""
-        asked = _asked_for()
-        if asked > started:
-            raise BadChoice(
-                f"{asked} processes were requested, but {started} was started: without a GPU "
-                f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer …'."
             )
 
     @property
@@ -94,8 +91,6 @@ class World:
         """Broadcast a value of the main process to all."""
         if self.size == 1:
             return value
-        import torch.distributed as dist
-
         sent = torch.tensor([value], device=self.device)
         dist.broadcast(sent, src=0)
         return int(sent.item())
@@ -104,8 +99,6 @@ class World:
         """The largest value of all processes."""
         if self.size == 1:
             return value
-        import torch.distributed as dist
-
         largest = torch.tensor([value], device=self.device)
         dist.all_reduce(largest, op=dist.ReduceOp.MAX)
         return int(largest.item())
@@ -142,8 +135,6 @@ class World:
 
 def _asked_for() -> int:
     """The number of processes requested of `accelerate launch`, if it started this one; else 1."""
-    import psutil
-
     try:
         words = psutil.Process().parent().cmdline()
     except (psutil.Error, AttributeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,6 @@ from explorer.run_folder import (
     PROBE,
     PROBE_SENTENCES,
     Evaluation,
-    TrainingStep,
     predictions_file,
     probe_file,
 )
@@ -32,7 +31,6 @@ from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
     from explorer.measuring.geometry.vector_geometry import Checkup
-    from explorer.training.loop.learner import Update
     from explorer.training.loop.loop import Step
 
 BEAT = 0.5  # seconds between two writes of the status, if only the step has changed
@@ -44,7 +42,11 @@ class Recorder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        _delete_half_written(run.folder)
+        try:  # files that a process was writing when it was killed
+            for leftover in run.folder.rglob("tmp*.part"):
+                leftover.unlink(missing_ok=True)
+        except OSError as error:
+            raise NotWritable(f"{run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
         before, self._folder = run.status(), _identity(run.folder)
         self._seconds_before, self._started = before.seconds, time.monotonic()
         self.status = replace(
@@ -86,18 +88,21 @@ class Recorder:
         if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.updates:
-            self._append(METRICS, "".join(run_folder.metric_text(_training_step(step, one)) for one in step.updates))
+            lines = (replace(one, number=step.number, time=_now()) for one in step.updates)
+            self._append(METRICS, "".join(map(run_folder.metric_text, lines)))
         if step.checkup is not None:
             self._evaluated(step, step.checkup)
         if step.message:
             self.log(step.message)
         if step.predicted:
-            self._predictions(step.seed, step.predicted)
+            # the true and the predicted class of each test row, without its text
+            rows = "".join(f"{true}\t{predicted}\n" for true, predicted in step.predicted)
+            text = f"label\tpredicted\n{rows}".encode("utf-8", "surrogatepass")
+            write_whole(predictions_file(self.run.folder, step.seed), lambda file: file.write(text), _ROOM)
         if step.result is not None:
-            scores = {
-                name: value for name, value in step.result.as_json().items() if isinstance(value, (int, float, str))
-            }
-            self.log("seed done: " + ", ".join(f"{name} {_number(value)}" for name, value in scores.items()))
+            known = ((name, one) for name, one in step.result.as_json().items() if isinstance(one, (int, float, str)))
+            scores = (f"{name} {one:.2f}" if isinstance(one, float) else f"{name} {one}" for name, one in known)
+            self.log(f"seed done: {', '.join(scores)}")
             if step.result.classes is not None:
                 self.log(f"test rows: {step.result.classes.words}")
         changed = (step.progress.stage, step.progress.about) != (self.status.phase, self.status.about)
@@ -124,17 +129,7 @@ class Recorder:
     def probe_sentences(self, sentences: list[str]) -> None:
         """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
         text = json.dumps(sentences, ensure_ascii=False, indent=0)
-        write_whole(
-            self.run.folder / PROBE / PROBE_SENTENCES,
-            lambda file: file.write(text.encode("utf-8", "surrogatepass")),
-            _ROOM,
-        )
-
-    def _predictions(self, seed: int, rows: Sequence[tuple[str, str]]) -> None:
-        """Save the true and the predicted class of each test row, without its text."""
-        lines = "".join(f"{true}\t{predicted}\n" for true, predicted in rows)
-        text = f"label\tpredicted\n{lines}"
-        path = predictions_file(self.run.folder, seed)
+        path = self.run.folder / PROBE / PROBE_SENTENCES
         write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
@@ -143,7 +138,21 @@ class Recorder:
         if found.layers is not None:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
-        self._append(METRICS, run_folder.metric_text(_evaluation(step, found)))
+        line = Evaluation(
+            number=step.number,
+            seed=step.seed,
+            step=step.step,
+            time=_now(),
+            dev=found.score,
+            alignment=found.alignment,
+            uniformity=found.uniformity,
+            alike=found.alike,
+            random_pairs=found.random_pairs,
+            best=step.best,
+            held_out=step.held_out,
+            criterion=None if step.held_out is None else step.criterion,
+        )
+        self._append(METRICS, run_folder.metric_text(line))
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
@@ -174,39 +183,8 @@ class Recorder:
             raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
 
-def _delete_half_written(folder: Path) -> None:
-    """Delete the files that a process was writing when it was killed."""
-    try:
-        for leftover in folder.rglob("tmp*.part"):
-            leftover.unlink(missing_ok=True)
-    except OSError as error:
-        raise NotWritable(f"{folder} cannot be written to: {error.strerror}. {_ROOM}") from error
-
-
-def _training_step(step: Step, update: Update) -> TrainingStep:
-    when = {**_when(step), "step": update.step}
-    return TrainingStep(
-        **when, loss=update.loss, rate=update.rate, positive=update.positive_pairs, negative=update.random_pairs
-    )
-
-
-def _evaluation(step: Step, found: Checkup) -> Evaluation:
-    """`criterion` is recorded if rows are held out."""
-    return Evaluation(
-        **_when(step),
-        dev=found.score,
-        alignment=found.alignment,
-        uniformity=found.uniformity,
-        alike=found.alike,
-        random_pairs=found.random_pairs,
-        best=step.best,
-        held_out=step.held_out,
-        criterion=None if step.held_out is None else step.criterion,
-    )
-
-
-def _when(step: Step) -> Mapping[str, Any]:
-    return {"number": step.number, "seed": step.seed, "step": step.step, "time": round(time.time(), 3)}
+def _now() -> float:
+    return round(time.time(), 3)
 
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
@@ -256,7 +234,3 @@ def _array(path: Path) -> np.ndarray[Any, Any] | None:
         return found
     except (OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError):
         return None  # the latter ones if the header of the file is damaged
-
-
-def _number(number: object) -> str:
-    return f"{number:.2f}" if isinstance(number, float) else str(number)

@@ -1,5 +1,6 @@
 """Test hard negatives: against a loop over every text, and in a run."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -60,38 +61,43 @@ def by_loops(rows, wanted: Mining, cosine):
         ]
 
 
+def counts(summary):
+    """How many negatives were mined, and how many drawn at random."""
+    drawn = re.search(r", (\d+) drawn at random", summary)
+    return int(re.match(r"hard negatives: (\d+) mined", summary)[1]), int(drawn[1]) if drawn else 0
+
+
 @pytest.mark.parametrize("wanted", [Mining(1, 1, 50, 0.05), Mining(2, 2, 4, 0.05), Mining(1, 1, 3, 0.9)])
 def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, cosine, wanted):
-    found = finish(preparing.mined(corpus_of(ROWS), encoder, wanted))
+    columns, summary = finish(preparing.mined(corpus_of(ROWS), encoder, wanted))
     expected = list(by_loops(ROWS, wanted, cosine))
-    assert len(found.columns) == wanted.negatives
+    assert len(columns) == wanted.negatives
     taken = 0
-    for row, (texts, allowed) in enumerate(zip(zip(*found.columns, strict=True), expected, strict=True)):
+    for row, (texts, allowed) in enumerate(zip(zip(*columns, strict=True), expected, strict=True)):
         mined = allowed[: wanted.negatives]
         taken += len(mined)
         assert list(texts[: len(mined)]) == mined, ROWS[row]
         assert len(set(texts)) == wanted.negatives, "each once"
         together = {text for other in ROWS if set(ROWS[row]) & set(other) for text in other}
         assert together.isdisjoint(texts), "also of those drawn at random"
-    assert (found.found, found.drawn) == (taken, len(ROWS) * wanted.negatives - taken)
+    assert counts(summary) == (taken, len(ROWS) * wanted.negatives - taken)
     assert taken, "otherwise this tests nothing"
 
 
 def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypatch):
     prompted = tuple((f"the ferry {one}", f"a shop {other}") for one, other in ROWS)
-    expected = finish(preparing.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
+    expected, _ = finish(preparing.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
     roles = RolePrompts("the ferry ", "a shop ")
     monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=roles))
-    found = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 50, 0.05)))
-    assert [f"a shop {text}" for text in found.columns[0]] == list(expected.columns[0])
+    found, _ = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 50, 0.05)))
+    assert [f"a shop {text}" for text in found[0]] == list(expected[0])
 
 
 def test_the_counts_and_the_mean_cosines_are_told(encoder):
-    found = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
-    assert found.drawn
-    assert f"{found.found} mined" in found.summary
-    assert f"{found.drawn} drawn at random" in found.summary
-    assert found.nearer < 0.1 * found.positive
+    _, summary = finish(preparing.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
+    assert counts(summary)[1], "some are drawn at random"
+    nearer, positive = map(float, re.search(r"mean cosine to the anchor (\S+), of positives (\S+)$", summary).groups())
+    assert nearer < 0.1 * positive
 
 
 def test_rows_without_enough_other_texts_are_refused(encoder):

@@ -16,7 +16,7 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
     recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
     found = finish(room_to_gain(recipe))
     prepared = finish(prepare(recipe))
-    encoder, task = prepared.encoder, prepared.test
+    encoder, task = prepared.encoder, prepared.tests[0]
     vectors = encoder.under_heads(task.texts, (encoder.default_head,))
     by_text = {}
     for places, (part,) in vectors:
