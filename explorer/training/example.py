@@ -25,7 +25,6 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import OWN
 from explorer.encoding.tune.lora import ALL_LINEAR
 from explorer.measuring.scores.layer_scores import score_layers
@@ -123,7 +122,15 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     place.mkdir(parents=True)
     for name in (RECIPE, METRICS, "README.md"):
         shutil.copy(run.folder / name, place / name)
-    _ship_probe(run, place / PROBE)
+    # some of the probe's sentences with their vectors; the layer weights are a mean over all of them
+    (place / PROBE).mkdir()
+    sentences = json.dumps(recorder.probe_sentences(run)[::EVERY], ensure_ascii=False, indent=0)
+    (place / PROBE / PROBE_SENTENCES).write_text(sentences, encoding="utf-8")
+    for path in (run.folder / PROBE).glob("*.npy"):
+        if path.stem.endswith("-layers"):
+            shutil.copy(path, place / PROBE / path.name)
+        else:
+            np.save(place / PROBE / path.name, np.load(path)[::EVERY])
     exporting.save_adapter(training.factors, lookup.BUNDLED_ON_HUB, run.model, place / MODEL)
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew
@@ -134,29 +141,13 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     (place / STATUS).write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _ship_probe(run: Run, place: Path) -> None:
-    """Write some of the probe's sentences with their vectors; the layer weights are a mean over all of them."""
-    place.mkdir()
-    sentences = json.dumps(recorder.probe_sentences(run)[::EVERY], ensure_ascii=False, indent=0)
-    (place / PROBE_SENTENCES).write_text(sentences, encoding="utf-8")
-    for path in (run.folder / PROBE).glob("*.npy"):
-        if path.stem.endswith("-layers"):
-            shutil.copy(path, place / path.name)
-        else:
-            np.save(place / path.name, np.load(path)[::EVERY])
-
-
 def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
     """Write scores in float32 and under the default device, so that pages show them before torch is loaded."""
-    encoder = _loaded(found)
+    encoder = loading.load(found, precision="float32", device="cpu")
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
         store_scores(shelf_key(found, pairs, Settings()), scores, folder / SCORES)
-
-
-def _loaded(found: Found) -> Encoder:
-    return loading.load(found, precision="float32", device="cpu")
 
 
 def _tell(progress: Progress) -> None:

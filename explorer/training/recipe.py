@@ -20,8 +20,6 @@ from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, load, name
 from explorer.training import safe_yaml
 
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
-
-
 MOST_SEEDS = 100
 MOST_TESTS = 20
 DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
@@ -135,16 +133,13 @@ class Recipe(Knobs):
         for name in ("precision", "device"):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
-        for name, value in (self._not_of_family() | dict(self.settings)).items():
-            words += ["--set", f"{name}={Knob.text(value)}"]
-        return shlex.join(words)
-
-    def _not_of_family(self) -> dict[str, Any]:
-        """Settings with the method's default, where the paper has another value for the model's family."""
+        # where the paper has another value for the model's family, the method's default is stated too
         of_family = self.kind.by_family
         values = of_family.get(model_names.family(self.model), {}) if of_family else {}
-        left = values.keys() - self.settings.keys()
-        return {name: value for name, value in self.every_setting().items() if name in left}
+        left = {name: one for name, one in self.every_setting().items() if name in values and name not in self.settings}
+        for name, value in (left | dict(self.settings)).items():
+            words += ["--set", f"{name}={Knob.text(value)}"]
+        return shlex.join(words)
 
     def digest_of(self, what: str) -> str:
         """The digest of what the run was made with: `model`, `data`, `dev`, `test 2` and so on; "" if not known."""
@@ -178,21 +173,15 @@ def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
     `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults, or the
     paper's values where Strata's default is another.
     """
-    values = kind.by_family.get(family, {})
-    knobs = _knobs_of(kind)
-    return {**knobs, **{name: knobs[name].for_family(value) for name, value in values.items()}}
-
-
-def _knobs_of(kind: type[Method]) -> dict[str, Knob]:
-    if not kind.trains():
-        return dict(kind.knobs)
-    usual = kind.schedule.values()
-    scheduled = {
-        name: replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
-        for name, one in Schedule.knobs.items()
-        if one.rows in (None, kind.rows) and name not in kind.unused
-    }
-    return {**kind.knobs, **scheduled}
+    knobs = dict(kind.knobs)
+    if kind.trains():
+        usual = kind.schedule.values()
+        for name, one in Schedule.knobs.items():
+            if one.rows in (None, kind.rows) and name not in kind.unused:
+                knobs[name] = replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
+    for name, value in kind.by_family.get(family, {}).items():
+        knobs[name] = knobs[name].for_family(value)
+    return knobs
 
 
 def paper_values(kind: type[Method], family: str = "") -> dict[str, bool | int | float | str]:
@@ -233,7 +222,13 @@ def from_yaml(text: str, where: str) -> Recipe:
             raise BadChoice(
                 f"{where}: {name} cannot be {content[name]!r}; it must be a {kind.__name__}. See a recipe.yaml."
             )
-    _check_texts(content, where)
+    # numbers, lists and other types are refused where text is required
+    given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
+    given += [(name, source) for name in ("data", "more_tests") for source in content.get(name, ())]
+    given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
+    for name, value in given:
+        if not isinstance(value, str):
+            raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
     try:
         content |= {name: tuple(content[name]) for name in lists if name in content}
         return Recipe(**content).checked()
@@ -258,16 +253,6 @@ def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dic
             raise BadChoice(f"The method has no preset '{values}'. Choose one of {', '.join(known)}.")
         settings |= known[values]
     return settings
-
-
-def _check_texts(content: Mapping[str, Any], where: str) -> None:
-    """Refuse numbers, lists and other types where text is required."""
-    given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
-    given += [(name, source) for name in ("data", "more_tests") for source in content.get(name, ())]
-    given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
-    for name, value in given:
-        if not isinstance(value, str):
-            raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
 
 
 def read(path: Path) -> Recipe:

@@ -10,14 +10,13 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
-from explorer.knobs import Values
 from explorer.methods import PredictedClasses
 from explorer.places import sync, whole_folder, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.loop.preparing import LIBRARIES
-from explorer.training.recipe import Recipe, paper_values
+from explorer.training.recipe import paper_values
 from explorer.training.record.model_card import CardFacts, card
 from explorer.training.record.runs import Run
 from explorer.training.record.status import RunFacts
@@ -27,6 +26,8 @@ CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-
 
 def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> None:
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
+    from safetensors.torch import save
+
     text = card(_shown(run, training, learner, facts, seconds))
     new, old = run.folder / f"{run_folder.MODEL}.new", run.folder / f"{run_folder.MODEL}.old"
     if old.exists() and not run.model.exists():  # killed between the two renames below
@@ -34,24 +35,17 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     _export(training, learner, new, text)
-    _put_classifier(learner, new)
+    if isinstance(learner.method, PredictedClasses):  # the classification layer, a file that libraries ignore
+        tensors = learner.method.classification()
+        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        content = save(weights, {"classes": json.dumps(learner.method.classes)})
+        write_whole(new / CLASSIFIER, lambda file: file.write(content))
     if run.model.exists():
         run.model.rename(old)
     new.rename(run.model)
     sync(run.folder)
     shutil.rmtree(old, ignore_errors=True)
     write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
-
-
-def _put_classifier(learner: Learner, folder: Path) -> None:
-    """Write the classification layer next to the encoder, if the method has one; libraries ignore the file."""
-    from safetensors.torch import save
-
-    if isinstance(learner.method, PredictedClasses):
-        tensors = learner.method.classification()
-        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        content = save(weights, {"classes": json.dumps(learner.method.classes)})
-        write_whole(folder / CLASSIFIER, lambda file: file.write(content))
 
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:
@@ -88,15 +82,12 @@ def take(run: Run, folder: Path) -> None:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
 
 
-def _settings(learner: Learner, recipe: Recipe) -> Values:
-    """Every setting, with the number of steps between two evaluations as the loop used it: few in a short run."""
-    settings = recipe.every_setting()
-    return {**settings, "evaluate_every": learner.evaluate_every} if "evaluate_every" in settings else settings
-
-
 def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> CardFacts:
     recipe, prepared, method = training.recipe, training.prepared, learner.method
     encoder = prepared.encoder
+    settings = recipe.every_setting()
+    if "evaluate_every" in settings:  # as the loop used it: fewer steps in a short run
+        settings["evaluate_every"] = learner.evaluate_every
     done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
         done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
@@ -107,7 +98,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         base_revision=prepared.found.revision,
         title=method.title(),
         paper=method.paper,
-        settings=_settings(learner, recipe),
+        settings=settings,
         defaults=paper_values(recipe.kind, layout.family(prepared.found.folder)),
         as_published=method.as_published,
         data_digest=prepared.corpus.digest,

@@ -17,7 +17,7 @@ from explorer.gathering import text_keys
 from explorer.methods import contrast
 from explorer.methods.contrast import duplicates
 from explorer.progress import finish
-from explorer.training.loop import held_out_rows
+from explorer.training.loop import judging
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, vectors_of
 
 ROWS, WIDTH = 7, 12
@@ -282,5 +282,5 @@ def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):
         vectors_of(method, [prompt + text for text in column]) for prompt, column in zip(by_role, rows, strict=True)
     ]
     alike = [torch.cosine_similarity(sides[0], side) for side in sides[1:]]
-    found = finish(held_out_rows.score(method, held, "accuracy"))
+    found = finish(judging.held_out_score(method, held, "accuracy"))
     assert found == pytest.approx(100 * (alike[0] > alike[1]).double().mean().item())

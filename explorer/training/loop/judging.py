@@ -1,16 +1,21 @@
-"""Score a base model and what was trained from it on the run's evaluation sets, as both are used."""
+"""Score a base model and what was trained from it, as both are used: on evaluation sets and on held-out rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import numpy as np
 from torch import Tensor
 
 from explorer.data import sample
+from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.measuring.comparing.learned import Learned, probe_changes
-from explorer.measuring.scores.judge import Floats, Judge, of_packs
-from explorer.methods import Method
+from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores.judge import Floats, Judge, in_order, of_packs
+from explorer.measuring.scores.metrics import class_scores
+from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work
 
 PACKS = "packs"  # what the probe packs are kept under, next to the evaluation sets
@@ -83,3 +88,28 @@ def learned(before: Floats, after: Floats) -> Learned:
     """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
     packs = sample.judged_packs()
     return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))
+
+
+def held_out_score(
+    method: Method, held: Corpus, by: str, autocast: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> Work[float]:
+    """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
+    if isinstance(method, PredictedClasses):
+        found = yield from method.predicted(held.texts, autocast)
+        return class_scores(held.labels, found).measure(by)
+    if isinstance(method, PromptedRows):
+        held = replace(held, columns=method.prompted(held.texts))
+    texts = list(dict.fromkeys(text for column in held.texts for text in column))
+    vectors = yield from method.vectors(texts, None, autocast)
+    return triplet_accuracy(held, texts, vectors.numpy())
+
+
+def triplet_accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:
+    """The share of triplets × 100 whose anchor is nearer to its positive than to its negative; a tie counts half.
+
+    `vectors` (sentence, width) are those of `texts`.
+    """
+    place = {text: number for number, text in enumerate(texts)}
+    directions = unit(vectors).astype(np.float64)
+    anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.texts)
+    return float(100 * in_order((anchor * positive).sum(1), (anchor * negative).sum(1)).mean())

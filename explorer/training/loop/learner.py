@@ -18,7 +18,7 @@ from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedul
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.run_folder import TrainingStep
-from explorer.training.loop import held_out_rows
+from explorer.training.loop import judging
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
 
@@ -172,7 +172,7 @@ class Learner:
         if self.held_out is None:
             return None
         by = self.schedule.validate_by
-        return (yield from held_out_rows.score(self.method, self.held_out, by, self.world.autocast))
+        return (yield from judging.held_out_score(self.method, self.held_out, by, self.world.autocast))
 
     def criterion(self, dev: float, held_out: float | None) -> float:
         """The score that chooses the best checkpoint: that of the dev set, of held-out rows, or their mean.

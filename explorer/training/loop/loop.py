@@ -231,7 +231,12 @@ class Training:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = judging.learned(self.base[name][0], items)
-        classes, predicted = yield from self._reported(self._classified(learner), Phase.EVALUATING_TEST_ROWS)
+        classes: ClassScores | None = None
+        predicted: tuple[tuple[str, str], ...] = ()
+        rows, method = self.prepared.corpus.test, learner.method
+        if rows is not None and isinstance(method, PredictedClasses):  # test rows of labelled texts, in float32
+            words = yield from self._reported(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)
+            classes, predicted = class_scores(rows.labels, words), tuple(zip(rows.labels, words, strict=True))
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
         own, earlier = learner.best_score, self._best_earlier_score()
         if own is not None and (earlier is None or own > earlier):
@@ -252,14 +257,6 @@ class Training:
         )
         self.results.append(result)
         yield self._training(learner, result=result, predicted=predicted, message=remark)
-
-    def _classified(self, learner: Learner) -> Work[tuple[ClassScores | None, tuple[tuple[str, str], ...]]]:
-        """The scores of the test rows of labelled texts, in float32, with their classes; none for other rows."""
-        test, method = self.prepared.corpus.test, learner.method
-        if test is None or not isinstance(method, PredictedClasses):
-            return None, ()
-        predicted = yield from method.predicted(test.texts)
-        return class_scores(test.labels, predicted), tuple(zip(test.labels, predicted, strict=True))
 
     def _restore(self, state: State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())

@@ -1,7 +1,8 @@
-"""Prepare a run: load encoder, text and evaluation sets, refuse what has changed since, mine hard negatives."""
+"""Prepare a run: load encoder, text and evaluation sets, hold rows out, mine hard negatives."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,14 +14,16 @@ import numpy as np
 
 from explorer import in_words
 from explorer.data import corpora, sample, sources
-from explorer.data.sources import EvaluationSet
+from explorer.data.retrieval_sets import RetrievalSet, of_pairs
+from explorer.data.sources import HELD_OUT, EvaluationSet
+from explorer.data.splitting import linked
 from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
-from explorer.errors import CannotResume, TooFewRows
+from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge, batch_search
@@ -30,7 +33,6 @@ from explorer.measuring.scores.judge import Judge, ProbeJudge
 from explorer.measuring.scores.verdict import by_use
 from explorer.methods import MinedNegatives, Mining, PromptedRows
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import PACKS, under_heads
 from explorer.training.loop.measured_facts import TextOverlap
 from explorer.training.recipe import Recipe
@@ -51,6 +53,9 @@ _DIGEST = "_digest"
 PROMPTED = "queries and documents have the model's prompts in evaluation"
 TRAINED_TOO = f"{PROMPTED} and in training"
 UNTRAINED = f"{PROMPTED}; training rows are read without them"
+HELD_OUT_SHARE = 0.1  # of the rows
+MOST_HELD_OUT = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
+LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
 AT_ONCE = 1024  # rows whose candidates are compared at once
 
 
@@ -196,9 +201,67 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     corpus, dropped = corpora.without_evaluated(corpus, [sources.texts_of(given) for given in (dev, *tests)], batch)
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
-        corpus, held = held_out_rows.split(corpus)
+        corpus, held = hold_out(corpus)
     notes = (*map(str, reports), *filter(None, [dropped, corpus.division]))
     return Texts(corpus, dev, tuple(tests), notes, held)
+
+
+def held_out_set(corpus: Corpus) -> tuple[Corpus, RetrievalSet]:
+    """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
+
+    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
+    """
+    if not corpus.kind.pairs_up:
+        raise BadChoice(
+            f"{HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no two texts "
+            "that mean the same. Choose scored pairs or a retrieval set."
+        )
+    left, held = hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
+    others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
+    return left, of_pairs(f"{HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=HELD_OUT)
+
+
+def hold_out(
+    corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev"
+) -> tuple[Corpus, Corpus]:
+    """Rows to train on, and rows held out: about so many, or a tenth, without a sentence in common.
+
+    Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
+    text alone.
+    """
+
+    def drawn(rows: Sequence[int]) -> bytes:
+        """One number for a family of rows, by their text alone: the smallest of several would prefer large ones."""
+        text = min("\0".join(column[row] for column in corpus.texts) for row in rows)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+    families = linked(zip(*corpus.texts, strict=True))
+    wanted = held_out_count(len(corpus)) if wanted is None else wanted
+    held: list[int] = []
+    for rows in sorted(families, key=drawn):
+        if len(held) + len(rows) <= wanted:
+            held += rows
+    if len(held) < LEAST_HELD_OUT:
+        raise TooFewRows(
+            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out without a text in common "
+            f"with the others; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
+        )
+    outside = set(held)
+    return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
+
+
+def held_out_count(rows: int) -> int:
+    """About how many rows are held out."""
+    return round(HELD_OUT_SHARE * rows)
+
+
+def evaluated_count(rows: int) -> int:
+    """About how many rows are held out as an evaluation set."""
+    return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
+
+
+def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
+    return replace(corpus, columns=tuple(tuple(column[row] for row in rows) for column in corpus.texts))
 
 
 def _set_digests(dev: EvaluationSet | Judge, tests: Sequence[EvaluationSet | Judge]) -> dict[str, str | None]:
@@ -209,8 +272,8 @@ def _set_digests(dev: EvaluationSet | Judge, tests: Sequence[EvaluationSet | Jud
 
 def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, EvaluationSet]:
     """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
-    if source == sources.HELD_OUT:
-        return held_out_rows.divided(corpus)
+    if source == HELD_OUT:
+        return held_out_set(corpus)
     return corpus, sources.evaluation_set(sources.identity(source), online)
 
 

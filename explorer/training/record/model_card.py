@@ -6,7 +6,7 @@ The card never holds training text, only the name, the number of rows and the di
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,36 +112,32 @@ def card(about: CardFacts) -> str:
 def _metadata(about: CardFacts) -> dict[str, Any]:
     name = "sentence-transformers"
     tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", about.facts.method]
-    test, dev = about.verdict.test, about.verdict.dev
-    results = [
-        _result("dev" if use == "dev" else "test", about.facts.set_of(use), found.exported, about.facts.measure_of(use))
-        for use, found in about.verdict.by_use.items()
-        if about.facts.set_of(use) and found.exported is not None
-    ]
+    results = []
+    for use, found in about.verdict.by_use.items():
+        of, measure = about.facts.set_of(use), about.facts.measure_of(use)
+        if not of or found.exported is None:
+            continue
+        # task and metric have the names, and values from 0 to 1, that sentence-transformers writes
+        task = _TASKS.get(measure, ("information-retrieval", "Information Retrieval"))
+        metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
+        value, title = round(found.exported / 100, 6), metric.replace("_", " ").title()
+        split = "dev" if use == "dev" else "test"
+        results.append(
+            {
+                "task": {"type": task[0], "name": task[1]},
+                "dataset": {"type": "unknown", "name": one_line(sources.shown(of)), "split": split},
+                "metrics": [{"type": metric.lower(), "value": value, "name": title}],
+            }
+        )
     hub = about.on_hub
+    verdict = {name: value for name, value in about.verdict.as_json().items() if name != "pairs"}  # no sentences
     return {
         "library_name": name,
         "pipeline_tag": "sentence-similarity",
         "tags": tags,
         **({"base_model": hub} if hub else {}),
         **({"model-index": [{"name": one_line(about.run), "results": results}]} if results else {}),
-        **({"verdict": _metadata_verdict(about)} if test or dev else {}),
-    }
-
-
-def _metadata_verdict(about: CardFacts) -> dict[str, Any]:
-    """The verdict without sentences."""
-    return {name: value for name, value in about.verdict.as_json().items() if name != "pairs"}
-
-
-def _result(split: str, name: str, score: float, measure: str) -> dict[str, Any]:
-    """Task and metric have the names, and values from 0 to 1, that sentence-transformers writes."""
-    task = _TASKS.get(measure, ("information-retrieval", "Information Retrieval"))
-    metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
-    return {
-        "task": {"type": task[0], "name": task[1]},
-        "dataset": {"type": "unknown", "name": one_line(sources.shown(name)), "split": split},
-        "metrics": [{"type": metric.lower(), "value": round(score / 100, 6), "name": metric.replace("_", " ").title()}],
+        **({"verdict": verdict} if about.verdict.test or about.verdict.dev else {}),
     }
 
 
@@ -195,8 +191,13 @@ def _results(about: CardFacts) -> str:
         if not name:
             continue
         scores = (found.declared_base, found.same_reading_base, found.exported)
-        seeds = [one.score(use) for one in about.seeds]
-        cells = (*map(_score, scores), found.gap, _spread(seeds))
+        # only if every seed has a score: a mean of some would be optimistic
+        over_seeds = spread([one.score(use) for one in about.seeds]) if len(about.seeds) > 1 else None
+        cells = (
+            *("" if score is None else f"{score:.2f}" for score in scores),
+            found.gap,
+            "" if over_seeds is None else f"{over_seeds[0]:.2f} ± {over_seeds[1]:.2f}",
+        )
         if any(cells):
             size = size_text(about.facts.size_of(use), about.facts.measure_of(use))
             rows.append((f"{plain(sources.shown(name))} ({use}, {size})", *cells))
@@ -261,19 +262,16 @@ def _classification(about: CardFacts) -> list[str]:
         f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
         "higher is better. Matthews' correlation is 0 for classes by chance."
     )
+    # the most tokens of a row, in training and test
+    longest = min(int(about.settings.get("max_length", about.max_length)), about.max_length)
     code = source_code.transformers(
-        replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, _longest(about)
+        replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, longest
     )
     example = [
         "To classify (of two sentences each, give the tokenizer two lists):",
         fenced("python", f"{code}{_CODE}"),
     ]
     return ["\n\n".join(("## Classification", text, table(header, rows), *(example if code else [])))]
-
-
-def _longest(about: CardFacts) -> int:
-    """The most tokens of a row, in training and test."""
-    return min(int(about.settings.get("max_length", about.max_length)), about.max_length)
 
 
 def _training(about: CardFacts) -> str:
@@ -322,13 +320,3 @@ def _sources(about: CardFacts) -> str:
 
 def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows.items() if text is not None]
-
-
-def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
-
-
-def _spread(scores: Sequence[float | None]) -> str:
-    """Mean and standard deviation, only if every seed has a score: a mean of some would be optimistic."""
-    found = spread(scores) if len(scores) > 1 else None
-    return "" if found is None else f"{found[0]:.2f} ± {found[1]:.2f}"

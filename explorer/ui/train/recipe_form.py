@@ -131,14 +131,14 @@ def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) 
     if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule
-    from explorer.training.loop import held_out_rows
+    from explorer.training.loop import preparing
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     schedule = card.kind.schedule.with_values(scheduled)
     held = 0
     for _ in range(held_out_sets):
-        held += held_out_rows.evaluated(rows - held)
-    held += 0 if schedule.select_by == "dev" else held_out_rows.count(rows - held)
+        held += preparing.evaluated_count(rows - held)
+    held += 0 if schedule.select_by == "dev" else preparing.held_out_count(rows - held)
     steps = schedule.updates(rows - held)
     every = schedule.evaluation_interval(steps)
     summary = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")

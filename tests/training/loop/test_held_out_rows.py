@@ -7,7 +7,7 @@ import torch
 from explorer.data.text_sets import TRIPLETS, Corpus
 from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.run_folder import Evaluation
-from explorer.training.loop import held_out_rows
+from explorer.training.loop import judging, preparing
 from explorer.training.loop.preparing import check_same
 from explorer.training.recipe import Recipe
 from tests.exports import by_strata
@@ -27,14 +27,14 @@ def rows_of(part: Corpus) -> list[tuple[str, ...]]:
 
 def test_a_tenth_is_held_out_and_nothing_is_lost():
     whole = corpus(200)
-    kept, held = held_out_rows.split(whole)
-    assert (len(kept), len(held)) == (180, held_out_rows.count(200)) == (180, 20)
+    kept, held = preparing.hold_out(whole)
+    assert (len(kept), len(held)) == (180, preparing.held_out_count(200)) == (180, 20)
     assert sorted(rows_of(kept) + rows_of(held)) == sorted(rows_of(whole))
 
 
 def test_no_sentence_is_on_both_sides():
     whole = corpus(200, shared=15)
-    kept, held = held_out_rows.split(whole)
+    kept, held = preparing.hold_out(whole)
     texts = [{text for column in part.columns for text in column} for part in (kept, held)]
     assert not texts[0] & texts[1]
     assert sum(row[0] == "anchor 0" for row in rows_of(held)) in (0, 15)
@@ -43,20 +43,20 @@ def test_no_sentence_is_on_both_sides():
 def test_what_is_held_out_follows_from_the_text_alone():
     whole = corpus(200)
     backwards = Corpus("other", TRIPLETS, tuple(column[::-1] for column in whole.columns))
-    assert sorted(rows_of(held_out_rows.split(whole)[1])) == sorted(rows_of(held_out_rows.split(backwards)[1]))
+    assert sorted(rows_of(preparing.hold_out(whole)[1])) == sorted(rows_of(preparing.hold_out(backwards)[1]))
 
 
 @pytest.mark.parametrize(("rows", "shared"), [(60, 0), (200, 195)])
 def test_too_few_rows_are_an_error_that_says_what_to_do(rows, shared):
     with pytest.raises(TooFewRows, match="select_by to dev"):
-        held_out_rows.split(corpus(rows, shared))
+        preparing.hold_out(corpus(rows, shared))
 
 
 def test_accuracy_is_the_share_of_anchors_nearer_to_their_positive():
     held = Corpus("two", TRIPLETS, (("a", "b", "c"), ("d", "e", "c"), ("f", "g", "c")))
-    texts = held_out_rows.sentences(held)
+    texts = list(dict.fromkeys(text for column in held.texts for text in column))
     vectors = {"a": (1, 0), "d": (2, 0.1), "f": (0, 3), "b": (0, 1), "e": (1, 0), "g": (0.1, 5), "c": (1, 1)}
-    right = held_out_rows.accuracy(held, texts, np.array([vectors[text] for text in texts], dtype=np.float32))
+    right = judging.triplet_accuracy(held, texts, np.array([vectors[text] for text in texts], dtype=np.float32))
     assert right == pytest.approx(100 * (1 + 0 + 0.5) / 3)
 
 
@@ -108,7 +108,7 @@ def test_the_accuracy_on_record_is_that_of_the_exported_model(runs):
     from explorer.data import corpora
 
     run = runs["held-out triplets"]
-    _, held = held_out_rows.split(corpora.corpus(run.recipe().data, TRIPLETS)[0])
+    _, held = preparing.hold_out(corpora.corpus(run.recipe().data, TRIPLETS)[0])
     sides = [by_strata(run.model, column) for column in held.columns]
     anchor, positive, negative = (torch.nn.functional.normalize(side, dim=-1) for side in sides)
     right = ((anchor * positive).sum(1) > (anchor * negative).sum(1)).float().mean()
