@@ -66,7 +66,7 @@ def _answers(rows: int, chunk: int, pipe: Connection) -> None:
     import psutil
     import torch
 
-    from explorer.training.loop.memory import kept_while_training
+    from explorer.fair_share import kept_while_training
 
     learner = _learner(rows, chunk)
     next(learner.method.base.encoder.views(["one sentence"]))  # weights are mapped from disk until they are used once

@@ -79,8 +79,8 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     import psutil
 
     from explorer.data import sample
+    from explorer.fair_share import kept_while_training
     from explorer.training.loop.learner import Learner
-    from explorer.training.loop.memory import kept_while_training
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe

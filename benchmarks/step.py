@@ -54,7 +54,7 @@ def _apart(kind: str) -> Iterator[Callable[[], None]]:
 
 
 def _rounds(kind: str, pipe: Connection) -> None:
-    from explorer.training.loop.memory import kept_while_training
+    from explorer.fair_share import kept_while_training
 
     anchors, positives = pairs(ROWS * STEPS)
     found = model_names.find("all-MiniLM-L6-v2")

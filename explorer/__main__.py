@@ -24,7 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         with output.checked(), output.raised():
-            _check_text(words)
+            for word in words:
+                if not is_utf8(word):  # no recipe, result or page could hold it
+                    raise BadChoice(
+                        f"'{word}' is not UTF-8. Rename the file or folder, or make a link to it with another name."
+                    )
             options = _options(words or ["app"])
             if options is not None:
                 options.verb(options)
@@ -38,15 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("Stopped. No incomplete result was saved.")
         return output.code(stop)
     return 0
-
-
-def _check_text(words: Sequence[str]) -> None:
-    """Refuse the name of a file that is not UTF-8: no recipe, result or page could hold it."""
-    for word in words:
-        if not is_utf8(word):
-            raise BadChoice(
-                f"'{word}' is not UTF-8. Rename the file or folder, or make a link to it with another name."
-            )
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace | None:

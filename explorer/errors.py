@@ -1,34 +1,6 @@
-"""The errors of Strata as a tree; each message names the value, what is allowed and the next step.
+"""The errors of Strata: of models, of data, of runs, of the disk, and of a choice.
 
-StrataError
-├── ModelError                an encoder is not available
-│   ├── ModelNotFound         no such hub id, revision or folder
-│   ├── ModelGated            the hub asks for a licence to be accepted, or for a token
-│   ├── HubUnreachable        not on this disk, and the hub does not answer
-│   ├── NotAModelFolder       the folder exists but holds no model
-│   ├── TokenizerMissing      a model without a vocabulary
-│   ├── WeightsMissing        some weights would be initialised at random
-│   ├── NotWeights            the file is broken or not a weights file
-│   ├── RemoteCodeRefused     the model needs its own Python code
-│   ├── UnsupportedModel      a type of model or module that cannot encode sentences
-│   └── ModelTooLarge         it would not fit in memory
-├── DataError                 a file or a set of sentences cannot be used
-│   ├── UnreadableFile        empty, binary, too large, or in an unknown encoding or format
-│   ├── WrongColumns          a column that is needed is missing
-│   ├── BadScores             scores that are not numbers, or are all equal
-│   ├── TooFewRows            too few rows are left
-│   ├── CannotSplit           the set cannot be split into dev and test halves
-│   └── SetNotFound           no such STS set, or it is not available offline
-├── RunError                  a training run cannot start or continue
-│   ├── RunNotFound           no run of that name
-│   ├── RunBusy               another process uses it
-│   ├── CannotResume          the recipe or the data has changed
-│   ├── RunGone               its folder was renamed, moved or deleted
-│   ├── RunTooLarge           it would not fit in memory, or on the disk
-│   └── Diverged              the loss is no longer a number
-├── NotReadable               a folder or file of this disk cannot be read
-├── NotWritable               a file cannot be written to this disk
-└── BadChoice                 a setting outside what is allowed
+Each message names the value, what is allowed and the next step.
 """
 
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages

@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.sources import scored_pairs
+from explorer.encoding.load import loading
+from explorer.encoding.load.declared import default, named
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.pooling import REFERENCES
+from explorer.errors import BadChoice
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.scores.score_tables import score_rows
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.sentences.word_pairs import WordPair, measured
+from explorer.measuring.sentences.word_tables import REST, cut_notes, missed_notes, side_by_side, summary
+from explorer.progress import finish
+from explorer.training.record.run_results import verdict_on
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
-    from explorer.measuring.scores.measure import Settings
-    from explorer.measuring.sentences.word_pairs import WordPair
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +42,12 @@ class Model:
     @cached_property
     def encoder(self) -> Encoder:
         """The loaded weights."""
-        from explorer.measuring.scores.measure import load_encoder
-
         return load_encoder(self.found, self.settings)
 
     @cached_property
     def differentiable(self) -> Encoder:
         """The model in float32, with attention that has derivatives."""
-        from explorer.encoding.load.loading import load as loaded
-        from explorer.encoding.read.attention import EAGER
-
-        return loaded(self.found, "float32", self.settings.device, attention=EAGER)
+        return loading.load(self.found, "float32", self.settings.device, attention=EAGER)
 
     def __repr__(self) -> str:
         return f"<Model {self.found.name}>"
@@ -61,8 +69,6 @@ class Explanation:
         """A row for each word of either sentence; the rows of a sentence add up to the cosine."""
         import pandas as pd
 
-        from explorer.measuring.sentences.word_tables import side_by_side
-
         return pd.DataFrame(side_by_side(self.of))
 
     @cached_property
@@ -73,8 +79,6 @@ class Explanation:
         """
         import pandas as pd
 
-        from explorer.measuring.sentences.word_tables import REST
-
         return {
             side: pd.DataFrame(pair.matrix, [*pair.words[0], REST], [*pair.words[1], REST])
             for side, pair in self.of.items()
@@ -82,25 +86,17 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-        from explorer.measuring.sentences.word_tables import cut_notes, missed_notes, summary
 
         return " ".join(filter(None, (summary(self.of), *cut_notes(self.of), *missed_notes(self.of))))
 
 
 def load(name: str, *, precision: str = "float32", device: str = "auto") -> Model:
     """The model of a name, a folder, a hub id that is on this disk, or run:NAME."""
-    from explorer.encoding.locate.model_names import find
-    from explorer.measuring.scores.measure import Settings
-
     return Model(find(name), Settings(precision, device))
 
 
 def embed(model: Model, sentences: Sequence[str], layer_and_pooling: str | None = None) -> NDArray[np.float32]:
     """Vectors (sentence, width) under a layer & pooling such as "mean of layer 4"; else under the model default."""
-    from explorer.encoding.load.declared import named
-    from explorer.measuring.sentences.sentence_vectors import of_reading
-    from explorer.progress import finish
-
     return finish(of_reading(model.encoder, sentences, named(layer_and_pooling, model.found.folder), None))
 
 
@@ -108,23 +104,11 @@ def score(model: Model, pairs: str = "sample") -> pd.DataFrame:
     """Spearman and Pearson × 100 (higher is better, at most 100) of every layer & pooling on scored pairs."""
     import pandas as pd
 
-    from explorer.data.sources import scored_pairs
-    from explorer.measuring.scores.measure import measure
-    from explorer.measuring.scores.score_tables import score_rows
-    from explorer.progress import finish
-
     return pd.DataFrame(score_rows(finish(measure(model.found, scored_pairs(pairs)[0], model.settings))))
 
 
 def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, Any]:
     """The verdict on B against A on the same pairs, each under its model default; `text` says it in a sentence."""
-    from explorer.data.sources import scored_pairs
-    from explorer.encoding.load.declared import default
-    from explorer.measuring.comparing.comparison import Comparison
-    from explorer.measuring.scores.measure import measure
-    from explorer.progress import finish
-    from explorer.training.record.run_results import verdict_on
-
     other = load(other) if isinstance(other, str) else other
     known, found = scored_pairs(pairs)[0], (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
@@ -142,12 +126,6 @@ def explain(
     reference: str = "[PAD]",
 ) -> Explanation:
     """What each word of two sentences adds to their cosine, and with B what of it changed; shown, it says it."""
-    from explorer.encoding.load.declared import named
-    from explorer.encoding.read.pooling import REFERENCES
-    from explorer.errors import BadChoice
-    from explorer.measuring.sentences.word_pairs import measured
-    from explorer.progress import finish
-
     if reference not in REFERENCES:
         raise BadChoice(f"'{reference}' replaces no words. Choose one of {', '.join(REFERENCES)}.")
     other = load(model_b) if isinstance(model_b, str) else model_b

@@ -86,22 +86,21 @@ def app_file() -> Path:
 
 def runs_folder() -> Path:
     """The folder of training runs: STRATA_RUNS, `checkpoints` next to app.py, or the user's data folder."""
-    chosen = os.environ.get("STRATA_RUNS")
-    if chosen:
-        return given_path(chosen)
-    if (_PROJECT / "app.py").exists():
-        return _PROJECT / "checkpoints"
-    return given_path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "strata" / "checkpoints"
+    return _kept_in("STRATA_RUNS", "checkpoints")
 
 
 def results_folder() -> Path:
     """The folder of evaluation results: STRATA_RESULTS, `results` next to app.py, or the user's data folder."""
-    chosen = os.environ.get("STRATA_RESULTS")
+    return _kept_in("STRATA_RESULTS", "results")
+
+
+def _kept_in(variable: str, name: str) -> Path:
+    chosen = os.environ.get(variable)
     if chosen:
         return given_path(chosen)
     if (_PROJECT / "app.py").exists():
-        return _PROJECT / "results"
-    return given_path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "strata" / "results"
+        return _PROJECT / name
+    return given_path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "strata" / name
 
 
 def examples_folder() -> Path:

@@ -187,7 +187,7 @@ def holding(folder: Path, busy: str, next_step: str) -> Iterator[None]:
 
 def is_held(folder: Path) -> bool:
     """Whether a process holds the lock of a folder."""
-    return _is_locked(folder / LOCK)
+    return is_in_use(folder / LOCK)
 
 
 @contextmanager
@@ -202,12 +202,8 @@ def in_use(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def is_in_use(folder: Path) -> bool:
-    """Whether a process makes or deletes a folder."""
-    return _is_locked(folder)
-
-
-def _is_locked(path: Path) -> bool:
+def is_in_use(path: Path) -> bool:
+    """Whether a process has locked a folder, which it makes or deletes, or a file."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

@@ -34,20 +34,6 @@ _WORDS = {  # one of a type, and several
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Misfit:
-    """A field whose value is missing or of another type than declared."""
-
-    name: str
-    missing: bool
-    value: object
-    allowed: str  # in words
-
-    def __str__(self) -> str:
-        stated = f"it has no '{self.name}'" if self.missing else f"its '{self.name}' is {reprlib.repr(self.value)}"
-        return f"{stated}, which must be {self.allowed}"
-
-
 def parsed(text: str | bytes) -> Any:
     """The value that a JSON text states; ValueError if it is broken, or cannot be computed with or shown."""
     try:
@@ -87,18 +73,19 @@ def read(kind: type[T], stated: object) -> T | None:
     return kind(**fitting) if _required(kind) <= set(fitting) else None
 
 
-def misfit(kind: type[Any], stated: Mapping[str, object]) -> Misfit | None:
-    """The first field of an object that does not fit its dataclass; None if `read` takes over every value."""
+def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:
+    """Which field of an object is the first that does not fit its dataclass; None if `read` takes over every value."""
     for field in dataclasses.fields(kind):
         hint, least = _hints(kind)[field.name], field.metadata.get("least")
         if field.name not in stated:
             if field.name in _required(kind):
-                return Misfit(field.name, True, None, in_words(hint, least))
+                return f"it has no '{field.name}', which must be {in_words(hint, least)}"
             continue
-        value = _fitted(hint, stated[field.name], whole=True)
+        given = stated[field.name]
+        value = _fitted(hint, given, whole=True)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is _UNFIT or (number and least is not None and not value >= least):
-            return Misfit(field.name, False, stated[field.name], in_words(hint, least))
+            return f"its '{field.name}' is {reprlib.repr(given)}, which must be {in_words(hint, least)}"
     return None
 
 

@@ -132,7 +132,7 @@ def in_no_time() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
-    with mock.patch("explorer.training.loop.memory.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
+    with mock.patch("explorer.fair_share.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
         yield
     torch.set_num_threads(threads)
 

@@ -49,8 +49,8 @@ def _held(device: str) -> int:
 
 def too_large(setting: Setting) -> Iterator[Row]:
     """Refuse a batch before it is tried, and follow the error until one fits; then run out of memory in a run."""
+    from explorer.fair_share import give_back
     from explorer.training.loop.estimate import estimate, ran_out
-    from explorer.training.loop.memory import give_back
 
     of = encoder(setting, small(setting))
     rows = corpus(SENTENCES, 64 if setting.dry else PLENTY, long=True)

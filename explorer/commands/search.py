@@ -21,7 +21,6 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results
-from explorer.measuring.neighbours.query_results import SearchSide
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
 from explorer.measuring.neighbours.vector_search import searchable
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -105,14 +104,14 @@ def run(options: argparse.Namespace) -> None:
         )
     searched = of_source(options.corpus or "sample", online=options.online)
     place, settings = query_results.place_of(query, searched.texts), flags.read(options, Settings)
-    sides: list[SearchSide] = []
+    sides: list[query_results.SearchSide] = []
     used: list[tuple[Found, Reading]] = []
     found = [find(name, online=options.online) for name in models]
     for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
         encoder, reading = load_encoder(model, settings), named(title, model.folder)
         vectors = shown(of_reading(encoder, searched.texts, reading, options.max_length))
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
-        sides.append(SearchSide(Index(vectors), vector))
+        sides.append(query_results.SearchSide(Index(vectors), vector))
         used.append((model, reading))
     one, other = sides[0], sides[1] if len(sides) > 1 else None
     findings = query_results.search(one, other, options.k)

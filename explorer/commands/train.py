@@ -25,7 +25,6 @@ from explorer.measuring.comparing import learned
 from explorer.places import given_path
 from explorer.progress import Phase, Progress, finish
 from explorer.training.record import runs
-from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -132,7 +131,7 @@ def _first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _reporter(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
+def _reporter(run: runs.Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
     The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
@@ -154,7 +153,7 @@ def _reporter(run: Run, line: ProgressLine, signals: Signals) -> Callable[[Progr
     return tell
 
 
-def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
+def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> runs.Run:
     """The run's folder; of several processes the first one makes it, and tells the others."""
     if started == 1:
         return runs.new(recipe, options.name, options.out)

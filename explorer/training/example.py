@@ -20,10 +20,8 @@ import numpy as np
 from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export import exporting
-from explorer.encoding.export.exporting import Factors
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
-from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import OWN
 from explorer.encoding.tune.lora import ALL_LINEAR
@@ -39,7 +37,6 @@ from explorer.training.loop.loop import Step, Training
 from explorer.training.loop.measured_facts import LORA, Adapters
 from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
-from explorer.training.record.runs import Run
 
 NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
 RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
@@ -49,7 +46,7 @@ EVERY = 3  # one in so many sentences of the probe ships with its vectors, to sa
 class _LowRank(Training):
     """A training whose best checkpoint is cut to an adapter before it is evaluated and saved."""
 
-    factors: Factors
+    factors: exporting.Factors
 
     @property
     def adapters(self) -> Adapters | None:
@@ -90,7 +87,7 @@ def make(folder: Path) -> Path:
 
 def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
     """The sentences whose words ship: the pairs that Compare shows first of the demonstration, and that of Start."""
-    verdict = Run(folder / NAME).status().verdict
+    verdict = runs.Run(folder / NAME).status().verdict
     shown = verdict.pairs if verdict else ()
     return (*((one.first, one.second) for one in shown), sample.NEGATION)
 
@@ -105,7 +102,7 @@ def ship_words(folder: Path) -> None:
             keep(key(found.digest, pair, OWN.title), words, folder / WORDS)
 
 
-def _trained(run: Run) -> tuple[Run, _LowRank]:
+def _trained(run: runs.Run) -> tuple[runs.Run, _LowRank]:
     """A run that was trained, and its training."""
     made = list[_LowRank]()
 
@@ -117,7 +114,7 @@ def _trained(run: Run) -> tuple[Run, _LowRank]:
     return run, made[-1]
 
 
-def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
+def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
     """Copy the run's folder with the adapter as its model, without log and facts about the machine that trained it."""
     place.mkdir(parents=True)
     for name in (RECIPE, METRICS, "README.md"):
@@ -141,7 +138,7 @@ def _ship_run(run: Run, training: _LowRank, place: Path) -> None:
     (place / STATUS).write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
+def _ship_scores(found: model_names.Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
     """Write scores in float32 and under the default device, so that pages show them before torch is loaded."""
     encoder = loading.load(found, precision="float32", device="cpu")
     for pairs in sets:

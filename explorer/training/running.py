@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
+from explorer.fair_share import give_back, kept_while_training
 from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.places import write_whole
 from explorer.progress import Phase, Progress, Work
 from explorer.run_folder import LOG, RECIPE
 from explorer.training.loop import resume_state as states
-from explorer.training.loop.memory import give_back, kept_while_training
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
 from explorer.training.record.runs import DISCARD, KEEP, Run

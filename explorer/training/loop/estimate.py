@@ -23,6 +23,7 @@ from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
+from explorer.fair_share import give_back
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
@@ -31,7 +32,6 @@ from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.measured_facts import Estimate
-from explorer.training.loop.memory import give_back
 from explorer.training.loop.preparing import prepare, read_texts
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe

@@ -20,17 +20,14 @@ from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.metrics import ClassScores, class_scores
-from explorer.measuring.scores.verdict import RunVerdict
 from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
-from explorer.run_folder import TrainingStep
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import check_reading, estimate
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
-from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -46,7 +43,7 @@ class Step:
     number: int  # of the seed, from 1
     step: int = 0
     total: int = 0
-    updates: tuple[TrainingStep, ...] = ()
+    updates: tuple[run_folder.TrainingStep, ...] = ()
     checkup: Checkup | None = None
     held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
@@ -124,12 +121,12 @@ class Training:
         learner = self.learner
         if learner is None or not self.base or not self.world.main or not learner.sound:
             return
-        state = resume_state.state_of(learner)
+        state, folder = resume_state.state_of(learner), self.folder / run_folder.STATE
         best_weights = {f"best_of_seeds/{name}": weight for name, weight in self.best_weights.items()}
         base = {f"base/{name}": torch.from_numpy(items) for name, items in self.base.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
-        resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **best_weights, **base}, notes))
+        resume_state.save(folder, resume_state.State({**state.tensors, **best_weights, **base}, notes))
         self._saved_at = time.monotonic()
 
     def rest(self) -> Step | None:
@@ -164,11 +161,11 @@ class Training:
         return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     @property
-    def verdict(self) -> RunVerdict:
+    def verdict(self) -> verdicts.RunVerdict:
         """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
         found = next((one.verdict for one in self.results if one.seed == self.best_seed), None)
         if found is not None or not self.base:
-            return found or RunVerdict()
+            return found or verdicts.RunVerdict()
         before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in self.judged()}
         return verdicts.of_uses(before, bool(self.prepared.seen))
 
@@ -258,7 +255,7 @@ class Training:
         self.results.append(result)
         yield self._training(learner, result=result, predicted=predicted, message=remark)
 
-    def _restore(self, state: State) -> Iterator[Step]:
+    def _restore(self, state: resume_state.State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]

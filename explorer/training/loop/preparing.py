@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.judging import PACKS, under_heads
 from explorer.training.loop.measured_facts import TextOverlap
 from explorer.training.recipe import Recipe
-
-if TYPE_CHECKING:
-    from explorer.encoding.locate.model_names import Found
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 # what has to be the same for a run to be resumed, by its name in an error
@@ -79,13 +76,13 @@ class Prepared:
     """Everything a run needs."""
 
     recipe: Recipe
-    found: Found
+    found: model_names.Found
     encoder: Encoder
     corpus: Corpus
     dev: Judge
     tests: tuple[Judge, ...]
     reports: tuple[str, ...]
-    others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
+    others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     negatives: Columns = ()  # mined from the corpus: more columns of its rows
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
@@ -155,7 +152,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     method, values = recipe.kind, recipe.method_values()
     mining = method.mining(values) if issubclass(method, MinedNegatives) else None
     texts = read_texts(recipe, online)
-    others: dict[str, Found] = {}
+    others: dict[str, model_names.Found] = {}
     for name, knob in method.knobs.items():
         if knob.masked_model:
             others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
@@ -277,7 +274,7 @@ def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, Ev
     return corpus, sources.evaluation_set(sources.identity(source), online)
 
 
-def _found(model: str, online: bool) -> Work[Found]:
+def _found(model: str, online: bool) -> Work[model_names.Found]:
     yield Progress(Phase.LOADING, 0, 0, about=model)
     return (yield from model_names.fetch(model)) if online else model_names.find(model)
 

@@ -17,15 +17,7 @@ from explorer import run_folder, typed_json
 from explorer.errors import NotWritable, RunGone
 from explorer.places import write_whole
 from explorer.progress import Phase
-from explorer.run_folder import (
-    LOG,
-    METRICS,
-    PROBE,
-    PROBE_SENTENCES,
-    Evaluation,
-    predictions_file,
-    probe_file,
-)
+from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
@@ -98,7 +90,7 @@ class Recorder:
             # the true and the predicted class of each test row, without its text
             rows = "".join(f"{true}\t{predicted}\n" for true, predicted in step.predicted)
             text = f"label\tpredicted\n{rows}".encode("utf-8", "surrogatepass")
-            write_whole(predictions_file(self.run.folder, step.seed), lambda file: file.write(text), _ROOM)
+            write_whole(run_folder.predictions_file(self.run.folder, step.seed), lambda file: file.write(text), _ROOM)
         if step.result is not None:
             known = ((name, one) for name, one in step.result.as_json().items() if isinstance(one, (int, float, str)))
             scores = (f"{name} {one:.2f}" if isinstance(one, float) else f"{name} {one}" for name, one in known)
@@ -117,11 +109,14 @@ class Recorder:
             line
             for line in self.run.metrics()
             if line.number < number
-            or (line.number == number and line.step <= (evaluated_at if isinstance(line, Evaluation) else step))
+            or (
+                line.number == number
+                and line.step <= (evaluated_at if isinstance(line, run_folder.Evaluation) else step)
+            )
         ]
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
-        chosen = [(score, line) for line in kept if isinstance(line, Evaluation) and line.best
+        chosen = [(score, line) for line in kept if isinstance(line, run_folder.Evaluation) and line.best
                   if (score := line.selection_score) is not None]  # fmt: skip
         self._best, best = max(chosen, key=lambda one: one[0], default=(None, None))
         self.put(best=best and best.dev, best_step=best and best.step)
@@ -133,12 +128,12 @@ class Recorder:
         write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
-        path = probe_file(self.run.folder, step.seed, step.step)
+        path = run_folder.probe_file(self.run.folder, step.seed, step.step)
         write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
         if found.layers is not None:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
-        line = Evaluation(
+        line = run_folder.Evaluation(
             number=step.number,
             seed=step.seed,
             step=step.step,
@@ -189,7 +184,7 @@ def _now() -> float:
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The probe's vectors at an evaluation; None if there are none."""
-    return _array(probe_file(run.folder, seed, step))
+    return _array(run_folder.probe_file(run.folder, seed, step))
 
 
 def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
@@ -225,7 +220,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _layers_at(run: Run, seed: int, step: int) -> Path:
-    return probe_file(run.folder, seed, step, "layers")
+    return run_folder.probe_file(run.folder, seed, step, "layers")
 
 
 def _array(path: Path) -> np.ndarray[Any, Any] | None:

@@ -26,14 +26,12 @@ from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN, items_of
 from explorer.training.record import runs
-from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, REPORT, Status
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import NamedSet
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
-    from explorer.training.recipe import Recipe
 
 LATEST = 20  # runs that are offered
 
@@ -54,7 +52,7 @@ def origin(found: Found) -> Origin:
         return Origin()
 
 
-def of_run(run: Run, checkpoint: str = "") -> Origin:
+def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
     recipe = run.recipe()
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
@@ -73,7 +71,7 @@ def of_runs() -> list[Result]:
     return [*(one for run, status in every for one in of_one(run, status)), *bases.values()]
 
 
-def of_one(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
+def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]:
     """A result for each test set of a run, of the tuned model or of its base; none if it is not finished."""
     if status.state != FINISHED or status.verdict is None:
         return []
@@ -84,28 +82,27 @@ def of_one(run: Run, status: Status, *, tuned: bool = True) -> list[Result]:
     digest = recipe.digest_of("model")
     base = ScoredModel(recipe.model, revision_of(digest, recipe.made_with.get("model_revision")), digest)
     model = ScoredModel(run_folder.model_name(run.name), RUN_TEST, "", made) if tuned else base
-    found = ((use, one) for use, one in status.verdict.by_use.items() if use != "dev")
-    scores = ((use, one.exported if tuned else one.declared_base) for use, one in found)
-    return [_result(model, status, use, recipe.digest_of(use), score) for use, score in scores if score is not None]
+    results, facts = [], status.facts
+    for use, found in status.verdict.by_use.items():
+        score = found.exported if tuned else found.declared_base
+        if use == "dev" or score is None:
+            continue
+        measure, table = facts.measure_of(use), np.array([[[score]]])
+        by = measure.lower() if measure == SPEARMAN else measure
+        settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
+        task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, *column_of(facts.set_of(use)))
+        setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
+        measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
+        results.append(Result(model, task, measured))
+    return results
 
 
-def _result(model: ScoredModel, status: Status, use: str, data: str, score: float) -> Result:
-    facts, table = status.facts, np.array([[[score]]])
-    measure = facts.measure_of(use)
-    by = measure.lower() if measure == SPEARMAN else measure
-    settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
-    task = ScoredTask(RUN_TEST, data, settings, *column_of(facts.set_of(use)))
-    setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
-    measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
-    return Result(model, task, measured)
-
-
-def test_rows_of(run: Run) -> SetIdentity | None:
+def test_rows_of(run: runs.Run) -> SetIdentity | None:
     """The test rows of a run; None if it held none out."""
     return _test_rows_of(run, run.status())
 
 
-def _test_rows_of(run: Run, status: Status) -> SetIdentity | None:
+def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     facts = status.facts
     if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
         return SetIdentity(SetKind.TEST_ROWS, run.name)
@@ -151,7 +148,10 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
     """The tuned model of two, if the other is the base of its run; `pairs` is the digest of what they are scored on."""
     for place in (1, 0):
         run = run_of(found[place])
-        recipe = None if run is None else _recipe_of(run)
+        try:
+            recipe = run.recipe() if run else None
+        except StrataError:  # it cannot be read
+            continue
         if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
             continue
         status = run.status()
@@ -165,13 +165,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
     return None
 
 
-def packs_held_out(found: tuple[Found, Found]) -> bool:
-    """Whether neither model is of a run whose text holds the probe packs, or whose checkpoint they chose."""
-    runs_of = filter(None, map(run_of, found))
-    return all(run.status().facts.packs_held_out is not False for run in runs_of)
-
-
-def run_of(found: Found) -> Run | None:
+def run_of(found: Found) -> runs.Run | None:
     """The run of a model or of a checkpoint; None for any other model."""
     name = run_folder.model_of(found.folder)
     if name is None:
@@ -180,14 +174,6 @@ def run_of(found: Found) -> Run | None:
         return runs.find(run_folder.run_and_checkpoint(name)[0])
     except StrataError:
         return None  # a folder without a recipe
-
-
-def _recipe_of(run: Run) -> Recipe | None:
-    """The recipe of a run; None if it cannot be read."""
-    try:
-        return run.recipe()
-    except StrataError:
-        return None
 
 
 def verdict_on(
@@ -211,7 +197,8 @@ def known_probes(
 
     A run measures in float32; None under other settings, and of models that no run tuned one from the other.
     """
-    if not packs_held_out(found):
+    # a run whose text holds the packs, or whose checkpoint they chose
+    if any(run.status().facts.packs_held_out is False for run in filter(None, map(run_of, found))):
         return Learned(why_none=NOT_HELD_OUT)
     exact = {(one.precision, one.max_length) for one in settings} == {("float32", None)}
     return verdict.tuning.probes if exact and verdict.tuning and verdict.tuning.probes.packs else None

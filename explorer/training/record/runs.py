@@ -170,24 +170,17 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
             facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
             statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
             for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
-                with suppress(FileExistsError):
-                    return Run(_moved(part, parent / name_now))
+                try:
+                    part.rename(parent / name_now)
+                    return Run(parent / name_now)
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # the name was taken meanwhile
+                        raise
     except OSError as error:
         raise NotWritable(f"{parent} cannot be written to: {error.strerror or error}. {_ROOM}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     raise BadChoice(f"There is a run '{name}' already: another process has just made it. Choose another name.")
-
-
-def _moved(part: Path, folder: Path) -> Path:
-    """Rename a folder; FileExistsError if the name was taken meanwhile, whatever the system calls it."""
-    try:
-        part.rename(folder)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            raise FileExistsError(folder) from error
-        raise
-    return folder
 
 
 def every(folder: Path | None = None) -> list[Run]:

@@ -20,7 +20,6 @@ from explorer import run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
-from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.places import write_whole
@@ -134,7 +133,7 @@ class RunFacts:
         """The name of the score on an evaluation set."""
         return (self.measures or {}).get(use, SPEARMAN)
 
-    def learned(self, verdict: RunVerdict) -> Learned:
+    def learned(self, verdict: RunVerdict) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""
         names = {use: self.set_of(use) for use in ("test", "dev")}
         return learning.of_run(verdict, names, self.pairs or {}, self.measures or {})
@@ -200,7 +199,7 @@ class Status:
         return (self.total - self.step + (self.seeds - self.seed_number) * self.total) / pace
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""
         return self.facts.learned(self.verdict or RunVerdict())
 

@@ -24,7 +24,6 @@ import streamlit as st
 from explorer import fair_share, in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.training.loop import memory
 from explorer.ui.messages import plain, trouble
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
     if lane not in _queues:
         waiting = _queues[lane] = queue.SimpleQueue()
         if lane == TRAINING:
-            memory.one_arena()
+            fair_share.one_arena()
         _thread(lambda: _work_off(waiting), f"worker: {lane}")
     return _queues[lane]
 

@@ -9,9 +9,10 @@ import psutil
 import pytest
 import torch
 
+from explorer import fair_share
 from explorer.encoding.locate import lookup
 from explorer.errors import RunError
-from explorer.training.loop import loop, memory
+from explorer.training.loop import loop
 from explorer.training.loop.learner import Learner
 from explorer.training.record.runs import DISCARD
 from tests.processes import process
@@ -35,7 +36,7 @@ def cycles(place, told: Path) -> None:
     """What the app's thread does: run after run, each stopped after two steps; and one that fails."""
     loop.Learner = Watched
     torch.set_num_threads(1)
-    memory.one_arena()
+    fair_share.one_arena()
     found: dict[str, list] = {"held": [], "alive": [], "peak": []}
 
     def stop(run, progress):

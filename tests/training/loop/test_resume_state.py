@@ -1,6 +1,7 @@
 """Test that a restored learner continues exactly, and that every process draws its own dropout."""
 
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import torch
@@ -183,10 +184,11 @@ def test_the_best_of_several_copies_is_kept_and_read(prepared, tmp_path):
     updated(learned)
     with torch.no_grad():
         learned.method.base.model.embeddings.word_embeddings.weight.zero_()
-    scores = {}
-    for name in ("target", "online"):
-        learned.method.candidate = name
-        scores[name] = finish(learned._evaluate(prepared.dev, None)).score
+    copies, scores = learned.method.candidates(), {}
+    for name, copy in copies.items():  # each as if it were the only one
+        with mock.patch.object(learned.method, "candidates", lambda name=name, copy=copy: {name: copy}):
+            scores[name] = finish(learned.evaluate(prepared.dev)).score
+    assert set(scores) == {"target", "online"}
     best = max(scores, key=scores.__getitem__)
     assert finish(learned.evaluate(prepared.dev)).score == scores[best]
     assert learned.method.exported is learned.method.candidates()[best]
