@@ -28,7 +28,7 @@ from explorer.evaluating.results import result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject, retrieval, transfer
-from explorer.evaluating.word_subject import WordSubject, is_word_model
+from explorer.evaluating.tasks.word_models import WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path

@@ -22,7 +22,7 @@ from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options, ScoredTask, SoFar, unscored
 from explorer.evaluating.tasks import Subject, Task, column_of, load
-from explorer.evaluating.word_subject import WordSubject
+from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 

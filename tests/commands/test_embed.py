@@ -59,8 +59,8 @@ def test_a_signal_says_how_many_shards_are_written(desk, said, monkeypatch, numb
         return real(*arguments)
 
     before = signal.signal(number, signal.default_int_handler)  # a shell in the background, or nohup, ignores it
-    real = embedding._embed_shard
-    monkeypatch.setattr(embedding, "_embed_shard", interrupted)
+    real = embedding.vectors_of
+    monkeypatch.setattr(embedding, "vectors_of", interrupted)
     ended, out, err = said(*desk.words("stopped"))
     signal.signal(number, before)
     folder = desk.folder / "stopped"

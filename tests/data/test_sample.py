@@ -9,7 +9,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import GradedPairs
-from explorer.evaluating.word_subject import word_splitter
+from explorer.evaluating.tasks.word_models import word_splitter
 
 TAGS_AT_LEAST = {"negation": 18, "role swap": 18, "antonym": 18, "number": 18, "paraphrase": 30, "overlap": 30}
 TAGS = {*TAGS_AT_LEAST, "detail", "topic", "same", "unrelated"}

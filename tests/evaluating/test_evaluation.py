@@ -15,7 +15,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import ALL, Subject, retrieval
-from explorer.evaluating.word_subject import WordSubject
+from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from tests.evaluating.results_by_hand import measured

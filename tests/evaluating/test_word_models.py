@@ -17,15 +17,14 @@ from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import word_models
 from explorer.evaluating.tasks.sts import ScoredPairs
 from explorer.evaluating.tasks.word_models import (
+    BAG,
     BagOfWords,
-    MeanWordVectors,
+    WordSubject,
     WordVectors,
     forms_of,
-    mean_word_vectors,
     read_word_vectors,
     word_scores,
 )
-from explorer.evaluating.word_subject import BAG, WordSubject
 from explorer.progress import finish
 
 FOLDER = Path(os.environ.get("STRATA_DATA") or "no folder")
@@ -45,7 +44,7 @@ def pairs():
 @pytest.fixture(scope="module")
 def glove():
     vectors = np.random.default_rng(1).normal(size=(len(WORDS), 7)).astype(np.float32)
-    return MeanWordVectors(WordVectors("toy.txt", {word: at for at, word in enumerate(WORDS)}, vectors, "", len(WORDS)))
+    return WordVectors("toy.txt", {word: at for at, word in enumerate(WORDS)}, vectors, "", len(WORDS))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def glove():
     ],
 )
 def test_words_are_looked_up_by_the_stated_rule(glove, text, words):
-    assert glove._places(text) == sorted(glove.words.place[word] for word in words)
+    assert glove._places(text) == sorted(glove.place[word] for word in words)
     assert {*words} <= forms_of(text), "otherwise their vectors would not be read"
 
 
@@ -83,10 +82,10 @@ def mean_cosine(glove, one, other):
     """The cosine of two means of word vectors, number by number."""
     means = []
     for text in (one, other):
-        known = [glove.words.vectors[glove.words.place[word]] for word in slow_words(text, glove.words.place)]
+        known = [glove.vectors[glove.place[word]] for word in slow_words(text, glove.place)]
         if not known:
             return 0.0
-        means.append([sum(float(vector[at]) for vector in known) / len(known) for at in range(glove.words.width)])
+        means.append([sum(float(vector[at]) for vector in known) / len(known) for at in range(glove.width)])
     dot = sum(a * b for a, b in zip(*means, strict=True))
     return dot / math.prod(math.sqrt(sum(a * a for a in mean)) for mean in means)
 
@@ -125,7 +124,7 @@ def test_scores_are_those_of_a_slow_loop_and_scipy(model, slow, pairs, request):
 def test_sentences_without_a_known_word_have_cosine_0_and_are_counted(glove, pairs):
     found = word_scores(glove, pairs)
     assert found.items.values[[3, 8]].tolist() == [0, 0]
-    unknown = [text for text in pairs.sentences if not slow_words(text, glove.words.place)]
+    unknown = [text for text in pairs.sentences if not slow_words(text, glove.place)]
     assert found.setting["sentences without a known word"] == len(unknown) > 2, "some are of stop words only"
     assert word_scores(BagOfWords(), pairs).setting["sentences without a known word"] == 0
     empty = GradedPairs("mine", ("", "a", "b"), ("a", "b", "b"), (1, 2, 3), ("",) * 3)
@@ -139,24 +138,24 @@ def test_the_same_words_in_another_order_have_cosine_1_exactly(glove):
     assert BagOfWords().cosines(*texts).tolist() == [1, 1]
     drawn = np.random.default_rng(2)
     orders = [" ".join(drawn.permutation(WORDS)) for _ in range(30)]
-    uneven = glove.words.vectors * 1e3 ** np.arange(-5, 6, dtype=np.float32)[:, None]  # sums depend on the order
-    found = MeanWordVectors(WordVectors("toy.txt", glove.words.place, uneven, "", len(WORDS))).vectors(orders)
+    uneven = glove.vectors * 1e3 ** np.arange(-5, 6, dtype=np.float32)[:, None]  # sums depend on the order
+    found = WordVectors("toy.txt", glove.place, uneven, "", len(WORDS)).means(orders)
     assert len(np.unique(found, axis=0)) == 1
 
 
 def test_vectors_have_one_row_per_sentence(glove):
-    found = glove.vectors(["dog cat dog", "zebra"])
-    of = {word: glove.words.vectors[at].astype(float) for word, at in glove.words.place.items()}
+    found = glove.means(["dog cat dog", "zebra"])
+    of = {word: glove.vectors[at].astype(float) for word, at in glove.place.items()}
     assert found[0] == pytest.approx((2 * of["dog"] + of["cat"]) / 3)
     assert found[1].tolist() == [0] * 7
 
 
 def test_only_vectors_of_the_words_of_the_text_are_read(tmp_path):
     (tmp_path / "small.txt").write_text("the 1 2\ncat 3 4\ndog 5 6\nsat 5 8\n")
-    found = finish(mean_word_vectors(tmp_path / "small.txt", ["The cat!", "The cat sat"]))
-    assert set(found.words.place) == {"the", "cat", "sat"}
-    assert found.vectors(["Cat, the sat?"]).tolist() == [[4, 6]]
-    assert found.name == "mean of small.txt"
+    found = read(tmp_path / "small.txt", *forms_of("The cat!"), *forms_of("The cat sat"))
+    assert set(found.place) == {"the", "cat", "sat"}
+    assert found.means(["Cat, the sat?"]).tolist() == [[4, 6]]
+    assert found.name == "small.txt"
 
 
 def test_vectors_are_those_of_sentence_transformers(tmp_path, pairs):
@@ -169,8 +168,8 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pairs):
     words = WordEmbeddings.from_text_file(str(tmp_path / "toy.txt"))
     theirs = SentenceTransformer(modules=[words, Pooling(5, "mean")], device="cpu")
     texts = [text for text in pairs.sentences if slow_words(text, WORDS)]
-    found = finish(mean_word_vectors(tmp_path / "toy.txt", texts))
-    assert found.vectors(texts) == pytest.approx(theirs.encode(texts), abs=1e-6)
+    found = read(tmp_path / "toy.txt", *(form for text in texts for form in forms_of(text)))
+    assert found.means(texts) == pytest.approx(theirs.encode(texts), abs=1e-6)
 
 
 def test_a_set_without_parts_has_no_mean_over_parts(pairs):

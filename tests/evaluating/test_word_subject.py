@@ -13,7 +13,7 @@ from explorer.errors import DataError
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.retrieval import Retrieval
 from explorer.evaluating.tasks.sts import ScoredPairs
-from explorer.evaluating.word_subject import K1, B, WordSubject, bm25, is_word_model
+from explorer.evaluating.tasks.word_models import K1, B, WordSubject, bm25, is_word_model
 from explorer.measuring.neighbours.ranking_judge import MEASURES, measures
 from explorer.progress import finish
 
@@ -40,7 +40,7 @@ def slow_scores(query, documents):
 
 
 def test_it_equals_a_slow_loop(task):
-    from explorer.evaluating.word_subject import word_splitter
+    from explorer.evaluating.tasks.word_models import word_splitter
 
     words = word_splitter()
     documents = words(task.documents)

@@ -1,11 +1,15 @@
-"""Score STS sets with models without a transformer: the mean of word vectors (GloVe), and shared words.
+"""Score models without a transformer: the mean of word vectors (GloVe), shared words, and BM25.
 
-Both are baselines of the papers: the mean of GloVe vectors is in Table 1 of Kim et al. 2021, the cosine of binary
-bags of words is the baseline of SemEval's STS tasks (Agirre et al. 2012, Cer et al. 2017).
+The first two are baselines of the papers on STS sets: the mean of GloVe vectors is in Table 1 of Kim et al. 2021, the
+cosine of binary bags of words is the baseline of SemEval's STS tasks (Agirre et al. 2012, Cer et al. 2017).
 
 Word vectors are read from a text file line by line; only those of wanted words are kept. A line is `word v1 … vn`, as
 in GloVe's files; a first line with the numbers of words and dimensions, as in word2vec's text format, is recognised.
 The file may be compressed (.gz). If a word is in the file twice, its first vector counts.
+
+BM25 is a search by words, which an encoder has to beat. As in MTEB's baseline of that name: words of two characters or
+more, lower-cased, without the English stop words of bm25s, as stems of the English Snowball stemmer; BM25 in Lucene's
+form, with k1 = 1.5 and b = 0.75. A document that shares no word with a query is not found.
 """
 
 from __future__ import annotations
@@ -17,23 +21,32 @@ import re
 import string
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import cached_property
-from io import BufferedReader
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.text_sets import GradedPairs
+from explorer.data import sources
+from explorer.data.graded.sets import SetKind
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.text_sets import GradedPairs, digest_of
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import UnreadableFile
-from explorer.evaluating.results.scored_task import Items, Measured, Setting
+from explorer.errors import BadChoice, DataError, UnreadableFile
+from explorer.evaluating.encoded import TaskCost
+from explorer.evaluating.results.result_files import ScoredModel, revision_of
+from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
+from explorer.evaluating.tasks import Task
+from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import agreement, measures_of
+from explorer.places import given_path
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -52,6 +65,13 @@ SPLIT = (
 # of the baseline of SemEval-2017's STS task; with it the published correlations come out to 0.1
 IN_BAG = "lower-cased; words and punctuation marks"
 _IN_BAG = re.compile(r"\w+|[^\w\s]")
+K1, B = 1.5, 0.75
+SETTING: dict[str, Setting] = {"k1": K1, "b": B, "form": "Lucene", "words": "stems, without English stop words"}
+AT_ONCE = 256  # queries between two progress reports
+BAG = "bag-of-words"  # the name of the model that compares shared words
+BM25 = "bm25"  # the name of the search by words
+_RULES = {BAG: [IN_BAG], BM25: [repr(SETTING)]}  # what decides the scores of a model without a file
+ENDINGS = (".txt", ".gz", ".vec")  # of files of word vectors
 
 
 def forms_of(text: str) -> set[str]:
@@ -66,28 +86,9 @@ def _bag(text: str) -> set[str]:
     return set(_IN_BAG.findall(text.lower()))
 
 
-class WordModel(Protocol):
-    """What scores need of a model."""
-
-    @property
-    def name(self) -> str:
-        """The name in tables."""
-
-    @property
-    def setting(self) -> Mapping[str, Setting]:
-        """What decides its scores."""
-
-    def knows(self, sentence: str) -> bool:
-        """Whether any word of a sentence is known."""
-
-    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """The cosine of the two sentences of every pair; 0 if one of them has no known word."""
-
-
 class BagOfWords:
     """The cosine of binary vectors that have a 1 for every word of a sentence."""
 
-    name = "binary bag of words"
     setting: Mapping[str, Setting] = {"words": IN_BAG}
 
     def knows(self, sentence: str) -> bool:
@@ -105,26 +106,30 @@ class BagOfWords:
 
 
 @dataclass(frozen=True, eq=False)
-class MeanWordVectors:
-    """The mean of the vectors of the known words of a sentence, such as GloVe's."""
+class WordVectors:
+    """The vectors (word, width) of some words, such as GloVe's; a sentence is the mean of those of its known words."""
 
-    words: WordVectors
+    name: str  # of the file
+    place: dict[str, int]  # of a word in `vectors`
+    vectors: NDArray[np.float32]
+    digest: str  # of the whole file, decompressed
+    words_in_file: int
 
     @property
-    def name(self) -> str:
-        """The name of the file."""
-        return f"mean of {self.words.name}"
+    def width(self) -> int:
+        """The number of dimensions."""
+        return int(self.vectors.shape[1])
 
     @property
     def setting(self) -> Mapping[str, Setting]:
         """The rule for words, and the vectors."""
-        return {"words": SPLIT, "vectors": self.words.name, "width": self.words.width, "digest": self.words.digest}
+        return {"words": SPLIT, "vectors": self.name, "width": self.width, "digest": self.digest}
 
     @cached_property
     def _tokenizer(self) -> WhitespaceTokenizer:
         from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
 
-        return WhitespaceTokenizer(self.words.place)
+        return WhitespaceTokenizer(self.place)
 
     def _places(self, sentence: str) -> list[int]:
         """The places of the known words; sorted, so that sentences of the same words are equal to the last bit."""
@@ -134,18 +139,18 @@ class MeanWordVectors:
         """Whether any word of a sentence has a vector."""
         return bool(self._places(sentence))
 
-    def vectors(self, sentences: Sequence[str]) -> Floats:
+    def means(self, sentences: Sequence[str]) -> Floats:
         """Vectors (sentence, width); 0 for a sentence without a known word."""
-        found = np.zeros((len(sentences), self.words.width))
+        found = np.zeros((len(sentences), self.width))
         for at, sentence in enumerate(sentences):
             places = self._places(sentence)
             if places:
-                found[at] = self.words.vectors[places].astype(np.float64).mean(axis=0)
+                found[at] = self.vectors[places].astype(np.float64).mean(axis=0)
         return found
 
     def cosines(self, first: Sequence[str], second: Sequence[str]) -> Floats:
         """Cosines of the means, as 1 - d²/2 of the normalised vectors: equal ones have exactly 1."""
-        one, other = self.vectors(first), self.vectors(second)
+        one, other = self.means(first), self.means(second)
         lengths, of_other = (np.linalg.norm(vectors, axis=1) for vectors in (one, other))
         known = (lengths > 0) & (of_other > 0)
         apart = one[known] / lengths[known, None] - other[known] / of_other[known, None]
@@ -154,10 +159,7 @@ class MeanWordVectors:
         return found
 
 
-def mean_word_vectors(path: str | Path, sentences: Iterable[str]) -> Work[MeanWordVectors]:
-    """Read the vectors of the words of some sentences from a file, such as glove.6B.300d.txt."""
-    wanted = {form for sentence in sentences for form in forms_of(sentence)}
-    return MeanWordVectors((yield from read_word_vectors(path, wanted)))
+WordModel = BagOfWords | WordVectors
 
 
 def word_scores(model: WordModel, pairs: GradedPairs, split: str = "all") -> Measured:
@@ -179,22 +181,6 @@ def word_scores(model: WordModel, pairs: GradedPairs, split: str = "all") -> Mea
     )
 
 
-@dataclass(frozen=True, eq=False)
-class WordVectors:
-    """The vectors (word, width) of some words."""
-
-    name: str
-    place: dict[str, int]  # of a word in `vectors`
-    vectors: NDArray[np.float32]
-    digest: str  # of the whole file, decompressed
-    words_in_file: int
-
-    @property
-    def width(self) -> int:
-        """The number of dimensions."""
-        return int(self.vectors.shape[1])
-
-
 def read_word_vectors(path: str | Path, wanted: Collection[str], most_bytes: int = MOST_BYTES) -> Work[WordVectors]:
     """Read the vectors of the wanted words; the others are checked for their length only."""
     path = Path(path)
@@ -204,7 +190,7 @@ def read_word_vectors(path: str | Path, wanted: Collection[str], most_bytes: int
         with ExitStack() as opened:
             raw = opened.enter_context(path.open("rb"))
             lines = opened.enter_context(gzip.open(raw)) if path.suffix.lower() == ".gz" else raw
-            for number, line in enumerate(_lines(lines), start=1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST), b""), start=1):
                 if number % EVERY == 1:
                     yield Progress("reading word vectors", raw.tell(), size, "bytes")
                 kept.take(number, line)
@@ -215,11 +201,6 @@ def read_word_vectors(path: str | Path, wanted: Collection[str], most_bytes: int
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
     return kept.result()
-
-
-def _lines(file: BufferedReader | gzip.GzipFile) -> Iterator[bytes]:
-    """The lines of a file, in pieces if they are longer than a line can be."""
-    return iter(lambda: file.readline(LONGEST), b"")
 
 
 class _KeptVectors:
@@ -241,17 +222,27 @@ class _KeptVectors:
         line = line.rstrip()
         if not line:
             return
-        if number == 1 and self._is_header(line):
+        fields = line.split()
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            self._announced, self.width = map(int, fields)
             return
         word, _, values = line.partition(b" ")
         if not self.width:
-            self.width = len(line.split()) - 1
-            self._numbers(number, line.split()[1:])
+            self.width = len(fields) - 1
+            self._numbers(number, fields[1:])
         self._count += 1
         if values.count(b" ") + 1 != self.width:
-            word, values = self._uneven(number, line)
-        if word in self._wanted and word not in self._kept:
-            self._keep(number, word, values)
+            word, values = self._uneven(number, fields)
+        if word not in self._wanted or word in self._kept:
+            return
+        needed = 4 * self.width * (len(self._kept) + 1)
+        if needed > self._most_bytes:
+            raise UnreadableFile(
+                f"{self.name}: the vectors of the {len(self._kept) + 1:,} words found up to line {number:,} take "
+                f"{in_words.size(needed)}; at most {in_words.size(self._most_bytes)} are allowed. "
+                "Choose vectors with fewer dimensions, or a shorter text."
+            )
+        self._kept[word] = np.array(self._numbers(number, values.split()), dtype=np.float32)
 
     def result(self) -> WordVectors:
         """The vectors that were kept, if the file is whole."""
@@ -271,16 +262,9 @@ class _KeptVectors:
         vectors = np.array(list(self._kept.values()), dtype=np.float32)
         return WordVectors(self.name, place, vectors, self._sha.hexdigest(), self._count)
 
-    def _is_header(self, line: bytes) -> bool:
-        fields = line.split()
-        if len(fields) != 2 or not all(field.isdigit() for field in fields):
-            return False
-        self._announced, self.width = int(fields[0]), int(fields[1])
-        return True
-
-    def _uneven(self, number: int, line: bytes) -> tuple[bytes, bytes]:
+    def _uneven(self, number: int, fields: list[bytes]) -> tuple[bytes, bytes]:
         """The word and its numbers in a line with another number of spaces: a word with spaces, or a damaged line."""
-        word, *values = line.split()
+        word, *values = fields
         more = len(values) - self.width
         spaced = more > 0 and not any(map(_is_number, values[:more])) and all(map(_is_number, values[more:]))
         if more != 0 and not spaced:
@@ -303,16 +287,6 @@ class _KeptVectors:
             )
         return found
 
-    def _keep(self, number: int, word: bytes, values: bytes) -> None:
-        needed = 4 * self.width * (len(self._kept) + 1)
-        if needed > self._most_bytes:
-            raise UnreadableFile(
-                f"{self.name}: the vectors of the {len(self._kept) + 1:,} words found up to line {number:,} take "
-                f"{in_words.size(needed)}; at most {in_words.size(self._most_bytes)} are allowed. "
-                "Choose vectors with fewer dimensions, or a shorter text."
-            )
-        self._kept[word] = np.array(self._numbers(number, values.split()), dtype=np.float32)
-
 
 def _is_number(value: bytes) -> bool:
     try:
@@ -323,3 +297,104 @@ def _is_number(value: bytes) -> bool:
 
 def _shown(field: bytes) -> str:
     return repr(field[:40].decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class WordSubject:
+    """A file of word vectors, the bag of words, or BM25."""
+
+    source: str
+    settings: Settings = EVALUATED  # of the other models in the table; they decide no score of this one
+
+    every_title: ClassVar[tuple[str, ...]] = (MODEL_DEFAULT,)
+
+    @property
+    def scored(self) -> ScoredModel:
+        """The model as its results name it, by the content of its file."""
+        if self.source in _RULES:
+            name, digest = self.source, digest_of([self.source, *_RULES[self.source]])
+        else:
+            path = given_path(self.source)
+            name, digest = path.name, digest_of([SPLIT, lookup.file_digest(path)])
+        return ScoredModel(name, revision_of(digest, None), digest)
+
+    def unload(self) -> None:
+        """Nothing: its vectors are read for each task."""
+
+    def titles(self, task: Task[Any], options: Options) -> tuple[str, ...]:
+        """The title of its only result; an error for a task that such a model cannot be scored on."""
+        if self.source == BM25:
+            if task.kind != RETRIEVAL:
+                raise DataError(f"{BM25} is a search: it is scored on retrieval sets only, not on {task.name}.")
+        elif task.kind != STS:
+            raise DataError(f"{self.source} is scored on STS sets and files of scored pairs only, not on {task.name}.")
+        return self.every_title
+
+    def score(self, task: Task[Any], options: Options) -> Work[Measured]:
+        """Score it on scored pairs, or BM25 on a retrieval set."""
+        self.titles(task, options)
+        if self.source == BM25:
+            return (yield from bm25(task.data))
+        forms = {form for sentence in task.texts for form in forms_of(sentence)}
+        path = given_path(self.source)
+        model = BagOfWords() if self.source == BAG else (yield from read_word_vectors(path, forms))
+        given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
+        return word_scores(model, task.data, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
+
+    def cost(self, task: Task[Any], options: Options) -> Work[TaskCost | None]:
+        """Nothing to estimate: it has no transformer."""
+        yield from ()
+        return None
+
+
+def is_word_model(source: str) -> bool:
+    """Whether a model is named that has no transformer."""
+    with suppress(BadChoice, OSError):
+        return source in _RULES or (source.endswith(ENDINGS) and given_path(source).is_file())
+    return False
+
+
+def bm25(task: RetrievalSet) -> Work[Measured]:
+    """Rank the documents of every query by BM25."""
+    import bm25s
+
+    started = time.perf_counter()
+    yield Progress("building the index", 0, 0)
+    words = word_splitter()
+    index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
+    index.index(words(task.documents), show_progress=False)
+    places = np.full((len(task), min(DEPTH, len(task.documents))), -1)
+    for query, asked in enumerate(words(task.queries)):
+        if query % AT_ONCE == 0:
+            yield Progress("searching", query, len(task))
+        known = [word for word in asked if word in index.vocab_dict]
+        if known:
+            scores = index.get_scores(known)
+            # those above 0; of equal ones the earlier first
+            first = np.argsort(-scores, kind="stable")[: places.shape[1]]
+            first = first[scores[first] > 0]
+            places[query, : len(first)] = first
+    of_query = measures(places, task.judgements)
+    return Measured(
+        split=task.split,
+        titles=(MODEL_DEFAULT,),
+        measures=MEASURES,
+        table=100 * of_query.mean(axis=1)[None, :, None],
+        setting={"documents": len(task.documents), "queries": len(task), **task.counts, **SETTING},
+        items=Items(of_query[0], digest=task.digest),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def word_splitter() -> Callable[[Sequence[str]], list[list[str]]]:
+    """Split texts into words; every different word is stemmed once."""
+    import bm25s
+    from nltk.stem.snowball import SnowballStemmer
+
+    stem = cache(SnowballStemmer("english").stem)
+
+    def words(texts: Sequence[str]) -> list[list[str]]:
+        split: list[list[str]] = bm25s.tokenize(list(texts), stopwords="en", return_ids=False, show_progress=False)
+        return [[stem(word) for word in text] for text in split]
+
+    return words

@@ -19,7 +19,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.evaluating.tasks import ALL, Subject, named, published, suites, tasks_of, transfer
-from explorer.evaluating.word_subject import BAG, BM25, WordSubject, is_word_model
+from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
