@@ -112,7 +112,13 @@ def encoded(
     started = time.perf_counter()
     kept = checked_titles(encoder, titles)
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    ids, truncated = yield from _tokens(encoder, tuple(distinct), max_length, prompt)
+    ids: list[list[int]] = []
+    truncated = 0
+    for start in range(0, len(distinct), AT_A_TIME):
+        yield Progress("tokenising texts", start, len(distinct))
+        some = encoder.tokens(tuple(distinct)[start : start + AT_A_TIME], max_length, prompt)
+        ids += some.ids
+        truncated += some.truncated
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
@@ -124,19 +130,6 @@ def encoded(
         yield Progress(Phase.ENCODING_TEXTS, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
     return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
-
-
-def _tokens(
-    encoder: Encoder, texts: Sequence[str], max_length: int | None, prompt: str | None
-) -> Work[tuple[list[list[int]], int]]:
-    ids: list[list[int]] = []
-    truncated = 0
-    for start in range(0, len(texts), AT_A_TIME):
-        yield Progress("tokenising texts", start, len(texts))
-        some = encoder.tokens(texts[start : start + AT_A_TIME], max_length, prompt)
-        ids += some.ids
-        truncated += some.truncated
-    return ids, truncated
 
 
 def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> TaskCost:
@@ -184,7 +177,11 @@ def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
         if need + SPARE > free:
-            raise NotWritable(_too_small(folder, need, free))
+            raise NotWritable(
+                f"The vectors need {in_words.size(need + SPARE)} in {folder}, where {in_words.size(free)} are free. "
+                "Choose fewer layers & poolings or a smaller set, make room there, or set STRATA_CACHE to a larger "
+                "disk."
+            )
         with tempfile.TemporaryFile(dir=folder) as file:
             if need and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, need)
@@ -197,13 +194,6 @@ def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:
     ends = np.cumsum(sizes)
     return tuple(
         every[end - size : end].reshape(texts, width) for end, size, width in zip(ends, sizes, widths, strict=True)
-    )
-
-
-def _too_small(folder: object, need: int, free: int) -> str:
-    return (
-        f"The vectors need {in_words.size(need + SPARE)} in {folder}, where {in_words.size(free)} are free. "
-        "Choose fewer layers & poolings or a smaller set, make room there, or set STRATA_CACHE to a larger disk."
     )
 
 

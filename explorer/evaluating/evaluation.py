@@ -61,11 +61,7 @@ class Cell:
 
         Of long work, what is measured so far is saved now and then: if it is stopped, it goes on from there.
         """
-        options = replace(self.options, titles=self.lacking)
-        whole = yield from self._saving(self.subject.score(self.task, options))
-        return self._narrowed(whole), whole
-
-    def _saving(self, work: Work[Measured]) -> Work[Result]:
+        work = self.subject.score(self.task, replace(self.options, titles=self.lacking))
         last, unsaved = time.monotonic(), None
         try:
             while True:
@@ -76,7 +72,8 @@ class Cell:
                     last, unsaved = time.monotonic(), None
                 yield progress
         except StopIteration as end:
-            return self._joined(end.value)
+            whole = self._joined(end.value)
+            return self._narrowed(whole), whole
         except GeneratorExit:  # it is stopped
             if unsaved is not None:
                 self._save(unsaved)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from explorer.evaluating.probes import ProbeData, Rows, senteval
-from explorer.evaluating.probes.senteval import Network, Stopping, first_weights, trained
+from explorer.evaluating.probes.senteval import Network, TrainedNetwork, first_weights, trained
 from explorer.progress import Progress, finish
 from tests.independent import senteval_loops
 
@@ -29,7 +29,7 @@ def _rows(count: int, classes: int = 2, seed: int = 0, width: int = 8) -> Rows:
 
 def _evaluations(accuracies) -> tuple[int, int]:
     """How many evaluations and passes a training has whose dev accuracies are these."""
-    rule, network, passes = Stopping(5), Network(), 0
+    rule, network, passes = TrainedNetwork(5), Network(), 0
     for accuracy in accuracies:
         if rule.stopped or passes > network.max_epoch:
             break

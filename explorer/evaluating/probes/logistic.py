@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,6 @@ from numpy.typing import NDArray
 from explorer.data.labelled.labelled_sets import FOLDS
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, folds
 from explorer.progress import Progress, Work
-
-if TYPE_CHECKING:
-    from sklearn.preprocessing import StandardScaler
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)  # C: a larger one regularises less
 ITERATIONS = 2000
@@ -30,15 +26,21 @@ STAGE = "logistic regression"
 
 def predictions(data: ProbeData, seed: int) -> Work[Classes]:
     """The predicted class of every scored row; the seed draws the folds."""
+    rows = data.train
     if data.test is None:
-        found = yield from _nested(data.train, seed)
-    elif data.dev is None:
-        found = yield from _by_folds(data.train, data.test.x, seed)
-    else:
-        yield Progress(STAGE, 0, 1)
-        on_dev, on_test = zip(*path(data.train, (data.dev.x, data.test.x)), strict=True)
-        found = on_test[_best([(guess == data.dev.y).sum() for guess in on_dev])]
-    return found
+        return (yield from _nested(rows, seed))
+    if data.dev is None:
+        right = np.zeros(len(STRENGTHS), dtype=np.intp)
+        for done, (inner, held) in enumerate(folds(rows.y, seed)):
+            yield Progress(STAGE, done, FOLDS + 1)
+            right += [(guess == rows.y[held]).sum() for (guess,) in path(rows.at(inner), [rows.x[held]])]
+        yield Progress(STAGE, FOLDS, FOLDS + 1)
+        ((found,),) = path(rows, [data.test.x], (STRENGTHS[_best(right)],))
+        return found
+    yield Progress(STAGE, 0, 1)
+    on_dev, on_test = zip(*path(rows, (data.dev.x, data.test.x)), strict=True)
+    chosen: Classes = on_test[_best([(guess == data.dev.y).sum() for guess in on_dev])]
+    return chosen
 
 
 def strength(data: ProbeData, seed: int) -> float:
@@ -95,22 +97,16 @@ def _nested(rows: Rows, seed: int) -> Work[Classes]:
     return found
 
 
-def _by_folds(rows: Rows, test: Features, seed: int) -> Work[Classes]:
-    right = np.zeros(len(STRENGTHS), dtype=np.intp)
-    for done, (inner, held) in enumerate(folds(rows.y, seed)):
-        yield Progress(STAGE, done, FOLDS + 1)
-        right += [(guess == rows.y[held]).sum() for (guess,) in path(rows.at(inner), [rows.x[held]])]
-    yield Progress(STAGE, FOLDS, FOLDS + 1)
-    ((found,),) = path(rows, [test], (STRENGTHS[_best(right)],))
-    return found
-
-
 def path(rows: Rows, wanted: Sequence[Features], strengths: Sequence[float] = STRENGTHS) -> list[tuple[Classes, ...]]:
     """For each C, the predictions for each of the wanted features; each fit starts from the one before."""
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
 
-    scaler = _scaler(rows.x)
+    scaler = StandardScaler().fit(rows.x)
+    # a dimension that differs by rounding alone becomes 0. It is compared with its own mean: some dimensions of trained
+    # models are a million times smaller than others, and count
+    scaler.scale_[np.sqrt(scaler.var_) <= CONSTANT * np.abs(scaler.mean_)] = np.inf
     model = LogisticRegression(tol=TOLERANCE, warm_start=True, max_iter=ITERATIONS)
     x, others = scaler.transform(rows.x), [scaler.transform(one) for one in wanted]
     found = []
@@ -119,16 +115,6 @@ def path(rows: Rows, wanted: Sequence[Features], strengths: Sequence[float] = ST
             model.set_params(C=strength).fit(x, rows.y)
             found.append(tuple(model.predict(one) for one in others))
     return found
-
-
-def _scaler(x: Features) -> StandardScaler:
-    """The means and deviations of some features; a dimension that differs by rounding alone becomes 0."""
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler().fit(x)
-    # compared with its own mean: some dimensions of trained models are a million times smaller than others, and count
-    scaler.scale_[np.sqrt(scaler.var_) <= CONSTANT * np.abs(scaler.mean_)] = np.inf
-    return scaler
 
 
 def _without(rows: Rows, *parts: NDArray[np.intp]) -> Rows:

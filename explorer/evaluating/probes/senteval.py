@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.data.labelled.labelled_sets import FOLDS
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, folds
@@ -35,17 +34,21 @@ AT_ONCE = 8192  # rows of a prediction
 def predictions(data: ProbeData, seed: int, network: Network | None = None) -> Work[Classes]:
     """The predicted class of every scored row; the seed draws weights, batches and, with a test split, folds."""
     if data.test is None:
-        found = yield from _nested(data, seed, network)
-    elif data.dev is None:
+        found, total = np.empty(len(data.train), dtype=np.intp), FOLDS * (FOLDS + 1)
+        for fold, (inner, held) in enumerate(folds(data.train.y, FOLD_SEED)):
+            rows, done = data.train.at(inner), fold * (FOLDS + 1)
+            decay = yield from _chosen(rows, data.classes, seed, FOLD_SEED, network, done, total)
+            model = yield from _refitted(rows, data.classes, decay, seed, network, Progress(STAGE, done + FOLDS, total))
+            found[held] = model.predict(data.train.x[held])
+        return found
+    if data.dev is None:
         decay = yield from _chosen(data.train, data.classes, seed, seed, network, 0, FOLDS + 1)
         model = yield from _refitted(data.train, data.classes, decay, seed, network, Progress(STAGE, FOLDS, FOLDS + 1))
-        found = model.predict(data.test.x)
-    else:
-        stage = Progress(STAGE, 0, 1)
-        models = yield from trained(data.train, data.dev, data.classes, DECAYS, seed, stage, network=network)
-        # SentEval trains the best one again with the same seed, which gives the same network
-        found = models[_best([model.accuracy for model in models])].predict(data.test.x)
-    return found
+        return model.predict(data.test.x)
+    stage = Progress(STAGE, 0, 1)
+    models = yield from trained(data.train, data.dev, data.classes, DECAYS, seed, stage, network=network)
+    # SentEval trains the best one again with the same seed, which gives the same network
+    return models[_best([model.accuracy for model in models])].predict(data.test.x)
 
 
 def fits(has_test: bool, has_dev: bool) -> int:
@@ -53,17 +56,6 @@ def fits(has_test: bool, has_dev: bool) -> int:
     if not has_test:
         return FOLDS * (FOLDS + 1)
     return 1 if has_dev else FOLDS + 1
-
-
-def _nested(data: ProbeData, seed: int, network: Network | None) -> Work[Classes]:
-    found = np.empty(len(data.train), dtype=np.intp)
-    total = FOLDS * (FOLDS + 1)
-    for fold, (inner, held) in enumerate(folds(data.train.y, FOLD_SEED)):
-        rows, done = data.train.at(inner), fold * (FOLDS + 1)
-        decay = yield from _chosen(rows, data.classes, seed, FOLD_SEED, network, done, total)
-        model = yield from _refitted(rows, data.classes, decay, seed, network, Progress(STAGE, done + FOLDS, total))
-        found[held] = model.predict(data.train.x[held])
-    return found
 
 
 def _chosen(
@@ -106,13 +98,28 @@ class Network:
     max_epoch: int = 200
 
 
-@dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """The network of the best evaluation."""
+    """A network as it was at its best evaluation; its training stops after some evaluations without an improvement.
 
-    weights: tuple[Tensor, ...]  # (hidden, width), (hidden), (class, hidden), (class)
-    accuracy: float  # on the dev rows, 0 to 1
-    evaluations: int
+    These are counted, and the count is never reset.
+    """
+
+    def __init__(self, tenacity: int) -> None:
+        self.weights: tuple[Tensor, ...] = ()  # (hidden, width), (hidden), (class, hidden), (class)
+        self.accuracy = -1.0  # on the dev rows, 0 to 1
+        self.evaluations = 0
+        self.stopped = False
+        self._left = tenacity
+
+    def improved(self, accuracy: float) -> bool:
+        """Take an accuracy into account, and return whether it is the best so far."""
+        self.evaluations += 1
+        if accuracy > self.accuracy:
+            self.accuracy = accuracy
+            return True
+        self.stopped = self._left <= 0
+        self._left -= 1
+        return False
 
     def predict(self, x: Features) -> Classes:
         """The class of each row."""
@@ -123,27 +130,6 @@ class TrainedNetwork:
         with torch.inference_mode():
             found = [logits(stacked, part)[0].argmax(1).numpy() for part in parts]
         return np.concatenate(found)
-
-
-class Stopping:
-    """When one network stops: evaluations that are no improvement are counted, and the count is never reset."""
-
-    def __init__(self, tenacity: int) -> None:
-        self.best = -1.0
-        self.evaluations = 0
-        self.stopped = False
-        self._tenacity = tenacity
-        self._worse = 0
-
-    def improved(self, accuracy: float) -> bool:
-        """Take an accuracy into account, and return whether it is the best so far."""
-        self.evaluations += 1
-        if accuracy > self.best:
-            self.best = accuracy
-            return True
-        self.stopped = self._worse >= self._tenacity
-        self._worse += 1
-        return False
 
 
 def trained(
@@ -169,8 +155,7 @@ def trained(
     weights = first_weights(rows.x.shape[1], classes, len(decays), seed, network, x.dtype)
     group = _Group(weights, torch.tensor(decays, dtype=x.dtype), network.rate)
     active, passes = list(range(len(decays))), 0
-    rules = [Stopping(network.tenacity) for _ in decays]
-    best: list[tuple[Tensor, ...]] = [()] * len(decays)
+    found = [TrainedNetwork(network.tenacity) for _ in decays]
     while active and passes <= network.max_epoch:
         for _ in range(network.epoch_size):
             drawn = torch.from_numpy(order.permutation(len(rows)))
@@ -178,14 +163,14 @@ def trained(
                 group.update(x.index_select(0, places), targets.index_select(0, places))
         passes += network.epoch_size
         for place, share in enumerate(_accuracies(group.weights, dev_x, dev.y)):
-            if rules[active[place]].improved(share):
-                best[active[place]] = tuple(weight[place].clone() for weight in group.weights)
-        stay = [place for place, which in enumerate(active) if not rules[which].stopped]
+            if found[active[place]].improved(share):
+                found[active[place]].weights = tuple(weight[place].clone() for weight in group.weights)
+        stay = [place for place, which in enumerate(active) if not found[which].stopped]
         if len(stay) < len(active):
             active = [active[place] for place in stay]
             group = group.only(stay)
         yield stage
-    return [TrainedNetwork(kept, rule.best, rule.evaluations) for kept, rule in zip(best, rules, strict=True)]
+    return found
 
 
 def first_weights(
@@ -244,7 +229,7 @@ class _Group:
         self.weights = _split(self._flat, weights)
         self._gradient, self._mean, self._square = (self._flat.new_zeros(self._flat.shape) for _ in range(3))
         self._gradients = _split(self._gradient, weights)
-        self._decay = _joined([_column(decays, weight).expand_as(weight) for weight in weights])
+        self._decay = _joined([decays.view(-1, *(1 for _ in one.shape[1:])).expand_as(one) for one in weights])
         self._steps = decays.new_zeros(()).float()
 
     def only(self, stay: list[int]) -> _Group:
@@ -261,7 +246,15 @@ class _Group:
         from torch.optim.adam import adam
 
         with torch.no_grad():
-            self._differentiate(x, targets)
+            first, first_bias, second, second_bias = self._gradients
+            hidden = _hidden(self.weights, x)
+            off = _outputs(self.weights, hidden).softmax(2).sub_(targets).div_(len(x))  # the gradient of the outputs
+            torch.bmm(off.transpose(1, 2), _by_network(self.weights, hidden), out=second)
+            torch.sum(off, 1, out=second_bias)
+            inner = torch.bmm(off, self.weights[2]).transpose(0, 1).reshape(hidden.shape)
+            inner *= torch.addcmul(hidden, hidden, hidden, value=-1)
+            torch.mm(inner.t(), x, out=first.flatten(0, 1))
+            torch.sum(inner, 0, out=first_bias.flatten())
             self._gradient.addcmul_(self._flat, self._decay)  # weight decay as in Adam, not AdamW
             adam(
                 [self._flat],
@@ -280,20 +273,6 @@ class _Group:
                 maximize=False,
             )
 
-    def _differentiate(self, x: Tensor, targets: Tensor) -> None:
-        import torch
-
-        first, first_bias, second, second_bias = self._gradients
-        hidden = _hidden(self.weights, x)
-        by_network = _by_network(self.weights, hidden)
-        off = _outputs(self.weights, hidden).softmax(2).sub_(targets).div_(len(x))  # the gradient of the outputs
-        torch.bmm(off.transpose(1, 2), by_network, out=second)
-        torch.sum(off, 1, out=second_bias)
-        inner = torch.bmm(off, self.weights[2]).transpose(0, 1).reshape(hidden.shape)
-        inner *= torch.addcmul(hidden, hidden, hidden, value=-1)
-        torch.mm(inner.t(), x, out=first.flatten(0, 1))
-        torch.sum(inner, 0, out=first_bias.flatten())
-
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors as one vector."""
@@ -310,14 +289,10 @@ def _split(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     return [part.view(one.shape) for part, one in zip(parts, like, strict=True)]
 
 
-def _column(decays: Tensor, weight: Tensor) -> Tensor:
-    return decays.view(-1, *(1 for _ in weight.shape[1:]))
-
-
 def _accuracies(weights: Sequence[Tensor], x: Tensor, y: Classes) -> list[float]:
     """The share of right predictions of each network."""
     import torch
 
     with torch.inference_mode():
-        guesses: NDArray[np.intp] = logits(weights, x).argmax(2).numpy()
+        guesses = logits(weights, x).argmax(2).numpy()
     return [float(share) for share in (guesses == y).mean(axis=1)]

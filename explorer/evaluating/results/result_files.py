@@ -230,7 +230,10 @@ def _items(stored: _Items | None) -> Items | None:
 
 def _as_mteb(result: Result) -> dict[str, Any]:
     measured, task = result.measured, result.task
-    default = {name: _as_in_mteb(name, measured.score(MODEL_DEFAULT, name)) for name in measured.measures}
+    default: dict[str, float | None] = {}
+    for name in measured.measures:
+        value = measured.score(MODEL_DEFAULT, name)
+        default[name] = None if not np.isfinite(value) else value if name in COSTS else value / 100
     score = {"main_score": default[measured.measures[0]], **default, "hf_subset": "default", "languages": ["eng-Latn"]}
     return {
         "task_name": _IN_MTEB.get(task.name, task.name),
@@ -275,12 +278,6 @@ def _numbers(values: NDArray[np.float64]) -> list[Any]:
     found[np.isnan(values)] = None
     numbers: list[Any] = found.tolist()
     return numbers
-
-
-def _as_in_mteb(measure: str, score: float) -> float | None:
-    if not np.isfinite(score):
-        return None
-    return score if measure in COSTS else score / 100
 
 
 def _file_name(name: str) -> str:

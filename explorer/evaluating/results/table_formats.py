@@ -70,20 +70,18 @@ def as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_json(results: Sequence[Result]) -> str:
     """Every layer & pooling of every result; a score that is not there is null."""
-    return json.dumps([_content(result) for result in results], ensure_ascii=False, indent=1) + "\n"
-
-
-def _content(result: Result) -> dict[str, object]:
-    measured = result.measured
-    scores = {
-        title: {name: rounded(measured.score(title, name)) for name in measured.measures} for title in measured.titles
-    }
-    about = {"model": result.model.name, "revision": result.model.revision}
-    of = result.task
-    task = {"task": of.name, "folder": of.folder, "kind": of.kind, "data": of.data}
-    rest = {"split": measured.split, "seeds": measured.seeds, "setting": {**of.settings, **measured.setting}}
-    rest |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
-    return {**about, **task, **rest, "seconds": round(measured.seconds, 3), "scores": scores}
+    rows = []
+    for result in results:
+        model, task, measured = result.model, result.task, result.measured
+        row: dict[str, object] = {"model": model.name, "revision": model.revision}
+        row |= {"task": task.name, "folder": task.folder, "kind": task.kind, "data": task.data}
+        row |= {"split": measured.split, "seeds": measured.seeds, "setting": {**task.settings, **measured.setting}}
+        row |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
+        scores = {
+            one: {name: rounded(measured.score(one, name)) for name in measured.measures} for one in measured.titles
+        }
+        rows.append({**row, "seconds": round(measured.seconds, 3), "scores": scores})
+    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

@@ -191,8 +191,9 @@ def named(task: str) -> str:
     known = {plain(name): name for name in published()}
     if plain(task) in known:
         return known[plain(task)]
-    if _is_path(task):
-        return task
+    with suppress(BadChoice, OSError):
+        if given_path(task).exists():
+            return task
     near = difflib.get_close_matches(plain(task), known, n=1, cutoff=0.7)
     hint = f" Did you mean '{known[near[0]]}'?" if near else ""
     raise BadChoice(f"There is neither a task nor a file '{task}'.{hint} There are: {', '.join(known.values())}.")
@@ -217,9 +218,3 @@ def column_of(task: str) -> tuple[str, str]:
         return uploaded
     path = given_path(task).absolute()
     return path.name, "/".join(path.parent.parts[-2:]).strip("/")
-
-
-def _is_path(task: str) -> bool:
-    with suppress(BadChoice, OSError):
-        return given_path(task).exists()
-    return False

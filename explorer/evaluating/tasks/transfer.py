@@ -104,6 +104,8 @@ def transfer(
     Without `titles`, logistic regression scores every layer & pooling, SentEval's classifier the model default only,
     since it takes minutes for each of them. The model default is always scored: the items are its predictions.
     """
+    from sklearn.metrics import accuracy_score, f1_score
+
     started = time.perf_counter()
     check_choice(probe, seeds)
     check(task)
@@ -134,9 +136,11 @@ def transfer(
             for which, seed in enumerate(seeds):
                 done = place * len(seeds) + which
                 found = yield from _counted(PROBES[probe](data, seed), title, done, len(kept) * len(seeds))
-                table[kept.index(title), :, which] = _scores(data.scored.y, found)
+                gold = data.scored.y  # of all scored rows at once
+                macro = f1_score(gold, found, average="macro", zero_division=0.0)
+                table[kept.index(title), :, which] = 100 * accuracy_score(gold, found), 100 * macro
                 if title == MODEL_DEFAULT:
-                    right[which, rows[task.split]] = found == data.scored.y
+                    right[which, rows[task.split]] = found == gold
         scored = [known for known in kept if known in order[: place + 1]]
         yield SoFar(f"scored {title}", place + 1, len(kept), measured=measured(scored))
     return measured(kept)
@@ -185,13 +189,6 @@ def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[n
     return ProbeData(train, splits.get("dev"), splits.get("test"), len(task.classes))
 
 
-def _scores(gold: Classes, found: Classes) -> tuple[float, float]:
-    """Accuracy and macro-F1 × 100, over all scored rows at once."""
-    from sklearn.metrics import accuracy_score, f1_score
-
-    return 100 * accuracy_score(gold, found), 100 * f1_score(gold, found, average="macro", zero_division=0.0)
-
-
 def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:
     """Work whose progress counts the fits of all layers & poolings, `done` of `total` of which are ready."""
     while True:
@@ -237,16 +234,24 @@ def estimate(
     encoding = seconds_of(encoder, distinct, max_length)
     yield Progress("estimating", 1, 2)
     rows = _random_rows(task, width_of(encoder, MODEL_DEFAULT) * (2 if task.is_pairs else 1))
+    few = rows.at(np.arange(min(64, len(rows))))
     # the rows of a fit: two folds are left out of nested folds, one out of folds
     share = 1 - (2 if task.test is None else 1 if task.dev is None else 0) / FOLDS
     scale = share * len(task.train) / len(rows)
     splits = task.test is not None, task.dev is not None
     if probe == LOGISTIC:
         fits = logistic.fits(*splits) * len(titles) * len(seeds)
-        usual = most = fits * scale * _path(rows)
+        logistic.path(few, [rows.x])  # the first imports scikit-learn
+        started = time.perf_counter()
+        logistic.path(rows, [rows.x])
+        usual = most = fits * scale * (time.perf_counter() - started)
     else:
         fits = senteval.fits(*splits) * len(titles) * len(seeds)
-        one_pass = yield from _pass(rows, len(task.classes))
+        network = replace(Network(), epoch_size=1, max_epoch=0)  # one pass over the rows, for its four networks
+        for again in range(2):  # the first is slower
+            started, stage = time.perf_counter(), Progress("estimating", 1, 2)
+            yield from trained(rows, few, len(task.classes), senteval.DECAYS, again, stage, network=network)
+        one_pass = time.perf_counter() - started
         longest = Network().max_epoch + Network().epoch_size
         usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
     return TaskCost(len(distinct), fits, encoding, usual, most, disk)
@@ -261,20 +266,3 @@ def _random_rows(task: LabelledSet, width: int) -> Rows:
     mixed = random.normal(size=(width, width)) * np.geomspace(1, 0.05, width)[:, None]
     x = random.normal(size=(count, width)) @ mixed + 0.15 * random.normal(size=(classes, width))[y]
     return Rows(x.astype(np.float32), y.astype(np.intp))
-
-
-def _path(rows: Rows) -> float:
-    logistic.path(rows.at(np.arange(min(64, len(rows)))), [rows.x])  # the first imports scikit-learn
-    started = time.perf_counter()
-    logistic.path(rows, [rows.x])
-    return time.perf_counter() - started
-
-
-def _pass(rows: Rows, classes: int) -> Work[float]:
-    """Seconds of one pass over the rows, for the four networks of a training."""
-    network = replace(Network(), epoch_size=1, max_epoch=0)
-    for again in range(2):  # the first is slower
-        started = time.perf_counter()
-        few, stage = rows.at(np.arange(min(64, len(rows)))), Progress("estimating", 1, 2)
-        yield from trained(rows, few, classes, senteval.DECAYS, again, stage, network=network)
-    return time.perf_counter() - started

@@ -159,13 +159,13 @@ def _columns(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Se
         columns.append(pa.array(texts, pa.string()))
     for column, values in zip(manifest.vectors, vectors, strict=True):
         if manifest.dtype == "float16":
-            _check_float16(values, column.title)
+            check_float16(values, column.title)
         flat = pa.array(values.astype(manifest.dtype, copy=False).reshape(-1))
         columns.append(pa.FixedSizeListArray.from_arrays(flat, column.width))
     return pa.Table.from_arrays(columns, schema=_schema(manifest))
 
 
-def _check_float16(values: Vectors, title: str) -> None:
+def check_float16(values: Vectors, title: str) -> None:
     """Refuse numbers that float16 cannot hold, and vectors that would lose digits."""
     limits, largest = np.finfo(np.float16), np.abs(values).max(axis=1, initial=0)  # of each vector
     if largest.max(initial=0) > limits.max:

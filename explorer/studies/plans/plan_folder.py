@@ -68,9 +68,14 @@ class PlanFolder:
         except (OSError, ValueError):
             return PlanStatus(INTERRUPTED)
         found = typed_json.read(PlanStatus, stated) or PlanStatus(INTERRUPTED)
-        if found.live and not (run_folder.is_held(self.folder) or _alive(stated)):
-            return replace(found, state=INTERRUPTED)
-        return found
+        if not found.live or run_folder.is_held(self.folder):
+            return found
+        # whether the process that wrote it still runs, on this machine
+        if isinstance(stated, dict) and stated.get("host") == socket.gethostname():
+            pid, born = stated.get("pid"), stated.get("born")
+            if isinstance(pid, int) and isinstance(born, str) and run_folder.is_same_process(pid, born):
+                return found
+        return replace(found, state=INTERRUPTED)
 
     def put(self, status: PlanStatus) -> None:
         """Write the state, with the id of this process."""
@@ -176,11 +181,3 @@ def _made(folder: Path) -> float:
         return (folder / PLAN).stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _alive(stated: object) -> bool:
-    """Whether the process that wrote a state still runs, on this machine."""
-    if not isinstance(stated, dict) or stated.get("host") != socket.gethostname():
-        return False
-    pid, born = stated.get("pid"), stated.get("born")
-    return isinstance(pid, int) and isinstance(born, str) and run_folder.is_same_process(pid, born)

@@ -97,9 +97,9 @@ def test_float16_is_the_rounded_vector_in_half_the_bytes(desk, whole):
 
 def test_a_number_that_float16_cannot_hold_is_refused():
     with pytest.raises(BadChoice, match=r"70,000.*--dtype float32"):
-        shard_files._stored(np.array([[1.0, -70000.0]], dtype=np.float32), "float16", "max of layer 2")
+        shard_files.check_float16(np.array([[1.0, -70000.0]], dtype=np.float32), "max of layer 2")
     with pytest.raises(BadChoice, match=r"a vector whose largest number is 2e-08.*--dtype float32"):
-        shard_files._stored(np.array([[1.0, 0], [0, 0], [1e-9, -2e-8]], dtype=np.float32), "float16", "max of layer 2")
+        shard_files.check_float16(np.array([[1.0, 0], [0, 0], [1e-9, -2e-8]], dtype=np.float32), "max of layer 2")
 
 
 def test_shards_that_are_whole_are_skipped(desk, begun, whole, counted):
