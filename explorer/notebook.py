@@ -18,8 +18,8 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import REFERENCES
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.layer_scores import score_rows
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
-from explorer.measuring.scores.score_tables import score_rows
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import WordPair, measured
 from explorer.measuring.sentences.word_tables import REST, cut_notes, missed_notes, side_by_side, summary

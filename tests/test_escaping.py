@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data.tables.files import read_bytes
 from explorer.escaping import fenced, plain, table
-from explorer.measuring.scores.score_tables import as_csv
+from explorer.measuring.scores.layer_scores import as_csv
 from explorer.ui import messages
 from tests.rendered import Shown
 

@@ -13,7 +13,7 @@ from explorer.encoding.load.declared import named, outside
 from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
-from explorer.measuring.scores import score_tables
+from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, measure
 
 READING = Knob(
@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> None:
     also = [one for reading in asked for one in outside(reading, found.folder)]
     scores = shown(measure(found, pairs, flags.read(options, Settings), also=also))
     if options.json:
-        print(score_tables.as_json(found, pairs, scores))
+        print(layer_scores.as_json(found, pairs, scores))
     elif options.csv:
-        print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
+        print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
-        print(score_tables.as_text(found, pairs, scores, *metric, asked))
+        print(layer_scores.as_text(found, pairs, scores, *metric, asked))

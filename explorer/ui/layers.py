@@ -16,8 +16,8 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores
+from explorer.measuring.scores.layer_scores import as_csv, score_rows
 from explorer.measuring.scores.metrics import best_threshold, is_binary
-from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, ModelScores

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from explorer.measuring.scores.score_tables import for_people
+from explorer.measuring.scores.layer_scores import for_people
 from tests.html_tables import tables
 from tests.html_tables import told as shown
 from tests.spoiling import configure

@@ -16,7 +16,7 @@ from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
 from explorer.encoding.read.pooling import LAST
 from explorer.escaping import unguarded
 from explorer.evaluating.results import table_formats
-from explorer.measuring.scores import score_tables
+from explorer.measuring.scores import layer_scores
 from explorer.training.loop.measured_facts import Adapters
 from explorer.training.record.model_card import card
 from explorer.ui import messages
@@ -57,7 +57,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     header, *rows = [[_text(drawn) for _ in range(width)] for _ in range(drawn.choice((2, 3, 5)))]
     _check_csv(table_formats.as_csv(header, rows), [header, *rows])
     named = dict.fromkeys(header, "")
-    _check_csv(score_tables.as_csv([named, named]), [list(named)] + [[""] * len(named)] * 2)
+    _check_csv(layer_scores.as_csv([named, named]), [list(named)] + [[""] * len(named)] * 2)
     _check_markdown(table_formats.as_markdown(header, rows), [header, *rows])
     _check_latex(table_formats.as_latex(header, rows), [header, *rows])
     _check_terminal(table_formats.as_text(header, rows), len(rows) + 1)

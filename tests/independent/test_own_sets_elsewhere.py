@@ -11,7 +11,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, average_precision, best_f1, best_threshold
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS, best_threshold
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
@@ -65,11 +65,13 @@ def labelled():
 
 def test_average_precision_and_the_threshold_of_the_best_f1_are_those_of_scikit_learn(labelled):
     gold, cosines = labelled
-    assert average_precision(gold, cosines) == pytest.approx(average_precision_score(gold, cosines), abs=1e-12)
+    assert METRICS[AVERAGE_PRECISION].of_pairs(gold, cosines) == pytest.approx(
+        average_precision_score(gold, cosines), abs=1e-12
+    )
     precision, recall, thresholds = precision_recall_curve(gold, cosines)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-300)
     found = best_threshold(gold, cosines)
-    assert found.f1 == best_f1(gold, cosines) == pytest.approx(f1.max(), abs=1e-12)
+    assert found.f1 == METRICS[F1].of_pairs(gold, cosines) == pytest.approx(f1.max(), abs=1e-12)
     assert found.threshold == thresholds[f1.argmax()]
     assert (found.precision, found.recall) == pytest.approx((precision[f1.argmax()], recall[f1.argmax()]))
 

@@ -17,7 +17,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
 from explorer.encoding.read.head import Head
 from explorer.evaluating.results import result_files
-from explorer.measuring.maps import step_maps
+from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict
@@ -210,7 +210,7 @@ def map_of_a_run(desk: Desk, x: Any) -> Hashable:
         np.save(file, random.normal(size=(5, 3)))
     answer, probes = replay_view.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
     assert answer is not None
-    assert np.array_equal(answer[0].places, step_maps.travel(probes).places), "the map of other vectors"
+    assert np.array_equal(answer[0].places, projection.travel(probes).places), "the map of other vectors"
     return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed
 
 

@@ -10,7 +10,7 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
-from explorer.measuring.comparing import comparison_report, cosines_by_grade, learned
+from explorer.measuring.comparing import comparison_report, learned, pair_changes
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.pair_changes import FAR, KINDS
@@ -137,9 +137,9 @@ def _figures(findings: Findings, pooling: str) -> Iterator[str]:
     lines = by_layer.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
     yield standalone.side_by_side(
         picture(lines, f"{metric} × 100 by layer, {pooling}", among=2),
-        picture(distributions.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
+        picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2),
     )
-    yield table(cosines_by_grade.median_rows(bins), other=3)
+    yield table(pair_changes.median_rows(bins), other=3)
 
 
 def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:

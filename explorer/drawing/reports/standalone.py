@@ -5,7 +5,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from explorer.measuring.scores.score_tables import for_people
+from explorer.measuring.scores.layer_scores import for_people
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, WORSE, Marked, Sentence, rendered
 
 Row = Mapping[str, object]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
 from explorer.encoding.read.pooling import Reading
-from explorer.measuring.comparing.cosines_by_grade import GoldBins
+from explorer.measuring.comparing.pair_changes import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.layer_scores import LayerScores
 

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from explorer.drawing.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
-from explorer.measuring.maps.step_maps import Travel
+from explorer.measuring.maps.projection import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep

@@ -19,9 +19,8 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
-from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
 from explorer.measuring.comparing.learned import NOTHING, Learned, probe_changes
-from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
+from explorer.measuring.comparing.pair_changes import GoldBins, RankErrors, gold_bins, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -103,9 +102,8 @@ class Comparison:
         """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
             raise BadChoice(self.why_no_cells)
-        return self._difference(
-            self.one.grid_items(metric), self.other.grid_items(metric), metric, aggregate, resamples, seed
-        )
+        one, other = self.one.grid_items(metric), self.other.grid_items(metric)
+        return self._difference(one, other, metric, aggregate, resamples, seed)
 
     def chosen(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
@@ -127,19 +125,8 @@ class Comparison:
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> tuple[Interval | None, Interval | None]:
         """The differences of the grid and of the model defaults, by the same resamples; None for what only one has."""
-        own_one, own_other = self.one.own_items(metric), self.other.own_items(metric)
-        if not self.rows or own_one is None or own_other is None:
-            grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
-            return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
-        shape = self.one.cosines.shape
-        one, other = (
-            np.concatenate([side.grid_items(metric).reshape(-1, shape[-1]), own[None]])
-            for side, own in ((self.one, own_one), (self.other, own_other))
-        )
-        every = self._difference(one, other, metric, aggregate, resamples, seed)
-        numbers = every.difference, every.low, every.high
-        grid = Interval(*(side[:-1].reshape(shape[:-1]) for side in numbers))
-        return grid, Interval(*(np.asarray(side[-1]) for side in numbers))
+        grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
+        return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
 
     def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
         """The chosen difference, if both use the same layer & pooling: it is among these already."""
@@ -148,9 +135,7 @@ class Comparison:
         if self.one_reading == OWN:
             return own
         at = self.one.place(self.one_reading)
-        if grid is None or at is None:
-            return None
-        return Interval(*(np.asarray(side[at]) for side in (grid.difference, grid.low, grid.high)))
+        return None if grid is None or at is None else grid.at(at)
 
     def differences(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
@@ -300,17 +285,17 @@ def judge(
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
     both = comparison.one, comparison.other
     readings = comparison.one_reading, comparison.other_reading
-    sides = [
-        ScoredSide(one.name, reading.title, _declared(reading, scores), scores.score(reading, metric, aggregate))
-        for one, reading, scores in zip(found, readings, both, strict=True)
-    ]
+    sides = []
+    for one, reading, scores in zip(found, readings, both, strict=True):
+        declared = scores.own_title if reading == OWN else NOT_DECLARED if reading == default_reading(scores) else ""
+        sides.append(ScoredSide(one.name, reading.title, declared, scores.score(reading, metric, aggregate)))
     base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
-    gap = difference if after == 1 else _turned(difference)
+    gap = difference if after == 1 else Interval(-difference.difference, -difference.high, -difference.low)
     cell = tuning.trained.cell(both[base].last) if tuning and tuning.trained else None
     same = None
     if cell is not None and not both[base].lacks([cell]):
         same = ScoredSide(found[base].name, cell.title, "", both[base].score(cell, metric, aggregate))
-    one, several = comparison.one.items_named
+    item, items = comparison.one.items_named
     way = "" if metric == SPEARMAN else f", {metric}"
     way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
     return ComparisonVerdict(
@@ -319,19 +304,7 @@ def judge(
         Verdict.of(sides[base].score, sides[after].score, gap, same.score if same else math.nan),
         metric,
         pairs,
-        f"{pairs.name} ({len(pairs):,} {several if len(pairs) != 1 else one}{way})",
+        f"{pairs.name} ({len(pairs):,} {items if len(pairs) != 1 else item}{way})",
         tuning,
         same,
     )
-
-
-def _declared(reading: Reading, scores: LayerScores) -> str:
-    """What the model default is, or that it is not declared; "" of any other layer & pooling."""
-    if reading == OWN:
-        return scores.own_title or ""
-    return NOT_DECLARED if reading == default_reading(scores) else ""
-
-
-def _turned(gap: Interval) -> Interval:
-    """Turn B - A into A - B."""
-    return Interval(*(np.asarray(-side) for side in (gap.difference, gap.high, gap.low)))

@@ -16,9 +16,8 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
-from explorer.measuring.comparing.cosines_by_grade import median_rows
 from explorer.measuring.comparing.learned import NOTHING, Learned
-from explorer.measuring.comparing.pair_changes import RankErrors
+from explorer.measuring.comparing.pair_changes import RankErrors, median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
@@ -104,8 +103,7 @@ def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> 
     grid = differences.grid
     if grid is None or pooling not in comparison.one.poolings:
         return None
-    inside = slice(comparison.one.last + 1), comparison.one.poolings.index(pooling)
-    return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
+    return grid.at((slice(comparison.one.last + 1), comparison.one.poolings.index(pooling)))
 
 
 def about_models(findings: Findings) -> dict[str, dict[str, object]]:

@@ -183,16 +183,26 @@ def line(found: Learned) -> Sentence | None:
     elif found.score and found.score.kind == BETTER:
         best = scored
     if fell or found.lost:  # never left out
-        fewer: Marked = (("Less often noticed: ", False), *_packs(found.lost)) if found.lost else ()
-        worst = (*scored, ("; ", False), *_lower(fewer)) if fell and fewer else scored if fell else fewer
+        lead = "; less often noticed: " if fell else "Less often noticed: "
+        worst = (*(scored if fell else ()), *(((lead, False), *_packs(found.lost)) if found.lost else ()))
     elif found.learned:
         worst = scored or _missed(found)
     elif best:
         worst = _missed(found)
-    elif found.closer:
-        best, worst = _closer(found), scored
+    elif found.closer:  # those that are still missed, else those at chance
+        below = tuple(one for one in found.closer if one in found.missed)
+        lead = _misses(found) if below else "No better than a coin, but better than before at "
+        best, worst = ((lead, False), *_packs(below or found.closer)), scored
+        best = (*best, (f"; {COIN}", False)) if below else best
+    elif not found.packs or (found.score and not found.general):  # of one's own set only its score is news
+        best = scored
     else:
-        best = _nothing(found) if found.packs else scored
+        noticed = "the small differences that it notices"
+        text = f"No certain change in {noticed}"
+        if found.score:
+            numbers = _numbers(found, found.score)
+            text = f"No certain change: neither in general similarity ({numbers}) nor in {noticed}"
+        best = ((text, False),)
     clauses = [clause for clause in (best, worst) if clause]
     pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
     return Sentence(found.kind, (*pieces[:-1], (".", False))) if pieces else None
@@ -224,7 +234,12 @@ def sure(found: Learned) -> str:
     elif found.packs:
         parts.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
     if found.score:
-        parts.append(_sure_of(found, found.score))
+        before, after, *_ = found.score.known
+        chance = "could be chance, its {} includes 0" if found.score.kind == CHANCE else "not chance, its {} excludes 0"
+        parts.append(
+            f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} "
+            f"({size_text(found.size, found.measure)}): {chance.format(CI)}."
+        )
     return " ".join(parts)
 
 
@@ -295,14 +310,6 @@ def _packs(packs: Sequence[PackChange]) -> Marked:
     return (*pieces, (f" and {more} more", False)) if more else tuple(pieces)
 
 
-def _closer(found: Learned) -> Marked:
-    """Of the packs that are closer to chance: those that are still missed, else those at chance."""
-    below = tuple(one for one in found.closer if one in found.missed)
-    if not below:
-        return ("No better than a coin, but better than before at ", False), *_packs(found.closer)
-    return (_misses(found), False), *_packs(below), (f"; {COIN}", False)
-
-
 def _missed(found: Learned) -> Marked:
     """The pack that is missed most: `Still misses antonyms (14 %; a coin would get 50 %)`."""
     if not found.missed:
@@ -313,20 +320,6 @@ def _missed(found: Learned) -> Marked:
 
 def _misses(found: Learned) -> str:
     return "Still misses " if found.tuned else "B misses "
-
-
-def _nothing(found: Learned) -> Marked:
-    if found.score is None:
-        return (("No certain change in the small differences that it notices", False),)
-    if not found.general:  # of one's own set only its score is news
-        return _scored(found, found.score)
-    return (
-        (
-            "No certain change: neither in general similarity "
-            f"({_numbers(found, found.score)}) nor in the small differences that it notices",
-            False,
-        ),
-    )
 
 
 def _scored(found: Learned, score: Verdict) -> Marked:
@@ -354,21 +347,8 @@ def _numbers(found: Learned, score: Verdict) -> str:
     return text + "; optimistic, since its sentences were trained on" * found.optimistic
 
 
-def _sure_of(found: Learned, score: Verdict) -> str:
-    """The score before and after, on what, and whether the difference could be chance."""
-    text = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
-    before, after, *_ = score.known
-    size = size_text(found.size, found.measure)
-    return f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} ({size}): {text}."
-
-
 def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
-
-
-def _lower(clause: Marked) -> Marked:
-    (text, marked), *rest = clause
-    return (text[0].lower() + text[1:], marked), *rest
 
 
 def _name(pack: PackChange) -> str:

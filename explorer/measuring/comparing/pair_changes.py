@@ -1,4 +1,4 @@
-"""Pairs, queries and other items that improved or got worse between two models.
+"""Pairs, queries and other items that improved or got worse between two models, and cosines by gold score.
 
 Pairs are compared by their rank errors, queries also by their length and the words they share with what they find.
 
@@ -8,9 +8,10 @@ the same rank, 1 the opposite end. Lower is better.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,17 @@ Floats = NDArray[np.float64]
 FAR = 0.25  # of all ranks: a pair with a larger rank error is in the wrong place
 FIXED, BROKEN, STILL_WRONG = "improved", "got worse", "still wrong"
 KINDS = (FIXED, BROKEN, STILL_WRONG)
-
 SAME = 1e-9  # scores that differ by less are equal
 NOT_FOUND = "> 100"  # of a rank: the right answer is not among the first hundred
 LENGTHS = ((1, 4), (5, 8), (9, 1_000_000))  # words of a query
 SHARES = (("none of its words", 0.0, 0.0), ("up to half", 0.0, 0.5), ("more than half", 0.5, 1.0))
+FIFTHS = 5  # of the scale of gold scores
+COSINES = 25  # bins between the lowest and the highest cosine
+
+HOW_TO_READ = (
+    "The distribution of cosines in each fifth of the scale of gold scores; dotted: the median. The less the rows "
+    "overlap, the better the cosines separate what people separate."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,17 +143,12 @@ def words_of(text: str) -> list[str]:
 
 
 def _has_name_of_its_own(text: str, other: str) -> bool:
-    if _is_headline(text):
+    longer = [word for word in _WORD.findall(text) if len(word) > 3]
+    capitals = sum(word[0].isupper() for word in longer)
+    if capitals * 4 > len(longer) * 3 > 12:  # a headline: capitals do not indicate names
         return False
     words = set(_WORD.findall(other.lower()))
     return any(not words.issuperset(_WORD.findall(name.lower())) for name in _NAME.findall(text))
-
-
-def _is_headline(text: str) -> bool:
-    """Whether most of its longer words are capitalised, so that capitals do not indicate names."""
-    longer: list[str] = [word for word in _WORD.findall(text) if len(word) > 3]
-    capitals = sum(word[0].isupper() for word in longer)
-    return capitals * 4 > len(longer) * 3 > 12
 
 
 @dataclass(eq=False)
@@ -192,7 +194,8 @@ class ItemChanges:
         """`rank 7 → 1`; "" if items are not ranked."""
         if self.ranks is None:
             return ""
-        return f"rank {' → '.join(_rank_text(side[item]) for side in self.ranks)}"
+        shown = (NOT_FOUND if math.isnan(side[item]) else f"{side[item]:.0f}" for side in self.ranks)
+        return f"rank {' → '.join(shown)}"
 
     def cosines_text(self, item: int) -> str:
         """`cosine 0.612 → 0.874`; "" if there are none."""
@@ -204,22 +207,17 @@ class ItemChanges:
         """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""
         better, worse = self.changed(improved=True), self.changed(improved=False)
         between = sorted(set(range(len(self.gaps))) - {*better, *worse})
-        return [self._row(item, measure) for item in (*better, *between, *reversed(worse))]
-
-    def _row(self, item: int, measure: str) -> dict[str, object]:
-        row: dict[str, object] = {heading: cells[item] for heading, cells in self.texts.items()}
-        if self.ranks is not None:
-            row |= {
-                name: None if math.isnan(side[item]) else int(side[item])
-                for name, side in zip(("rank before", "rank after"), self.ranks, strict=True)
-            }
-        if self.cosines is not None:
-            cosines = zip(("cosine before", "cosine after"), self.cosines, strict=True)
-            row |= {name: rounded(side[item], 3) for name, side in cosines}
-        return row | {
-            f"{measure} before": rounded(100 * self.before[item], 2),
-            f"{measure} after": rounded(100 * self.after[item], 2),
-        }
+        rows: Rows = []
+        for item in (*better, *between, *reversed(worse)):
+            row: dict[str, object] = {heading: cells[item] for heading, cells in self.texts.items()}
+            for name, rank in zip(("rank before", "rank after"), self.ranks or (), strict=False):
+                row[name] = None if math.isnan(rank[item]) else int(rank[item])
+            for name, cosine in zip(("cosine before", "cosine after"), self.cosines or (), strict=False):
+                row[name] = rounded(cosine[item], 3)
+            row[f"{measure} before"] = rounded(100 * self.before[item], 2)
+            row[f"{measure} after"] = rounded(100 * self.after[item], 2)
+            rows.append(row)
+        return rows
 
 
 class QueryChanges(ItemChanges):
@@ -265,8 +263,15 @@ class QueryChanges(ItemChanges):
 
     def groups(self) -> Rows:
         """A row for each group of queries, by length and by shared words: both means and the difference."""
+        groups = {}
+        for low, high in LENGTHS:
+            name = f"{low} words or more" if high > 1000 else f"{low} to {high} words"
+            groups[name] = (self.words >= low) & (self.words <= high)
+        for name, over, most in SHARES:
+            least = self.shared >= 0 if over == most else self.shared > over
+            groups[f"{name} in a relevant document"] = least & (self.shared <= most)
         rows: Rows = []
-        for name, inside in self._groups():
+        for name, inside in groups.items():
             if inside.any():
                 gap = mean_difference(self.before[inside], self.after[inside])
                 rows.append(
@@ -281,14 +286,74 @@ class QueryChanges(ItemChanges):
                 )
         return rows
 
-    def _groups(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        for low, high in LENGTHS:
-            name = f"{low} words or more" if high > 1000 else f"{low} to {high} words"
-            yield name, (self.words >= low) & (self.words <= high)
-        for name, over, most in SHARES:
-            least = self.shared >= 0 if over == most else self.shared > over
-            yield f"{name} in a relevant document", least & (self.shared <= most)
+
+@dataclass(frozen=True, eq=False)
+class GoldBins:
+    """Histograms of cosines in every band of gold scores, lowest first, all with the same edges."""
+
+    edges: Floats  # of the cosine bins
+    labels: tuple[str, ...]  # the gold scores of each band
+    pairs: tuple[int, ...]  # how many each band has
+    counts: NDArray[np.intp]  # (band, side, bin of cosine)
+    medians: Floats  # (band, side): of the cosines; NaN without any
+
+    @property
+    def shares(self) -> Floats:
+        """The shares (band, side, bin of cosine) of the pairs of a band; 0 without pairs."""
+        return np.asarray(self.counts / np.maximum(1, self.pairs)[:, None, None])
 
 
-def _rank_text(rank: float) -> str:
-    return NOT_FOUND if math.isnan(rank) else f"{rank:.0f}"
+def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
+    """Count the cosines (pair) of one or more sides in bins, without missing ones; the last bin includes both edges."""
+    known = np.concatenate([side[np.isfinite(side)] for side in sides])
+    low, high = (float(known.min()), float(known.max())) if len(known) else (-1.0, 1.0)
+    if high - low < 1e-6:  # equal cosines get a narrow range around them
+        low, high = low - 0.005, high + 0.005
+    edges = np.linspace(low, high, COSINES + 1)
+
+    # fifths from the lowest gold score to the highest, rounded so that 4.2 is in the bin that begins with 4.2; one band
+    # if they have no labels of their own
+    least, most = float(gold.min()), float(gold.max())
+    count = FIFTHS if f"{least:.3g}" != f"{most:.3g}" else 1
+    grades = np.round(np.linspace(least, most, count + 1), 9)
+    ends = [f"{edge:.3g}" for edge in grades]
+    labels = [f"{one} to below {other}" for one, other in pairwise(ends[:-1])]
+    labels.append(f"{ends[-2]} to {ends[-1]}" if count > 1 else ends[0])
+
+    bands = np.clip(np.digitize(gold, grades) - 1, 0, count - 1)
+    inside = [bands == band for band in range(count)]
+    cosines = [[side[one & np.isfinite(side)].astype(np.float64) for side in sides] for one in inside]
+    return GoldBins(
+        edges,
+        tuple(labels),
+        tuple(int(one.sum()) for one in inside),
+        np.array([[np.histogram(side, edges)[0] for side in band] for band in cosines]),
+        np.array([[np.median(side) if len(side) else np.nan for side in band] for band in cosines]),
+    )
+
+
+def gold_bin_rows(found: GoldBins) -> Rows:
+    """A row for every bin of gold scores and of cosines: the number of pairs of A and of B."""
+    return [
+        {
+            "grades": label,
+            "pairs": pairs,
+            "cosine from": round(float(low), 6),
+            "cosine to": round(float(high), 6),
+            **{f"pairs of {name}": int(count) for name, count in zip("AB", counts[:, place], strict=False)},
+        }
+        for label, pairs, counts in zip(found.labels, found.pairs, found.counts, strict=True)
+        for place, (low, high) in enumerate(pairwise(found.edges))
+    ]
+
+
+def median_rows(found: GoldBins) -> Rows:
+    """A row for every bin of gold scores: its pairs, and the median cosines of A and B, missing without pairs."""
+    return [
+        {
+            "grades": label,
+            "pairs": pairs,
+            **{f"median cosine {name}": rounded(median) for name, median in zip("AB", medians, strict=False)},
+        }
+        for label, pairs, medians in zip(found.labels, found.pairs, found.medians, strict=True)
+    ]

@@ -13,9 +13,8 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores, score_rows
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key, stored_scores
-from explorer.measuring.scores.score_tables import score_rows
 from explorer.progress import Phase, Progress, Work
 
 
@@ -43,7 +42,7 @@ class Change:
         at = scores.place(reading)
         if at is None:
             return self.also[reading]
-        return Interval(*(np.asarray(side[at]) for side in (self.grid.difference, self.grid.low, self.grid.high)))
+        return self.grid.at(at)
 
 
 def score_steps(
@@ -97,8 +96,10 @@ def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[
     anything = Reading(first.rows[0], first.poolings[0])
     for place, now in enumerate(scores):
         yield Progress("bootstrap", place, len(scores))
-        if now is first:
-            found.append(_none(first, metric, aggregate))
+        if now is first:  # 0 with an interval of 0; NaN without a score
+            table, own_score = first.table(metric, aggregate), first.own_score(metric, aggregate)
+            also = {one: _zero(first.score(one, metric, aggregate)) for one in first.also}
+            found.append(Change(_zero(table), None if own_score is None else _zero(own_score), also))
             continue
         grid, own = Comparison(first, now, anything, anything).cells(metric, aggregate)
         if grid is None:
@@ -110,15 +111,8 @@ def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[
     return tuple(found)
 
 
-def _none(scores: LayerScores, metric: str, aggregate: str) -> Change:
-    """The difference of scores to themselves: 0 with an interval of 0; NaN without a score."""
-    table, own = scores.table(metric, aggregate), scores.own_score(metric, aggregate)
-    also = {one: _zero(np.asarray(scores.score(one, metric, aggregate))) for one in scores.also}
-    return Change(_zero(table), None if own is None else _zero(np.asarray(own)), also)
-
-
-def _zero(scores: NDArray[np.float64]) -> Interval:
-    return Interval(*[scores - scores] * 3)
+def _zero(scores: NDArray[np.float64] | float) -> Interval:
+    return Interval(*[np.asarray(scores) - scores] * 3)
 
 
 def step_rows(steps: Sequence[int], scores: Sequence[LayerScores]) -> list[dict[str, object]]:

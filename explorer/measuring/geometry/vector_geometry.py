@@ -63,7 +63,10 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
         cosines[np.arange(len(cosines)), own] = 1.0
         potential += float(np.exp(4 * cosines.astype(np.float64) - 4).sum()) - len(cosines)  # d² = 2 - 2 cos
     uniformity = float(np.log(potential / (count * (count - 1))))
-    return Geometry(random_pairs, first, three, uniformity, float("nan") if one_point else _skewness(chosen), count)
+    centred = chosen - chosen.mean()
+    deviation = float(np.sqrt((centred**2).mean()))
+    skewness = float((centred**3).mean() / deviation**3) if deviation > 0 else 0.0
+    return Geometry(random_pairs, first, three, uniformity, float("nan") if one_point else skewness, count)
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
@@ -73,20 +76,16 @@ def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
     return float((2 - 2 * (unit(first) * unit(second)).sum(1, dtype=np.float64)).mean())
 
 
-def _skewness(numbers: Floats) -> float:
-    centred = numbers - numbers.mean()
-    spread = float(np.sqrt((centred**2).mean()))
-    return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
-
-
 def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
     """Linear CKA (Kornblith and others 2019) of vectors (sentence, width), whose widths may differ.
 
     1 if one is a rotation, translation and scaling of the other; NaN if one side is constant.
     """
-    first, second = (_centred(side) for side in (one, other))
-    if any(_never_varies(*sides) for sides in ((one, first), (other, second))):
-        return float("nan")
+    exact = [side.astype(np.float64) for side in (one, other)]
+    first, second = (side - side.mean(0) for side in exact)
+    for side, centred in zip(exact, (first, second), strict=True):
+        if np.square(centred).sum() <= SAME_VECTOR**2 * np.square(side).sum():  # equal, except for rounding
+            return float("nan")
     together = np.square(first.T @ second).sum()
     alone = [float(np.sqrt(np.square(side.T @ side).sum())) for side in (first, second)]
     return float(together / (alone[0] * alone[1]))
@@ -107,16 +106,6 @@ def moved(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64] | None:
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     cosines = products / np.where(lengths > 0, lengths, np.nan)
     return np.asarray(np.clip(1 - cosines, 0, 2), dtype=np.float64)
-
-
-def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:
-    """Whether all vectors are equal, except for rounding."""
-    return bool(np.square(centred).sum() <= SAME_VECTOR**2 * np.square(vectors.astype(np.float64)).sum())
-
-
-def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    vectors = vectors.astype(np.float64)
-    return np.asarray(vectors - vectors.mean(0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,7 @@
 """Project the vectors of A and B to two aligned maps, PCA, UMAP or t-SNE, with the trustworthiness of each map.
 
+The evaluations of a run are mapped on one plane, or by a UMAP of each that is pulled towards those before and after.
+
 t-SNE has the gradient of scikit-learn (Barnes-Hut; van der Maaten and Hinton 2008; van der Maaten 2014), step by step:
 `TSNE.fit` reports no progress, cannot be stopped, and searches for the neighbours that are known here.
 """
@@ -7,18 +9,20 @@ t-SNE has the gradient of scikit-learn (Barnes-Hut; van der Maaten and Hinton 20
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
-from explorer.measuring.maps.umap_layout import umap_layout
-from explorer.measuring.neighbours.vector_index import Neighbourhoods
+from explorer.measuring.maps.umap_layout import umap_layout, umap_layouts
+from explorer.measuring.neighbours.vector_index import Neighbourhoods, neighbourhoods
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
 Kind = Literal["UMAP", "t-SNE", "PCA"]
+Floats = NDArray[np.float64]
 Places = NDArray[np.float32]
 Vectors = NDArray[np.floating]
 
@@ -80,7 +84,13 @@ def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], 
     elif kind == "t-SNE":
         places, note = yield from _tsne(sides, near, settings)
     else:
-        places, note = sides, _note_on_principal(one, other, shares, settings)
+        places = sides
+        known = zip("AB", shares, strict=False)
+        held = " and ".join(f"{share:.0%} of the variance of {name}" for name, share in known if np.isfinite(share))
+        note = EXPLAINED.format(settings.axes, held) if held else "PCA: all vectors are equal."
+        if other is not None:
+            widths = one.shape[1], other.shape[1]
+            note += " A and B use the same components." if widths[0] == widths[1] else f" {ROTATED.format(*widths)}"
         if settings.kind != kind:
             note = f"{count} sentences are too few for {settings.kind}, which needs {LEAST}: this is PCA. {note}"
     judged = []
@@ -139,19 +149,6 @@ def spread(places: Places, size: float, seed: int) -> Places:
     return np.asarray(places * (size / largest if largest > 1e-12 else 0) + noise, dtype=np.float32)
 
 
-def _note_on_principal(one: Vectors, other: Vectors | None, shares: tuple[float, ...], settings: MapSettings) -> str:
-    held = " and ".join(
-        f"{share:.0%} of the variance of {name}"
-        for name, share in zip("AB", shares, strict=False)
-        if np.isfinite(share)
-    )
-    note = EXPLAINED.format(settings.axes, held) if held else "PCA: all vectors are equal."
-    if other is not None:
-        widths = one.shape[1], other.shape[1]
-        note += " A and B use the same components." if widths[0] == widths[1] else f" {ROTATED.format(*widths)}"
-    return note
-
-
 def _check(name: str, value: object, holds: bool, allowed: str) -> None:
     if not holds:
         raise BadChoice(f"{name} {value!r} is not possible for a map. Choose {allowed}.")
@@ -162,11 +159,17 @@ def _tsne_layout(
 ) -> Work[Places]:
     """Optimise positions (sentence, axis) from a start."""
     yield Progress(stage, 0, exaggerated + steps)
-    from sklearn.manifold._t_sne import _kl_divergence_bh
+    from scipy.sparse import csr_matrix
+    from sklearn.manifold._t_sne import _joint_probabilities_nn, _kl_divergence_bh
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
     count, axes = start.shape
-    pulls = _pulls(near, perplexity)
+    besides = min(near.places.shape[1], int(3 * perplexity + 1))
+    starts = np.arange(0, count * besides + 1, besides)
+    # squared distances of normalised vectors
+    distances, neighbours = 2 * near.distances[:, :besides].ravel(), near.places[:, :besides].ravel()
+    graph = csr_matrix((distances, neighbours, starts), shape=(count, count))
+    pulls = _joint_probabilities_nn(graph, perplexity, 0)  # (sentence, sentence)
     places = np.ascontiguousarray(start, dtype=np.float32).ravel().copy()
     update, gains = np.zeros_like(places), np.ones_like(places)
     rate = max(count / _EXAGGERATION / 4, 50)  # scikit-learn's "auto"
@@ -185,44 +188,27 @@ def _tsne_layout(
     return places.reshape(count, axes)
 
 
-def _pulls(near: Neighbourhoods, perplexity: float) -> Any:
-    """The joint probabilities (sentence, sentence), from squared distances of normalised vectors."""
-    from scipy.sparse import csr_matrix
-    from sklearn.manifold._t_sne import _joint_probabilities_nn
-
-    count = len(near)
-    besides = min(near.places.shape[1], int(3 * perplexity + 1))
-    distances = csr_matrix(
-        (
-            2 * near.distances[:, :besides].ravel(),
-            near.places[:, :besides].ravel(),
-            np.arange(0, count * besides + 1, besides),
-        ),
-        shape=(count, count),
-    )
-    return _joint_probabilities_nn(distances, perplexity, 0)
-
-
-def principal(
-    one: NDArray[np.floating], other: NDArray[np.floating] | None, axes: int
-) -> tuple[Places, Places | None, tuple[float, ...]]:
+def principal(one: Vectors, other: Vectors | None, axes: int) -> tuple[Places, Places | None, tuple[float, ...]]:
     """Positions (sentence, axis) of A and of B by PCA, and the share of the variance that they explain.
 
     Vectors are normalised, and each side is centred. If the widths agree, both are projected on the same components, of
     A and B together; else B's map is rotated onto A's.
     """
-    sides = [_centred(side) for side in (one, other) if side is not None]
-    if len(sides) == 2 and sides[0].shape[1] == sides[1].shape[1]:
-        directions = [_directions(sides, axes)] * 2
-    else:
-        directions = [_directions([side], axes) for side in sides]
-    found = [_padded(side @ along, axes) for side, along in zip(sides, directions, strict=True)]
-    shares = tuple(_share(places, side) for places, side in zip(found, sides, strict=True))
-    if other is None:
-        return found[0], None, shares
-    if one.shape[1] != other.shape[1]:
-        found[1] = turned_onto(found[0], found[1])
-    return found[0], found[1], shares
+    known = [unit(side).astype(np.float64) for side in (one, other) if side is not None]
+    sides = [side - side.mean(0) for side in known]
+    together = len(sides) == 2 and sides[0].shape[1] == sides[1].shape[1]
+    shared = _directions(sides, axes) if together else None
+    found, shares = [], []
+    for side in sides:
+        along = _directions([side], axes) if shared is None else shared
+        # vectors with fewer dimensions than the map are padded with zeros
+        places = np.pad(side @ along, ((0, 0), (0, axes - along.shape[1]))).astype(np.float32)
+        whole = float((side**2).sum())
+        shares.append(float((places.astype(np.float64) ** 2).sum()) / whole if whole > 0 else float("nan"))
+        found.append(places)
+    if len(found) < 2:
+        return found[0], None, tuple(shares)
+    return found[0], found[1] if together else turned_onto(found[0], found[1]), tuple(shares)
 
 
 def turned_onto(still: Places, turned: Places, same_size: bool = True) -> Places:
@@ -241,27 +227,12 @@ def turned_onto(still: Places, turned: Places, same_size: bool = True) -> Places
     return np.asarray(other @ rotation * factor + still.mean(0), dtype=np.float32)
 
 
-def _centred(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
-    known = unit(vectors).astype(np.float64)
-    return np.asarray(known - known.mean(0), dtype=np.float64)
-
-
-def _directions(sides: list[NDArray[np.float64]], axes: int) -> NDArray[np.float64]:
-    """Components (width, axis), largest variance first; the sign makes the largest entry positive."""
+def _directions(sides: list[Floats], axes: int) -> Floats:
+    """Components (width, axis), largest variance first; the sign makes the largest entry positive, on every machine."""
     _, directions = np.linalg.eigh(sum(side.T @ side for side in sides))
     widest = directions[:, ::-1][:, :axes]
     largest = np.take_along_axis(widest, np.abs(widest).argmax(0)[None], axis=0)
     return np.asarray(widest * np.where(largest < 0, -1, 1), dtype=np.float64)
-
-
-def _padded(places: NDArray[np.float64], axes: int) -> Places:
-    """Pad vectors with fewer dimensions than the map with zeros."""
-    return np.pad(places, ((0, 0), (0, axes - places.shape[1]))).astype(np.float32)
-
-
-def _share(places: Places, side: NDArray[np.float64]) -> float:
-    whole = float((side**2).sum())
-    return float((places.astype(np.float64) ** 2).sum()) / whole if whole > 0 else float("nan")
 
 
 @dataclass(frozen=True)
@@ -310,7 +281,9 @@ def faithfulness(
         yield Progress(stage, start, len(checked))
         some = checked[start : start + rows]
         own = np.arange(len(some))
-        in_map = _squared_distances(places, some)
+        in_map = np.zeros((len(some), count))
+        for axis in places.T.astype(np.float64):
+            in_map += (axis[some, None] - axis[None, :]) ** 2
         in_map[own, some] = np.inf
         found = np.argpartition(in_map, nearest - 1, axis=1)[:, :nearest]
         full = 1 - known[some] @ known.T
@@ -325,8 +298,60 @@ def faithfulness(
     return Faithfulness(1 - too_far / worst, kept / (len(checked) * nearest), nearest, len(checked))
 
 
-def _squared_distances(places: NDArray[np.floating], some: NDArray[np.intp]) -> NDArray[np.float64]:
-    distances = np.zeros((len(some), len(places)))
-    for axis in places.T.astype(np.float64):
-        distances += (axis[some, None] - axis[None, :]) ** 2
-    return distances
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """The position of each sentence at each step, and its shift since the first."""
+
+    places: Floats  # (step, sentence, 2)
+    turned: Floats  # (step, sentence): 1 - cosine of the vectors at this and at the first step
+    shown: float  # share of the variance of all vectors of all steps that the plane explains
+
+
+def travel(probes: NDArray[Any]) -> Travel:
+    """Compute the map of vectors (step, sentence, width), normalised.
+
+    The plane is spanned by the first two principal components of all steps together, so a sentence that does not change
+    does not move on the map.
+    """
+    vectors = probes.astype(np.float64)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    steps, sentences, width = vectors.shape
+    centred = (vectors - vectors.mean(axis=(0, 1))).reshape(-1, width)
+    places = np.zeros((len(centred), 2))
+    places[:, :width] = centred @ _directions([centred], 2)
+    total = float((centred**2).sum())
+    return Travel(
+        places.reshape(steps, sentences, 2),
+        1 - (vectors * vectors[0]).sum(-1),
+        float((places**2).sum()) / total if total > 1e-12 * len(centred) else float("nan"),
+    )
+
+
+def travel_by_umap(probes: NDArray[Any], plane: Travel, settings: MapSettings) -> Work[Floats]:
+    """Lay out all steps together with UMAP, from their positions (step, sentence, 2) on the plane.
+
+    Each step is laid out by itself, pulled towards those before and after, and rotated onto the one before, since the
+    position and rotation of a UMAP have no meaning.
+    """
+    near = []
+    for place, vectors in enumerate(probes):
+        stage = f"finding neighbours at evaluation {place + 1} of {len(probes)}"
+        near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
+    # the same noise at every step, so that unchanged sentences start at the same position
+    size = 10 / max(1e-12, float(np.abs(plane.places).max()))
+    noise = spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, settings.seed)
+    start = (plane.places * size + noise).astype(np.float32)
+    epochs = rounds(start.shape[1])
+    found = yield from umap_layouts(
+        tuple(near), start, settings.neighbours, settings.min_dist, settings.seed, epochs, "laying out"
+    )
+    for before, now in pairwise(found):
+        now[:] = turned_onto(before, now, same_size=False)
+    return found.astype(np.float64)
+
+
+def believed(probe: NDArray[Any], places: Floats) -> Work[Faithfulness]:
+    """The trustworthiness of the map (sentence, 2) of one step."""
+    vectors = probe.astype(np.float32)
+    near = yield from neighbourhoods(vectors)
+    return (yield from faithfulness(vectors, near, places, "trustworthiness of the map"))

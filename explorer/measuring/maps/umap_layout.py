@@ -76,17 +76,12 @@ def umap_layouts(
     for epoch in range(epochs):
         for layout in layouts:
             layout.move(epoch)
-        every = np.stack([layout.places for layout in layouts])
-        for layout, towards in zip(layouts, _between_others(every), strict=True):
-            layout.places += PULL * (towards - layout.places)
+        views = np.stack([layout.places for layout in layouts])
+        padded = np.concatenate([views[:1], views, views[-1:]])  # the ends are repeated
+        for layout, before, after in zip(layouts, padded[:-2], padded[2:], strict=True):
+            layout.places += PULL * ((before + after) / 2 - layout.places)
         yield Progress(stage, epoch + 1, epochs)
     return np.stack([layout.places for layout in layouts])
-
-
-def _between_others(views: Places) -> Places:
-    """For each view the mean of the one before and the one after; the ends are repeated."""
-    padded = np.concatenate([views[:1], views, views[-1:]])
-    return np.asarray((padded[:-2] + padded[2:]) / 2, dtype=np.float32)
 
 
 class _Layout:
@@ -144,7 +139,10 @@ def memberships(near: Neighbourhoods, neighbours: int) -> coo_matrix:
     there = distances > 0
     nearest = np.where(there.any(1), np.where(there, distances, np.inf).min(1), 0.0)
     beyond = np.maximum(distances - nearest[:, None], 0)
-    widths = np.maximum(_widths(beyond, np.log2(besides + 1)), 1e-3 * _means(distances, nearest))
+    own = np.hstack([np.zeros((count, 1)), distances])  # umap-learn's mean includes the sentence itself
+    # the lower bound of a bandwidth: the sentence's mean distance, or if it is 0 that of all
+    least = 1e-3 * np.where(nearest > 0, own.mean(1), own.mean())
+    widths = np.maximum(_widths(beyond, np.log2(besides + 1)), least)
     weights = np.where(beyond > 0, np.exp(-beyond / np.where(widths > 0, widths, 1)[:, None]), 1.0)
     rows = np.repeat(np.arange(count, dtype=np.int32), besides)
     one_way = coo_matrix((weights.ravel().astype(np.float32), (rows, places.ravel())), shape=(count, count)).tocsr()
@@ -177,12 +175,6 @@ def _widths(beyond: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
         low = np.where(total > wanted, low, width)
         width = np.where(np.isinf(high), width * 2, (low + high) / 2)
     return width
-
-
-def _means(distances: NDArray[np.float64], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scale of the lower bound of a bandwidth: the sentence's mean distance, or if it is 0 that of all."""
-    own = np.hstack([np.zeros((len(distances), 1)), distances])  # umap-learn's mean includes the sentence itself
-    return np.asarray(np.where(nearest > 0, own.mean(1), own.mean()), dtype=np.float64)
 
 
 def one_epoch() -> Callable[..., Any]:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
-from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
 from explorer.measuring.scores.judge import COSINE, RANK, Judge
 from explorer.progress import Phase, Progress, Work, finish
@@ -44,7 +43,19 @@ def measures(places: Places, judgements: Sequence[Judged]) -> Floats:
     grades = _grades(places, judgements)
     hits, relevant = grades > 0, np.array([len(judged) for judged in judgements])
     recalls = [hits[:, :k].sum(axis=1) / relevant for k in RECALLS.values()]
-    return np.stack([_ndcg(grades, judgements), _reciprocal_rank(hits), *recalls, _average_precision(hits, relevant)])
+    # nDCG: the grades of the first ten, discounted by the logarithm of the rank, as a share of the best order of all
+    best = np.zeros((len(judgements), TOP))
+    for query, judged in enumerate(judgements):
+        first = sorted(judged.values(), reverse=True)[:TOP]
+        best[query, : len(first)] = first
+    gained, possible = (
+        (some / np.log2(np.arange(2, some.shape[1] + 2))).sum(axis=1) for some in (grades[:, :TOP], best)
+    )
+    # MAP: the mean precision at the ranks of the relevant documents; those that are not found count as 0
+    found = hits[:, :DEPTH]
+    precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
+    average = (precision * found).sum(axis=1) / np.minimum(relevant, DEPTH)
+    return np.stack([gained / possible, _reciprocal_rank(hits), *recalls, average])
 
 
 def reciprocal_ranks(places: Places, judgements: Sequence[Judged]) -> Floats:
@@ -64,31 +75,9 @@ def _grades(places: Places, judgements: Sequence[Judged]) -> Floats:
     return np.array([[judged.get(place, 0) for place in found] for found, judged in rows], dtype=np.float64)
 
 
-def _ndcg(grades: Floats, judgements: Sequence[Judged]) -> Floats:
-    """The grades of the first ten, discounted by the logarithm of the rank, as a share of the best order of all."""
-    best = np.zeros((len(judgements), TOP))
-    for query, judged in enumerate(judgements):
-        first = sorted(judged.values(), reverse=True)[:TOP]
-        best[query, : len(first)] = first
-    return _discounted(grades[:, :TOP]) / _discounted(best)
-
-
-def _discounted(grades: Floats) -> Floats:
-    total: Floats = (grades / np.log2(np.arange(2, grades.shape[1] + 2))).sum(axis=1)
-    return total
-
-
 def _reciprocal_rank(hits: NDArray[np.bool_]) -> Floats:
     first = hits[:, :TOP]
     return np.where(first.any(axis=1), 1 / (first.argmax(axis=1) + 1), 0.0)
-
-
-def _average_precision(hits: NDArray[np.bool_], relevant: NDArray[np.int_]) -> Floats:
-    """The mean precision at the ranks of the relevant documents; those that are not found count as 0."""
-    found = hits[:, :DEPTH]
-    precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
-    total: Floats = (precision * found).sum(axis=1) / np.minimum(relevant, DEPTH)
-    return total
 
 
 def of_queries(
@@ -146,14 +135,6 @@ class RankingJudge(Judge):
         details = {RANK: first_ranks(places, self._judgements), COSINE: np.array(nearest)}
         return {name: found[name] for name in names} | details
 
-    def score(self, items: Floats, precision: str = "float32") -> float:
-        """The mean × 100; ranks do not depend on the precision in another way than vectors do."""
-        return 100 * float(items.mean())
-
-    def difference(self, one: Floats, other: Floats) -> Interval:
-        """The interval is that of a paired bootstrap over queries."""
-        return mean_difference(one, other)
-
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of each query and the documents relevant to it."""
         documents, queries = self._unit(vectors)
@@ -193,6 +174,9 @@ def batch_search(documents: Vectors, queries: Vectors, k: int, setting: IndexSet
     faiss = faiss_library()
     yield Progress(Phase.INDEXING, 0, 0)
     index = _built(documents, setting)
+    count, width = len(documents), int(documents.shape[1])
+    # the vectors and, with inverted lists, their centroids and an id of each document
+    index_bytes = 4 * count * width + (0 if setting.kind == FLAT else 8 * count + 4 * setting.nlist * width)
     k = min(k, len(documents))
     index.search(queries[:1], k)  # the first search starts FAISS's threads
     seconds = 0.0
@@ -204,7 +188,7 @@ def batch_search(documents: Vectors, queries: Vectors, k: int, setting: IndexSet
         _, places = index.search(some, k)
         seconds += time.perf_counter() - started
         found.append(_in_order(documents, some, places))
-    return FoundDocuments(np.concatenate(found), seconds, _bytes(documents, setting), faiss.omp_get_max_threads())
+    return FoundDocuments(np.concatenate(found), seconds, index_bytes, faiss.omp_get_max_threads())
 
 
 def _built(documents: Vectors, setting: IndexSetting) -> Any:
@@ -235,12 +219,6 @@ def _centred(documents: Vectors) -> Vectors:
         lengths = np.linalg.norm(exact, axis=1, keepdims=True)
         centred[start : start + AT_ONCE] = exact / np.where(lengths > 0, lengths, 1) - mean
     return centred
-
-
-def _bytes(documents: Vectors, setting: IndexSetting) -> int:
-    """The bytes of the vectors and, with inverted lists, of their centroids and of an id per document."""
-    count, width = len(documents), int(documents.shape[1])
-    return 4 * count * width + (0 if setting.kind == FLAT else 8 * count + 4 * setting.nlist * width)
 
 
 def _in_order(documents: Vectors, queries: Vectors, places: Places) -> Places:

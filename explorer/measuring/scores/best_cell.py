@@ -49,7 +49,9 @@ def choose(
     seed: int = 0,
 ) -> BestCell | None:
     """Choose the best cell; None if no cell has a score on the dev set."""
-    ordered = _best_first(dev, metric, aggregate)
+    table = dev.table(metric, aggregate)
+    best_first = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
+    ordered = [dev.grid[place] for place in best_first[:2]]
     if not ordered:
         return None
     best, runner_up = ordered[0], ordered[1] if len(ordered) > 1 else None
@@ -60,18 +62,9 @@ def choose(
     found: list[Interval] = []
     if rivals:
         cosines = np.broadcast_to(test.items_of(best, metric), (len(rivals), len(test.gold)))
-        every = difference(
-            test.gold,
-            np.stack(rivals),
-            cosines,
-            test.parts,
-            test.statistic(metric),
-            aggregate,
-            resamples=resamples,
-            seed=seed,
-        )
-        sides = zip(every.difference, every.low, every.high, strict=True)
-        found = [Interval(*map(np.asarray, numbers)) for numbers in sides]
+        about = test.parts, test.statistic(metric), aggregate
+        every = difference(test.gold, np.stack(rivals), cosines, *about, resamples=resamples, seed=seed)
+        found = [every.at(rival) for rival in range(len(rivals))]
     return BestCell(
         best,
         dev.score(best, metric, aggregate),
@@ -96,14 +89,6 @@ def difference_in_words(interval: Interval, rival: str) -> str:
 def default_title(scores: LayerScores) -> str:
     """`the model default (mean of layer 6)`."""
     return f"the model default ({scores.own_title})" if scores.own_title else f"the model default ({OWN.title})"
-
-
-def _best_first(scores: LayerScores, metric: str, aggregate: str) -> list[Reading]:
-    """Every layer & pooling that has a score, the best first."""
-    table = scores.table(metric, aggregate)
-    places = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
-    rows, columns = np.unravel_index(places, table.shape)
-    return [Reading(scores.rows[row], scores.poolings[column]) for row, column in zip(rows, columns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -133,19 +118,15 @@ def pick(
     dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "Spearman"
 ) -> DevPick:
     """The best layer & pooling of each, by its score on the dev set."""
-    best = []
+    best: list[Reading] = []
     for side, of_side in zip("AB", scores, strict=True):
         reading = of_side.best(metric)
         if reading is None:
             raise BadChoice(
                 f"No layer & pooling of {side} has a score on {dev.name}. Choose a dev set whose gold scores differ."
             )
-        best.append((reading, of_side.score(reading, metric)))
-    (one, one_score), (other, other_score) = best
-    known = _in_both_orders(dev)
+        best.append(reading)
+    one, other = (of_side.score(reading, metric) for of_side, reading in zip(scores, best, strict=True))
+    known = {*zip(dev.first, dev.second, strict=True), *zip(dev.second, dev.first, strict=True)}
     shared = sum(pair in known for pair in zip(reported.first, reported.second, strict=True))
-    return DevPick(dev.name, len(dev), (one, other), (one_score, other_score), shared)
-
-
-def _in_both_orders(pairs: GradedPairs) -> set[tuple[str, str]]:
-    return {*zip(pairs.first, pairs.second, strict=True), *zip(pairs.second, pairs.first, strict=True)}
+    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared)

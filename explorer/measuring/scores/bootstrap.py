@@ -4,6 +4,8 @@ The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): n of n p
 scores are computed on them, and the 2.5th and 97.5th percentiles of the differences are the interval.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +36,10 @@ class Interval:
         """Whether a difference is significant (its interval excludes 0); False if missing."""
         with np.errstate(invalid="ignore"):
             return np.asarray((self.low > 0) | (self.high < 0))
+
+    def at(self, place: Any) -> Interval:
+        """The differences at an index."""
+        return Interval(*(np.asarray(side[place]) for side in (self.difference, self.low, self.high)))
 
 
 def difference(

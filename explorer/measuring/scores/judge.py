@@ -66,13 +66,13 @@ class Judge(ABC):
         """The judge with what is best for these vectors."""
         return self
 
-    @abstractmethod
     def score(self, items: Floats, precision: str = "float32") -> float:
-        """The score × 100; NaN if there is none, or if it is lost in the rounding of the precision."""
+        """The score × 100, by default the mean; NaN if there is none, or if the rounding of the precision loses it."""
+        return 100 * float(items.mean())
 
-    @abstractmethod
     def difference(self, one: Floats, other: Floats) -> Interval:
-        """The score of the `other` items minus that of the `one`, with its interval."""
+        """The score of the `other` items minus that of the `one`, with the interval of a paired bootstrap of items."""
+        return mean_difference(one, other)
 
     @abstractmethod
     def alike(self, vectors: Tensor) -> Floats:
@@ -138,14 +138,6 @@ class TripletJudge(Judge):
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """Whether each triplet is in the right order, and the cosine of anchor and positive."""
         return {self.measure: self.items(vectors), COSINE: self.alike(vectors)}
-
-    def score(self, items: Floats, precision: str = "float32") -> float:
-        """The accuracy × 100."""
-        return 100 * float(items.mean())
-
-    def difference(self, one: Floats, other: Floats) -> Interval:
-        """The interval is that of a paired bootstrap over triplets."""
-        return mean_difference(one, other)
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of anchors and positives."""

@@ -18,6 +18,8 @@ from explorer.measuring.scores import correlation
 
 Floats = NDArray[np.float64]
 OfColumn = Callable[[NDArray[Any]], Floats]
+OfPairs = Callable[[Floats, NDArray[Any]], Floats]
+OfDraws = Callable[[Floats, NDArray[np.float32]], OfColumn]
 Measure = Callable[[Floats, Floats], Floats]  # of true and predicted positives (threshold, resample)
 
 AGGREGATES = ("all", "mean", "wmean")
@@ -42,19 +44,6 @@ class BestF1:
 def is_binary(gold: Floats) -> bool:
     """Whether gold scores have two values: the higher one is the positive class."""
     return len(np.unique(gold)) == 2
-
-
-def average_precision(gold: Floats, system: NDArray[Any]) -> Floats:
-    """The sum over thresholds of precision times the gain in recall, along the last axis of `system` (…, pair).
-
-    NaN unless the labels have two values, and where a cosine is missing.
-    """
-    return _along(gold, system, _average_precision)
-
-
-def best_f1(gold: Floats, system: NDArray[Any]) -> Floats:
-    """The highest F1 of all thresholds, along the last axis of `system` (…, pair); NaN as for average precision."""
-    return _along(gold, system, _f1)
 
 
 def best_threshold(gold: Floats, cosines: NDArray[Any]) -> BestF1 | None:
@@ -93,23 +82,8 @@ class Curve:
         return true, predicted
 
 
-def average_precision_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
-    """The average precision of a column (resample) on draws of the pairs; NaN where no pair is positive."""
-    return lambda cosines: _of_draws(gold, cosines, times, _average_precision)
-
-
-def best_f1_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
-    """The highest F1 of a column (resample) on draws of the pairs; NaN where no pair is positive."""
-    return lambda cosines: _of_draws(gold, cosines, times, _f1)
-
-
-def _of_draws(gold: Floats, cosines: NDArray[Any], times: NDArray[np.float32], measure: Measure) -> Floats:
-    if not is_binary(gold) or np.isnan(cosines).any():
-        return np.full(times.shape[1], np.nan)
-    return measure(*Curve(gold, cosines).counts(times))
-
-
 def _average_precision(true: Floats, predicted: Floats) -> Floats:
+    """The sum over thresholds of precision times the gain in recall."""
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.where(predicted > 0, true / predicted, 0.0)
         gains = np.diff(true, axis=0, prepend=0.0)
@@ -117,19 +91,29 @@ def _average_precision(true: Floats, predicted: Floats) -> Floats:
 
 
 def _f1(true: Floats, predicted: Floats) -> Floats:
+    """The highest F1 of all thresholds."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (2 * true / (predicted + true[-1])).max(axis=0)
     return np.asarray(np.where(true[-1] > 0, found, np.nan))
 
 
-def _along(gold: Floats, system: NDArray[Any], measure: Measure) -> Floats:
-    shape = system.shape[:-1]
-    if not is_binary(gold):
-        return np.full(shape, np.nan)
-    once = np.ones((len(gold), 1), dtype=np.float32)
-    columns = system.reshape(-1, system.shape[-1])
-    found = [np.nan if np.isnan(one).any() else float(measure(*Curve(gold, one).counts(once))[0]) for one in columns]
-    return np.array(found).reshape(shape)
+def _of_thresholds(measure: Measure) -> tuple[OfPairs, OfDraws]:
+    """A measure of every threshold, of pairs and of draws; NaN unless labels have two values, or if a cosine is."""
+
+    def of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
+        def of_column(cosines: NDArray[Any]) -> Floats:
+            if not is_binary(gold) or np.isnan(cosines).any():
+                return np.full(times.shape[1], np.nan)
+            return measure(*Curve(gold, cosines).counts(times))
+
+        return of_column
+
+    def of_pairs(gold: Floats, system: NDArray[Any]) -> Floats:
+        of_column = of_draws(gold, np.ones((len(gold), 1), dtype=np.float32))
+        found = [float(of_column(column)[0]) for column in system.reshape(-1, system.shape[-1])]
+        return np.array(found).reshape(system.shape[:-1])
+
+    return of_pairs, of_draws
 
 
 @dataclass(frozen=True)
@@ -142,8 +126,8 @@ class Metric:
     """
 
     name: str
-    of_pairs: Callable[[Floats, NDArray[Any]], Floats]
-    of_draws: Callable[[Floats, NDArray[np.float32]], OfColumn]
+    of_pairs: OfPairs
+    of_draws: OfDraws
     help: str  # direction, range and typical values × 100
     applies: Callable[[Floats], bool] = lambda gold: True
 
@@ -169,16 +153,14 @@ METRICS: dict[str, Metric] = {
         Metric("Pearson", correlation.pearson, correlation.PearsonOfDraws, _CORRELATION.format("Pearson")),
         Metric(
             AVERAGE_PRECISION,
-            average_precision,
-            average_precision_of_draws,
+            *_of_thresholds(_average_precision),
             f"{AVERAGE_PRECISION}: the mean precision over all thresholds, × 100; chance is the share of positive "
             "pairs. Higher is better, at most 100.",
             is_binary,
         ),
         Metric(
             F1,
-            best_f1,
-            best_f1_of_draws,
+            *_of_thresholds(_f1),
             f"{F1}: the harmonic mean of precision and recall at the best threshold, × 100. Higher is better, at most "
             "100.",
             is_binary,

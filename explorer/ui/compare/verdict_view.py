@@ -12,7 +12,7 @@ from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.in_words import Rows
-from explorer.measuring.comparing import comparison_report, cosines_by_grade
+from explorer.measuring.comparing import comparison_report, pair_changes
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
 from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.scores.best_cell import DevPick
@@ -337,6 +337,6 @@ def lines(compared: Compared) -> str:
             alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
             "The file below has the numbers.",
         )
-        st.caption(cosines_by_grade.HOW_TO_READ)
-        downloads.rows(cosines_by_grade.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
+        st.caption(pair_changes.HOW_TO_READ)
+        downloads.rows(pair_changes.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
     return pooling

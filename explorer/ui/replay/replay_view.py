@@ -12,7 +12,7 @@ from explorer import in_words, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.scores import run_figures
 from explorer.errors import RunError, StrataError
-from explorer.measuring.maps import projection, step_maps
+from explorer.measuring.maps import projection
 from explorer.places import Stamps, stamps
 from explorer.progress import Work, finish
 from explorer.run_folder import Evaluation
@@ -284,25 +284,25 @@ def _projection() -> str:
     return kind
 
 
-def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: step_maps.Travel) -> NDArray[np.float64] | None:
+def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: projection.Travel) -> NDArray[np.float64] | None:
     """Coordinates at all steps; None while they are being computed."""
 
     def make() -> Work[NDArray[np.float64]]:
         probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
         if probes is None:
             raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
-        return (yield from step_maps.travel_by_umap(probes, plane, SETTINGS))
+        return (yield from projection.travel_by_umap(probes, plane, SETTINGS))
 
     key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
     places: NDArray[np.float64] | None = jobs.result(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return places
 
 
-def _pca_in_words(travel: step_maps.Travel) -> str:
+def _pca_in_words(travel: projection.Travel) -> str:
     return f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
 
 
-def _umap_in_words(travel: step_maps.Travel) -> str:
+def _umap_in_words(travel: projection.Travel) -> str:
     sentences = travel.places.shape[1]
     return (
         f"{ALIGNED} "
@@ -318,13 +318,13 @@ def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
 
 
 @by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
-def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[step_maps.Travel, list[str]] | None:
+def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[projection.Travel, list[str]] | None:
     """The probe sentences and their paths over evaluation steps."""
     sentences = recorder.probe_sentences(_run)
     probes = recorder.probes(_run, _seed, _steps)
     if probes is None or not sentences or probes.shape[1] != len(sentences):
         return None
-    return step_maps.travel(probes), sentences
+    return projection.travel(probes), sentences
 
 
 @by_stamp(lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128)
@@ -335,4 +335,4 @@ def map_quality(
     probes = recorder.probes(_run, _seed, (_steps[_at],))
     if probes is None:
         return projection.Faithfulness(float("nan"), float("nan"), 0, 0)
-    return finish(step_maps.believed(probes[0], _places))
+    return finish(projection.believed(probes[0], _places))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from explorer.drawing import style
-from explorer.measuring.scores.score_tables import as_csv, for_people
+from explorer.measuring.scores.layer_scores import as_csv, for_people
 from explorer.measuring.sentences.sentence_vectors import as_npy, as_parquet, as_projector
 from explorer.ui import messages
 from explorer.ui.access.cached import Vectors

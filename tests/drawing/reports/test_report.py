@@ -16,7 +16,7 @@ from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.comparing.pair_changes import KINDS
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
-from explorer.measuring.scores.score_tables import for_people
+from explorer.measuring.scores.layer_scores import for_people
 from explorer.measuring.sentences.word_pairs import ExplainedPairs
 from tests.drawing import made_up
 from tests.drawing.made_up import CLS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.scores.distributions import cosines_by_gold, neighbours_kept
-from explorer.measuring.comparing.cosines_by_grade import gold_bins
+from explorer.measuring.comparing.pair_changes import gold_bins
 from explorer.measuring.neighbours.vector_index import Overlap
 from tests.drawing import made_up
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from explorer.drawing.scores.run_figures import alignment_and_uniformity, places, score_by_step
-from explorer.measuring.maps.step_maps import travel
+from explorer.measuring.maps.projection import travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.run_folder import Evaluation
 

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import pytest
 
-from explorer.measuring.comparing.cosines_by_grade import COSINES, gold_bin_rows, gold_bins, median_rows
+from explorer.measuring.comparing.pair_changes import COSINES, gold_bin_rows, gold_bins, median_rows
 
 LABELS = ["0 to below 1", "1 to below 2", "2 to below 3", "3 to below 4", "4 to 5"]
 

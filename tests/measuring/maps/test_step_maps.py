@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.measuring.maps import projection
-from explorer.measuring.maps.projection import MapSettings, faithfulness
-from explorer.measuring.maps.step_maps import believed, travel, travel_by_umap
+from explorer.measuring.maps.projection import MapSettings, believed, faithfulness, travel, travel_by_umap
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 

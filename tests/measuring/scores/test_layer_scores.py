@@ -7,10 +7,9 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.scores import layer_scores, pair_cosines
-from explorer.measuring.scores.layer_scores import score_layers, why_missing
+from explorer.measuring.scores.layer_scores import score_layers, score_rows, why_missing
 from explorer.measuring.scores.measure import store_scores, stored_scores
 from explorer.measuring.scores.metrics import agreement
-from explorer.measuring.scores.score_tables import score_rows
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.spoiling import encoder_of

@@ -7,7 +7,7 @@ import numpy as np
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
-from explorer.measuring.scores.score_tables import as_csv, as_json, as_text, for_people, score_rows
+from explorer.measuring.scores.layer_scores import as_csv, as_json, as_text, for_people, score_rows
 
 
 def test_the_table_reads_back_as_it_was_shown(bundled_scores):

@@ -27,9 +27,8 @@ from explorer.measuring.comparing.comparison import (
 from explorer.measuring.comparing.pair_changes import traits
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
-from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED
+from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED, for_people
 from explorer.measuring.scores.measure import Settings, measure
-from explorer.measuring.scores.score_tables import for_people
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
