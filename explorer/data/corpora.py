@@ -80,35 +80,27 @@ def corpus(
 
 def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
-    if source == SAMPLE:
-        return {wanted: _lack(SCORED_PAIRS if wanted == SCORED_PAIRS else TRIPLETS, wanted) for wanted in KINDS}
-    if source in SHIPPED:
-        return {wanted: _lack(TRIPLETS, wanted) for wanted in KINDS}
-    if _is_labelled(source):
-        return {wanted: _lack(LABELLED_TEXTS, wanted) for wanted in KINDS}
-    if not _is_file(source):
-        return {wanted: _lack(SCORED_PAIRS, wanted) for wanted in KINDS}
-    table = read_file(source)
+    kind, table = _offered(source)
+    if table is None:
+        lacks = {wanted: _lack(kind, wanted) for wanted in KINDS}
+        return {**lacks, SCORED_PAIRS: ""} if source == SAMPLE else lacks
     kind = _roles(table, columns or {}).kind
-    lacks = {wanted: _lack(kind, wanted) for wanted in KINDS}
-    return {**lacks, LABELLED_TEXTS: training_rows.lack(table, columns or {})}
+    return {wanted: _lack(kind, wanted) for wanted in KINDS} | {
+        LABELLED_TEXTS: training_rows.lack(table, columns or {})
+    }
 
 
 def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
     """The richest kind of rows that all sources have, and how many sentences are in a row."""
     found = []
     for source in sources:
-        if source in SHIPPED:
-            found.append((TRIPLETS, len(TRIPLETS.texts)))
-        elif _is_labelled(source):
-            found.append((LABELLED_TEXTS, 1 + training_rows.read(source, divide=False)[0][0].is_pairs))
-        elif not _is_file(source):
-            found.append((SCORED_PAIRS, len(SCORED_PAIRS.texts)))
-        else:
-            table = read_file(source)
+        kind, table = _offered(source)
+        if table is not None:
             kind = table_kind(table)
-            alone = kind == LABELLED_TEXTS and not guess(table, kind).column("second")
-            found.append((kind, 1 if alone else len(kind.texts)))
+            pairs = kind != LABELLED_TEXTS or guess(table, kind).column("second") is not None
+        else:
+            pairs = kind != LABELLED_TEXTS or training_rows.read(source, divide=False)[0][0].is_pairs
+        found.append((kind, len(kind.texts) if pairs else 1))
     shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
     return next(shared, (SENTENCES, 1))
 
@@ -121,6 +113,15 @@ def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
     given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
     found = next(filter(None, map(sets.of_train_part, given)), None)
     return None if found is None else (sources.written(found[0]), sources.written(found[1]))
+
+
+def _offered(source: str) -> tuple[Kind, Table | None]:
+    """The richest kind of rows in a source other than a file; of a file its table, whose columns decide the kind."""
+    if source in SHIPPED:
+        return TRIPLETS, None
+    if _is_labelled(source):
+        return LABELLED_TEXTS, None
+    return SCORED_PAIRS, read_file(source) if _is_file(source) else None
 
 
 def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
@@ -203,20 +204,18 @@ def _read(
     """The name, columns and report of one source."""
     if source == SAMPLE and wanted == SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
-    if source in SHIPPED:
-        _check(TRIPLETS, wanted, source)
-        given = _shipped(source, wanted)
-    elif _is_labelled(source):
-        _check(LABELLED_TEXTS, wanted, source)
-        texts = training_rows.joined([training_rows.read(source)[0]]).texts
-        given = (tuple(chain.from_iterable(texts)),)
-    elif _is_file(source):
-        table = read_file(source)
+    kind, table = _offered(source)
+    if table is not None:
         roles = _roles(table, columns)
         _check(roles.kind, wanted, table.name)
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
+    _check(kind, wanted, source)
+    if kind == TRIPLETS:
+        given = _shipped(source, wanted)
+    elif kind == LABELLED_TEXTS:
+        texts = training_rows.joined([training_rows.read(source)[0]]).texts
+        given = (tuple(chain.from_iterable(texts)),)
     else:
-        _check(SCORED_PAIRS, wanted, source)
         named = sources.identity(source)
         splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
         if wanted == SCORED_PAIRS:  # of a published set without a split those of its train split, if it has one
@@ -231,12 +230,11 @@ def _read(
 def _labelled_rows(named: Sequence[str], columns: Mapping[str, str], divide: bool) -> tuple[Corpus, tuple[Report, ...]]:
     """The training rows of labelled sources in order, with their validation and test rows."""
     for source in named:
-        if source in SHIPPED or _is_labelled(source):
-            continue
-        if not _is_file(source):
-            _check(SCORED_PAIRS, LABELLED_TEXTS, source)
-        table = read_file(source)
-        _refuse_if(training_rows.lack(table, columns), LABELLED_TEXTS, table.name)
+        kind, table = _offered(source)
+        if table is not None:
+            _refuse_if(training_rows.lack(table, columns), LABELLED_TEXTS, table.name)
+        else:
+            _check(kind, LABELLED_TEXTS, source)
     parts, reports = zip(*(training_rows.read(source, columns, divide) for source in named), strict=True)
     return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 

@@ -175,6 +175,31 @@ class Draft:
         line = {"color": colour, "width": width}
         self.add("scatter", **{"mode": "lines+markers", "line": line, "marker": {"size": size}, **trace})
 
+    def numbers(
+        self,
+        values: NDArray[Any],
+        span: tuple[float, float],
+        scale: ColourStops = GRID_SCALE,
+        *,
+        spelled: str,
+        size: int = 11,
+        places: Sequence[int] | None = None,
+    ) -> None:
+        """The number in every cell (row, column) that has one, in black or white; `places` are those on the axes."""
+        rows, columns = np.nonzero(np.isfinite(values))
+        on_axis = np.asarray(places or range(max(values.shape)))
+        colours = np.reshape(text_colours(np.asarray(values, dtype=np.float64), *span, scale), values.shape)
+        self.add(
+            "scatter",
+            x=on_axis[columns],
+            y=on_axis[rows],
+            mode="text",
+            text=[format(value, spelled) for value in values[rows, columns].tolist()],
+            textfont={"size": size, "color": colours[rows, columns].tolist()},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+
     def line(self, *, x: float | None = None, y: float | None = None, row: int = 1, col: int = 1, **style: Any) -> None:
         """A line across a panel, at one x or one y."""
         place = self._panel(row, col)

@@ -36,24 +36,14 @@ PAIR_NAMES = (
     ("question", "answer"),
 )
 NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradiction")
-SCORE_NAMES = (
-    "score",
-    "scores",
-    "similarity",
-    "similarityscore",
-    "relatednessscore",
-    "gold",
-    "label",
-    "labels",
-)
+SCORE_NAMES = ("score", "scores", "similarity", "similarityscore", "relatednessscore", "gold", "label", "labels")
 LABEL_NAMES = ("label", "labels", "goldlabel", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
 ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")
 TRANSLATED_NAMES = ("backtranslation", "backtranslated", "translated", "paraphrase")
-RECOGNISED = {
-    *(*NEGATIVE_NAMES, *SCORE_NAMES, *LABEL_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES),
-}.union(*PAIR_NAMES)
+RECOGNISED = {*NEGATIVE_NAMES, *SCORE_NAMES, *LABEL_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES}
+RECOGNISED |= {name for pair in PAIR_NAMES for name in pair}
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
 SAMPLE = 1000  # rows whose content is checked

@@ -49,7 +49,7 @@ def read_file(path: str | Path) -> Table:
     try:
         size = path.stat().st_size
         if path.is_dir():
-            raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
+            raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {ALLOWED}.")
         _check(path.name, size)  # before a byte is read
         data = path.read_bytes()
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def _check(name: str, size: int) -> None:
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         found = f"ends in {ending}" if ending else "has no ending"
-        raise UnreadableFile(f"{name} {found}. Supported: {_allowed()}. Export it as one of these.")
+        raise UnreadableFile(f"{name} {found}. Supported: {ALLOWED}. Export it as one of these.")
     if size == 0:
         raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
     if size > LARGEST:
@@ -82,10 +82,6 @@ def _check(name: str, size: int) -> None:
             f"{name} has {in_words.size(size)}; at most {in_words.size(LARGEST)} are allowed. "
             "Use a part of it, for example its first million lines (head -n 1000000), or drop some columns."
         )
-
-
-def _allowed() -> str:
-    return f"{', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}"
 
 
 def csv_table(name: str, text: str) -> Table:
@@ -312,3 +308,4 @@ TEXT_FORMATS: dict[str, Callable[[str, str], Table]] = {
     ".txt": txt_table,
 }
 ENDINGS = (*TEXT_FORMATS, ".parquet")
+ALLOWED = f"{', '.join(TEXT_FORMATS)} and .parquet"

@@ -129,17 +129,7 @@ def query_by_key(
         hovertemplate="query layer %{y}, key layer %{x}: %{z:.3f}<extra></extra>",
     )
     if len(layers) <= MOST_NUMBERS:
-        colours = style.text_colours(np.asarray(weights, dtype=np.float64), low, high)
-        draft.add(
-            "scatter",
-            x=[layer for _ in layers for layer in layers],
-            y=[layer for layer in layers for _ in layers],
-            mode="text",
-            text=["" if np.isnan(weight) else f"{weight:.3f}" for weight in weights.flat],
-            textfont={"color": colours, "size": 11},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        draft.numbers(weights, (low, high), spelled=".3f", places=layers)
     draft.x_axes(title=f"key layer ({key_pooling})", tickvals=_labelled(layers), tickangle=0, **style.STILL)
     draft.y_axes(title=f"query layer ({query_pooling})", tickvals=_labelled(layers), **style.STILL)
     return draft.figure(90 + CELL * min(12, max(6, len(layers))), showlegend=False)

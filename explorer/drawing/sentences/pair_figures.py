@@ -204,16 +204,7 @@ def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
     values = matrix[np.ix_(*shown)]  # of the words that are shown, and of the reference
     draft = _matrix(values, down, across, (-most, most), [list(stop) for stop in style.DIFFERENCE_SCALE], "+.3f")
     if max(len(down), len(across)) <= NUMBERED:
-        colours = style.text_colours(values, -most, most, style.DIFFERENCE_SCALE)
-        draft.add(
-            "scatter",
-            x=[column for _ in down for column in range(len(across))],
-            y=[row for row in range(len(down)) for _ in across],
-            text=[f"{value:+.2f}" for value in values.flat],
-            mode="text",
-            textfont={"size": 11, "color": colours},
-            hoverinfo="skip",
-        )
+        draft.numbers(values, (-most, most), style.DIFFERENCE_SCALE, spelled="+.2f")
     return draft.figure(130 + 26 * max(4, len(down)), margin={"t": 20, "b": 10}, showlegend=False)
 
 

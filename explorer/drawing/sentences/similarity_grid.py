@@ -77,17 +77,7 @@ def _square(
     )
     _add_points(draft, shown, order, spelled)
     if count <= WRITTEN:
-        rows, columns = np.nonzero(np.isfinite(shown))
-        colours = np.reshape(style.text_colours(shown.astype(np.float64), *span, scale), shown.shape)
-        draft.add(
-            "scatter",
-            x=columns,
-            y=rows,
-            mode="text",
-            text=[format(value, spelled) for value in shown[rows, columns].tolist()],
-            textfont={"size": 10, "color": colours[rows, columns].tolist()},
-            hoverinfo="skip",
-        )
+        draft.numbers(shown, span, scale, spelled=spelled, size=10)
     one, other = (order.tolist().index(number) for number in chosen)
     half = max(0.5, count / 80)  # of the frame: for many sentences wider than a cell, to be visible
     for row, column in ((one, other), (other, one)) if one != other else ():

@@ -86,7 +86,11 @@ def test_many_layers_leave_no_room_for_numbers():
 def test_a_weight_that_is_no_number_is_an_empty_cell():
     heat, numbers = query_by_key(np.array([[np.inf, 1.0], [0.5, 0.5]]), [0, 1], 0.0, 1.0, "cls", "mean").data
     assert np.isnan(heat.z[0][0])
-    assert numbers.text[0] == ""
+    assert list(zip(numbers.x, numbers.y, numbers.text, strict=True)) == [
+        (1, 0, "1.000"),
+        (0, 1, "0.500"),
+        (1, 1, "0.500"),
+    ]
 
 
 def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own():
