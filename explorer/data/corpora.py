@@ -10,7 +10,7 @@ from itertools import chain
 
 from explorer.data import sample, sources
 from explorer.data.graded import sets, sts
-from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.graded.sets import SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.sources import HELD_OUT, is_file
 from explorer.data.tables import text_rows
@@ -119,9 +119,16 @@ def _offered(source: str) -> tuple[Kind, Table | None]:
     """The richest kind of rows in a source other than a file; of a file its table, whose columns decide the kind."""
     if source in SHIPPED:
         return TRIPLETS, None
-    if _is_labelled(source):
+    if labelled_sets.is_known(source) or sources.is_folder(source):
         return LABELLED_TEXTS, None
-    return SCORED_PAIRS, read_file(source) if _is_file(source) else None
+    if sources.is_file(source):
+        return SCORED_PAIRS, read_file(source)
+    try:
+        sets.check(sources.identity(source))
+    except SetNotFound as error:
+        named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
+        raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
+    return SCORED_PAIRS, None
 
 
 def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
@@ -154,16 +161,10 @@ def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: 
     return replace(given, columns=columns), f"held out: {share} and are not trained on; {len(left):,} rows are left"
 
 
-def menu_set(source: str) -> SetIdentity | None:
-    """The set of scored pairs that a source is the name of in the menu; None for any other source."""
-    given = sources.identity(source)
-    return given if source not in SHIPPED and given in sets.known() else None
-
-
 def of_source(source: str, *, online: bool = False) -> Sentences:
     """The sentences of a source to search: "sample", a set with or without its split, or a path."""
-    given = menu_set(source)
-    if given is not None:
+    given = sources.identity(source)
+    if source not in SHIPPED and given in sets.known():
         return of_pairs(sets.load(given, online=online))
     if source in {known.name for known in sts.SETS}:
         return of_pairs(*(sets.load(split, online=online) for split in sets.published(source)), name=source)
@@ -189,10 +190,8 @@ def of_texts(name: str, texts: Sequence[str], again: int = 0) -> Sentences:
     repeats = again + len(texts) - len(distinct)
     note = f"{len(kept):,} sentence{'s' * (len(kept) != 1)} of {name}"
     if len(kept) < len(distinct):
-        note += (
-            f", spread evenly over its {len(distinct):,} (of a text, {MOST:,} are searched at most; vectors on disk "
-        )
-        note += "may be any number)"
+        most = f"of a text, {MOST:,} are searched at most; vectors on disk may be any number"
+        note += f", spread evenly over its {len(distinct):,} ({most})"
     if repeats:
         note += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
     return Sentences(name, kept, note=f"{note}.")
@@ -210,11 +209,18 @@ def _read(
         _check(roles.kind, wanted, table.name)
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
     _check(kind, wanted, source)
-    if kind == TRIPLETS:
-        given = _shipped(source, wanted)
+    given: tuple[tuple[str, ...], ...]
+    if source == SAMPLE and wanted == SENTENCES:
+        # also those of the pairs, without scores, as papers train on the sentences of sets
+        given = ((*sample.sentences().texts, *sample.pairs().sentences),)
+    elif kind == TRIPLETS:
+        rows = training_rows.SHIPPED[source]()
+        given = (rows.anchors, rows.positives, rows.negatives)[: len(wanted.texts)]
+        if wanted == SENTENCES:  # of all columns, row by row
+            given = (tuple(chain(*zip(rows.anchors, rows.positives, rows.negatives, strict=True))),)
     elif kind == LABELLED_TEXTS:
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
-        given = (tuple(chain.from_iterable(texts)),)
+        given = (tuple(chain(*texts)),)
     else:
         named = sources.identity(source)
         splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
@@ -223,7 +229,7 @@ def _read(
             return source, *_scored(sets.load(train if train in splits else named, online=online))
         pairs = [sets.load(one, online=online) for one in splits or [named]]
         every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in pairs)
-        given = (tuple(chain.from_iterable(every)),)
+        given = (tuple(chain(*every)),)
     return source, given, _report(given)
 
 
@@ -239,37 +245,9 @@ def _labelled_rows(named: Sequence[str], columns: Mapping[str, str], divide: boo
     return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 
 
-def _is_labelled(source: str) -> bool:
-    """Whether a source is the name of a labelled set, or a folder with one."""
-    return labelled_sets.is_known(source) or sources.is_folder(source)
-
-
-def _shipped(source: str, wanted: Kind) -> tuple[tuple[str, ...], ...]:
-    if source == SAMPLE and wanted == SENTENCES:
-        # also those of the pairs, without scores, as papers train on the sentences of sets
-        return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    rows = training_rows.SHIPPED[source]()
-    columns = (rows.anchors, rows.positives, rows.negatives)
-    if wanted == SENTENCES:
-        return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
-    return columns[: len(wanted.texts)]
-
-
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
     """Scored pairs as columns, with a report."""
     return _with_scores(pairs), _report((pairs.first, pairs.second), pairs.gold)
-
-
-def _is_file(source: str) -> bool:
-    """Whether a source is a file; an error if it is neither a file nor a set."""
-    if sources.is_file(source):
-        return True
-    try:
-        sets.check(sources.identity(source))
-    except SetNotFound as error:
-        named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
-        raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
-    return False
 
 
 def _roles(table: Table, columns: Mapping[str, str]) -> ColumnRoles:

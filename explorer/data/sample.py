@@ -12,7 +12,6 @@ from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
-from explorer.data.tables.table import Table
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets, digest_of
 
 FOLDER = Path(__file__).parent / "samples"
@@ -149,11 +148,6 @@ def more_minimal_pairs() -> Triplets:
     return _minimal(MORE_MINIMAL_PAIRS)
 
 
-def kinds_of(name: str) -> tuple[str, ...]:
-    """How each row's negative differs from its anchor, such as "negation", in a text of minimal pairs."""
-    return _rows_of_minimal(name).column("kind")
-
-
 @cache
 def probe_packs() -> tuple[Pack, ...]:
     """The probe packs, in the order of display."""
@@ -186,12 +180,8 @@ def probe_pairs() -> ProbePairs:
 
 
 def _minimal(name: str) -> Triplets:
-    table = _rows_of_minimal(name)
+    table = read_file(FOLDER / f"{name.replace(' ', '_')}.tsv")
     return text_rows.triplets(table, guess(table, TRIPLETS), name.capitalize())[0]
-
-
-def _rows_of_minimal(name: str) -> Table:
-    return read_file(FOLDER / f"{name.replace(' ', '_')}.tsv")
 
 
 def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:

@@ -17,7 +17,7 @@ from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import GradedPairs, Triplets
+from explorer.data.text_sets import ANY_PAIRS, GradedPairs, Triplets
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 
@@ -138,7 +138,8 @@ def sentence_pairs(source: str, online: bool = False) -> tuple[tuple[tuple[str, 
     if not is_file(source):
         pairs = sets.load(identity(source), online=online)
         return tuple(zip(pairs.first, pairs.second, strict=True)), None
-    (first, second), report = text_rows.read_pairs(source)
+    table = read_file(source)
+    (first, second), report = text_rows.texts(table, guess(table, ANY_PAIRS))
     return tuple(zip(first, second, strict=True)), report
 
 

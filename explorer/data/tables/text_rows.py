@@ -13,7 +13,6 @@ from explorer.data.tables.files import read_file
 from explorer.data.tables.number_columns import check_spread, gold_scores
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.text_sets import (
-    ANY_PAIRS,
     LABELLED_TEXTS,
     SCORED_PAIRS,
     SENTENCES,
@@ -197,12 +196,6 @@ def read_graded_pairs(path: str | Path, columns: Mapping[str, str | None] | None
     """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
     return graded_pairs(table, guess(table, SCORED_PAIRS).corrected(columns or {}))
-
-
-def read_pairs(path: str | Path) -> tuple[Columns, Report]:
-    """The two columns of sentences in a file, scored or not."""
-    table = read_file(path)
-    return texts(table, guess(table, ANY_PAIRS))
 
 
 def read_labelled(

@@ -58,13 +58,11 @@ def layer_by_pooling(
         title = f"{scores.own_title}, {why}" if why else scores.own_title
         of_own = Cells(np.array([[own]]), [f"<b>model default</b><br>{hover_text(title)}"], scale)
     cells = Cells(table, [note for row in notes(scores) for note in row], scale)
-    labels = [row.label if short else row_label(row, scores.last) for row in scores.rows]
+    labels = [
+        row.label if short or len(row.layers) == 1 else f"{pair_name(row, scores.last)} ({row.label})"
+        for row in scores.rows
+    ]
     return _cell_grid(scores.rows, scores.poolings, labels, cells, of_own, chosen)
-
-
-def row_label(row: Row, last: int) -> str:
-    """The layers of a row; of two layers, also what a pair of them is called."""
-    return row.label if len(row.layers) == 1 else f"{pair_name(row, last)} ({row.label})"
 
 
 def span_of(*several: LayerScores, metric: str, aggregate: str) -> Span:
