@@ -80,8 +80,7 @@ def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: 
         return encoded
 
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    made: Vectors | None = jobs.result(_vectors_key(found, sentences, reading, settings), title, encode)
-    return made
+    return jobs.result(_vectors_key(found, sentences, reading, settings), title, encode)
 
 
 def vectors_are_coming(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> bool:
@@ -129,20 +128,13 @@ def corpus_on_disk(source: str, title: str) -> vector_corpus.VectorCorpus | None
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
     opened = _opened(source, title)
     key = f"vectors on disk {source} {opened.columns} {_stamp(source)}"
-    found: vector_corpus.VectorCorpus | None = jobs.result(
-        key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened)
-    )
-    return found
+    return jobs.result(key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened))
 
 
 def index_on_disk(corpus: vector_corpus.VectorCorpus, kind: str | None) -> vector_search.VectorSearch | None:
     """The vectors with an index; None, with progress and Stop shown, until it is built."""
-    search: vector_search.VectorSearch | None = jobs.result(
-        f"index of vectors {corpus.digest} {kind}",
-        f"Index of {corpus.name}",
-        lambda: vector_search.searchable(corpus, kind),
-    )
-    return search
+    key = f"index of vectors {corpus.digest} {kind}"
+    return jobs.result(key, f"Index of {corpus.name}", lambda: vector_search.searchable(corpus, kind))
 
 
 def _stamp(source: str, *_: object) -> places.Stamps:

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Answer = TypeVar("Answer")
 Make = Callable[[], Work[Any]]
 
 MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network", "loading", "plans"
@@ -213,7 +214,7 @@ def _thread(target: Callable[[], None], name: str) -> threading.Thread:
     return thread
 
 
-def result(key: str, title: str, make: Make) -> Any:
+def result(key: str, title: str, make: Callable[[], Work[Answer]]) -> Answer | None:
     """The cached result of a job; None, with progress and Stop shown, until it is ready."""
     slot = _slot(key)
     if not slot:
@@ -222,7 +223,8 @@ def result(key: str, title: str, make: Make) -> Any:
             return None
         slot.append(job.result)
         forget(key)  # the job has a second reference to the result
-    return slot[0]
+    found: Answer = slot[0]
+    return found
 
 
 def known(key: str) -> Any:

@@ -25,7 +25,7 @@ from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached_text import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import clicks, controls, downloads
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -177,7 +177,6 @@ def show_heads(found: Found, sentences: tuple[str, str]) -> None:
     if sidebar_choice.attending(found) is None:
         return
     inputs = _inputs(found)
-    _keep_only(inputs, "read")
     with st.container(horizontal=True):
         encoded_as: str = controls.segments("Encode the sentences", inputs, default=inputs[0], key="read")
         by: str = controls.segments("Colour of a head", (WIDE, SPECIAL), default=WIDE, key="heads")
@@ -227,14 +226,16 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     layers, count = attention.weights.shape[:2]
 
     def choose_clicked() -> None:  # runs before the page reruns
-        points = st.session_state[OVERVIEW]["selection"]["points"]
-        if points:
-            layer, head = divmod(int(points[0]["customdata"]), count)
+        place = clicks.clicked_place(OVERVIEW)
+        if place is not None:
+            layer, head = divmod(place, count)
             st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)
 
     with st.container(horizontal=True):
-        layer = _one_of("Layer", "layer", layers)
-        head = _one_of("Head", "head", count)
+        layer, head = (
+            int(controls.menu(label, list(map(str, range(1, last + 1))), default="1", key=label.lower()))
+            for label, last in (("Layer", layers), ("Head", count))
+        )
     values = attention_weights.tokens_attended(attention.weights)
     if by == SPECIAL:
         values = attention_weights.share_on_special(attention.weights, attention.special)
@@ -257,15 +258,3 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
         )
     )
     return layer, head
-
-
-def _one_of(label: str, key: str, count: int) -> int:
-    options = tuple(map(str, range(1, count + 1)))
-    _keep_only(options, key)
-    return int(st.selectbox(label, options, key=key, bind="query-params"))
-
-
-def _keep_only(options: tuple[str, ...], key: str) -> None:
-    """Reset a choice that the current model does not have."""
-    if st.session_state.get(key) not in options:
-        st.session_state.pop(key, None)

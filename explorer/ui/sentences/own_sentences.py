@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import clicks, controls, downloads, microscope
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -179,8 +179,6 @@ def _order(
     other: sentence_vectors.Matrix | None,
 ) -> NDArray[np.intp]:
     orders = (TYPED, *(f"clustered by {side.name}" for side in sides))
-    if st.session_state.get("order") not in orders:
-        st.session_state.pop("order", None)  # B was removed
     order: str = controls.segments(
         "Order",
         orders,
@@ -195,11 +193,10 @@ def _order(
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
     def choose_clicked() -> None:  # the cell's pair for the microscope, before the page reruns
-        points = st.session_state[title]["selection"]["points"]
-        if points:
-            pair = divmod(int(points[0]["customdata"]), len(sentences))
-            for name, place in zip(_pair_boxes(sentences), pair, strict=True):
-                st.session_state[name] = place
+        place = clicks.clicked_place(title)
+        if place is not None:
+            for name, at in zip(_pair_boxes(sentences), divmod(place, len(sentences)), strict=True):
+                st.session_state[name] = at
 
     st.markdown(title)
     downloads.draw(

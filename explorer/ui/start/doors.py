@@ -42,11 +42,11 @@ def show(choice: sidebar_choice.Choice) -> None:
 def _see_what_changed() -> None:
     shipped = [run_folder.model_name(run.name) for run in runs.examples()]  # the run of the demonstration
     tuned = next(iter([*shipped, *run_folder.models()]), None)
-    st.subheader(":material/compare_arrows: See what fine-tuning changed")
-    st.markdown("A tuned model compared with its base: better or worse, on which sentences, and which words did it.")
-    _steps(
+    _describe(
+        ":material/compare_arrows: See what fine-tuning changed",
+        "A tuned model compared with its base: better or worse, on which sentences, and which words did it.",
         ("Base model", True),
-        ("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
+        ("Tuned model", tuned),
         ("Verdict: on the Compare page", False),
     )
     if tuned is None:
@@ -58,11 +58,11 @@ def _see_what_changed() -> None:
 
 
 def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
-    st.subheader(":material/layers: Find the best layer for your data")
-    st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
-    _steps(
-        (f"Model: {model_names.shown_name(choice.source)}", True),
-        ("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded.title}", uploaded is not None),
+    _describe(
+        ":material/layers: Find the best layer for your data",
+        "Every layer & pooling of a model, scored on your own sentence pairs.",
+        ("Model", model_names.shown_name(choice.source)),
+        ("Your scored pairs", uploaded.title if uploaded else None),
         ("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
@@ -74,12 +74,12 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdenti
 
 def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
     trained = _run_on(uploaded) if uploaded else None
-    st.subheader(":material/model_training: Fine-tune on your data")
-    st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
-    _steps(
-        (f"Model: {model_names.shown_name(choice.source)}", True),
-        ("Your text" if uploaded is None else f"Your text: {uploaded.title}", uploaded is not None),
-        ("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
+    _describe(
+        ":material/model_training: Fine-tune on your data",
+        "A copy of the model is trained on your text, in the background. The original is not changed.",
+        ("Model", model_names.shown_name(choice.source)),
+        ("Your text", uploaded.title if uploaded else None),
+        ("Tuned model", trained and f"run:{trained}"),
     )
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
@@ -97,14 +97,18 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
             )
 
 
-def _steps(*steps: tuple[str, bool]) -> None:
-    """The steps in order, each with whether it is done; a mark and a word say so."""
-    st.markdown(
-        "  \n".join(
-            f"{DONE if done else OPEN} {number} {messages.plain(step)}{' (done)' if done else ''}"
-            for number, (step, done) in enumerate(steps, start=1)
-        )
-    )
+def _describe(title: str, about: str, *steps: tuple[str, str | bool | None]) -> None:
+    """The title of a way and its steps in order, each with whether it is done: a mark and a word say so.
+
+    A step is done with a name, which is shown.
+    """
+    st.subheader(title)
+    st.markdown(about)
+    lines = []
+    for number, (step, done) in enumerate(steps, start=1):
+        text = f"{step}: {done}" if isinstance(done, str) else step
+        lines.append(f"{DONE if done else OPEN} {number} {messages.plain(text)}{' (done)' if done else ''}")
+    st.markdown("  \n".join(lines))
 
 
 def _button(label: str, page: str, key: str, act: Callable[[], object], *, primary: bool = False) -> None:

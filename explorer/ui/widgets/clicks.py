@@ -65,7 +65,13 @@ def refused() -> None:
         messages.trouble(st.session_state.pop(REFUSED))
 
 
-def clicked_cell(key: str, scores: LayerScores) -> Reading | None:
-    """The layer & pooling of the clicked cell, for the callback of the figure `key`; None if the click cleared it."""
+def clicked_place(key: str) -> int | None:
+    """The number of the clicked cell, for the callback of the figure `key`; None if the click cleared it."""
     points = st.session_state[key]["selection"]["points"]
-    return (*scores.grid, OWN)[int(points[0]["customdata"])] if points else None
+    return int(points[0]["customdata"]) if points else None
+
+
+def clicked_cell(key: str, scores: LayerScores) -> Reading | None:
+    """The layer & pooling of the clicked cell of a grid; None if the click cleared it."""
+    place = clicked_place(key)
+    return None if place is None else (*scores.grid, OWN)[place]

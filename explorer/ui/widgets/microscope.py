@@ -80,8 +80,7 @@ def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
         return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
-    found: TokenPair | None = jobs.result(key, f"Encoding two sentences with {side.found.name}", encode)
-    return found
+    return jobs.result(key, f"Encoding two sentences with {side.found.name}", encode)
 
 
 def _by_layer(pairs: Pairs) -> None:
@@ -159,9 +158,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
     st.markdown("**Token similarity**")
     most = max(len(pair.cosines) for _, pair in pairs.values())
     options = [AS_CHOSEN, *map(str, range(most))]
-    if st.session_state.get("token_layer", AS_CHOSEN) not in options:
-        st.session_state.pop("token_layer")  # another encoder has fewer layers
-    chosen: str = st.selectbox("Layer", options, key="token_layer", bind="query-params", width=190)
+    chosen: str = controls.menu("Layer", options, default=AS_CHOSEN, key="token_layer", width=190)
     layers = {
         name: (_layers(pair) or (len(pair.cosines) - 1,))[-1] if chosen == AS_CHOSEN else int(chosen)
         for name, (_, pair) in pairs.items()

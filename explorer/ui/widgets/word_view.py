@@ -128,7 +128,7 @@ def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix:
     texts = digest_of((first, second))
     kind = "pairs of words" if matrix else "words"
     key = f"{kind} {side.found.digest} {texts} {side.reading.title} {reference} {length}"
-    found: WordPair | None = jobs.result(
+    return jobs.result(
         key,
         f"Weighing {kind} with {side.found.name}",
         lambda: word_pairs.measured(
@@ -141,7 +141,6 @@ def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix:
             matrix=matrix,
         ),
     )
-    return found
 
 
 def coloured_words(
