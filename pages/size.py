@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.size import picture_view, size_form
 
@@ -16,7 +16,7 @@ if found is None:
 try:
     asked = size_form.asked(choice)
     given = sidebar_choice.evaluated_on(asked.on)
-    text, others = cached_text.searched(asked.text), tuple(map(cached.found, asked.others))
+    text, others = cached.searched(asked.text), tuple(map(cached.found, asked.others))
 except StrataError as error:
     messages.trouble(error)
     st.stop()

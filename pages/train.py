@@ -3,10 +3,10 @@
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_status, training_form
 from explorer.ui.train import recipe_form, run_view, start_form
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 page_frame.enter()
-clicks.refused()
+controls.refused()
 run = training_form.asked_for()
 if run is None:
     start_form.buttons(recipe_form.recipe())

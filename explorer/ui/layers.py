@@ -19,7 +19,7 @@ from explorer.measuring.scores import best_cell, bootstrap, layer_scores
 from explorer.measuring.scores.layer_scores import as_csv, score_rows
 from explorer.measuring.scores.metrics import best_threshold, is_binary
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, ModelScores
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads, score_options
@@ -100,7 +100,7 @@ def _dev_and_test(scored: ModelScores, choice: Choice) -> tuple[ScoredSet, Score
     if names is None:
         return None
     if given.is_divided:  # the sample, or an uploaded set: a half has some of the scores of the whole
-        if given.kind == sets.SetKind.UPLOADED and cached_text.why_not_split(given):
+        if given.kind == sets.SetKind.UPLOADED and cached.why_not_split(given):
             return None
         whole = scored if given.whole == given else sidebar_choice.scored(replace(choice, evaluation_set=given.whole))
         if whole is None or whole.graded is None:
@@ -108,7 +108,7 @@ def _dev_and_test(scored: ModelScores, choice: Choice) -> tuple[ScoredSet, Score
         rows_of = whole.graded.rows_of
         first, second = (
             ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
-            for one in map(cached_text.graded_pairs, names)
+            for one in map(cached.graded_pairs, names)
         )
         return first, second
     other = next(one for one in names if one.piece != (given.piece or "test"))
@@ -197,7 +197,7 @@ def _inflated(given: sets.SetIdentity) -> None:
     """Explain why the best cell's score is inflated, and how to get a fair one."""
     st.info(INFLATED, icon=":material/balance:")
     names = sets.dev_and_test(given)
-    why = cached_text.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
+    why = cached.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
     missing = next((one for one in names or () if not why and not sidebar_choice.on_this_disk(one)), None)
     if why:
         st.caption(messages.plain(why))

@@ -29,7 +29,7 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui import layers
-from explorer.ui.access import cached, cached_text
+from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view
 from explorer.ui.layer_attention import pair_view, pooler_view
@@ -107,7 +107,7 @@ def sources(desk: Desk, x: Any) -> Hashable:
         texts = (json.dumps({"_id": f"{key}{at}", "text": f"{at} {x.text}"}) for at in range(2))
         desk.put(f"judged/{name}.jsonl", "\n".join(texts), x.seconds)
     desk.put("judged/qrels/test.tsv", f"query-id\tcorpus-id\tscore\nq0\td{x.relevant}\t1\n", x.seconds)
-    pairs, judged = (cached_text.evaluation_set(identity(str(one))) for one in (file, desk.folder / "judged"))
+    pairs, judged = (cached.evaluation_set(identity(str(one))) for one in (file, desk.folder / "judged"))
     answer = pairs.gold, judged.queries, tuple(judged.judgements[0])
     return own(answer, (x.scores, (f"0 {x.text}",), (x.relevant,)))
 

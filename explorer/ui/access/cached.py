@@ -1,42 +1,267 @@
-"""Streamlit caches for models, vectors and scores, keyed by content digests; vectors on disk are opened once.
+"""Streamlit caches for what files, sets and tables hold, and for models, vectors and scores.
 
-Keys use digests, never paths or objects: two folders with the same weights share their scores, and an edited file
-never gets an old result. Scores are kept on disk (measuring/scores/measure.py); this cache avoids reading them
-again.
+What is read from files is keyed by stamps that change with the content. All else is keyed by digests, never by paths or
+objects: two folders with the same weights share their scores, and an edited file never gets an old result. Scores are
+kept on disk (measuring/scores/measure.py); this cache avoids reading them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from explorer import places
-from explorer.data.text_sets import digest_of
+from explorer.data import corpora, map_sentences, splitting
+from explorer.data import sources as evaluation_sets
+from explorer.data.graded import question_pairs, sets
+from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.labelled import labelled_sets
+from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.files import read_bytes, read_file
+from explorer.data.tables.table import Table
+from explorer.data.tables.text_rows import Report
+from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences, digest_of
 from explorer.data.vectors import embedding_folder, vector_corpus
 from explorer.data.vectors.vector_files import VectorFiles
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import StrataError, WrongColumns
+from explorer.errors import SetNotFound, StrataError, WrongColumns
+from explorer.evaluating.tasks import judges
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached_text, jobs
+from explorer.run_folder import RECIPE
+from explorer.training.record import run_results, runs
+from explorer.ui.access import jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+
+TEXT = "Reading the text …"
+SET = "Reading the evaluation set …"
+
+
+def by_stamp(
+    stamp_of: Callable[..., Hashable], entries: int, spinner: str | bool = False
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Cache a function by its arguments and by the stamp of what they name.
+
+    `stamp_of` makes the stamp of the same arguments. An argument whose name begins with an underscore is not part of
+    the key, so its digest has to be part of the stamp.
+    """
+
+    def decorated(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+        # Streamlit tells functions apart by name and source, and takes the names of arguments from the signature:
+        # with `wraps` these are of the function, and not the same for all
+        @st.cache_resource(max_entries=entries, show_spinner=spinner)
+        @wraps(function)
+        def cached(*args: Any, stamp: Hashable, **more: Any) -> Answer:
+            return function(*args, **more)
+
+        @wraps(function)
+        def stamped(*args: Parameters.args, **more: Parameters.kwargs) -> Answer:
+            return cached(*args, stamp=stamp_of(*args, **more), **more)
+
+        return stamped
+
+    return decorated
+
+
+def stamp(source: str, *_: object) -> Hashable:
+    """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
+    return _of_set(evaluation_sets.identity(source))
+
+
+def _of_set(given: SetIdentity) -> Hashable:
+    """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
+    if given.is_scored:
+        return sets.stamp(given)
+    if given.kind == SetKind.TEST_ROWS:
+        run = runs.find(given.name)
+        return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
+    try:
+        source = evaluation_sets.located(given)
+    except SetNotFound:
+        return ()  # what loads the set says so
+    if source == evaluation_sets.QUORA:
+        named = tuple(filter(None, [question_pairs.path()]))
+    else:
+        named = labelled_sets.files(source) if labelled_sets.is_known(source) else ()
+    try:  # a file, or a folder with all that is read of it, such as the judgements of a retrieval set
+        path = Path(source).expanduser()
+        there = [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if source else []
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
+        there = []
+    return places.stamps([*there, *named])
+
+
+def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
+    return sets.stamp(given)
+
+
+def _of_pairs(pairs: GradedPairs) -> Hashable:
+    return pairs.digest, pairs.name
+
+
+def _of_all(sources: tuple[str, ...], *_: object, **__: object) -> Hashable:
+    return tuple(map(stamp, sources))
+
+
+@by_stamp(_of_scored_set, entries=16)
+def graded_pairs(given: SetIdentity) -> GradedPairs:
+    """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
+    return sets.load(given)
+
+
+@by_stamp(_of_scored_set, entries=256)
+def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
+    """The reason why an uploaded set has no such half or part; "" if it has."""
+    return sets.why_not_split(given, piece)
+
+
+@by_stamp(_of_pairs, entries=16)
+def split_summary(_pairs: GradedPairs) -> splitting.Summary:
+    """A summary of the splits of a set."""
+    return splitting.summary(_pairs)
+
+
+@by_stamp(_of_set, entries=8, spinner=SET)
+def evaluation_set(given: SetIdentity) -> evaluation_sets.EvaluationSet:
+    """An evaluation set of a kind that training reads."""
+    return evaluation_sets.evaluation_set(given)
+
+
+@by_stamp(_of_set, entries=8, spinner=SET)
+def evaluated_on(given: SetIdentity) -> judges.Evaluated:
+    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
+    return run_results.load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
+
+
+@by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
+def kind_of_file(file: str) -> Kind | None:
+    """The kind of rows that a file on this disk holds; None if it cannot be read."""
+    try:
+        return table_kind(read_file(file))
+    except StrataError:
+        return None  # what reads it says why
+
+
+@by_stamp(_of_pairs, entries=8)
+def described_pairs(_pairs: GradedPairs) -> Sentences:
+    """The sentences of scored pairs, with their attributes."""
+    return map_sentences.of_pairs(_pairs)
+
+
+@by_stamp(stamp, entries=4, spinner=TEXT)
+def described_file(file: str, column: str | None) -> Sentences:
+    """The sentences in a column of a file, with the other columns as attributes."""
+    return map_sentences.of_table(read_file(file), column)
+
+
+@by_stamp(stamp, entries=32)
+def sentence_column(file: str) -> int:
+    """The index of the recognised sentence column of a file."""
+    table = read_file(file)
+    return table.columns.index(guess(table, SENTENCES).column("sentence") or table.columns[0])
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def table(name: str, digest: str, _data: bytes) -> Table:
+    """An uploaded file as a table; `digest` identifies its bytes."""
+    return read_bytes(name, _data)
+
+
+@by_stamp(stamp, entries=32, spinner=TEXT)
+def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
+    """For each kind of rows, the reason why a source lacks it; "" if it has it."""
+    return corpora.serves(source, columns)
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int]:
+    """The richest kind of rows that all sources have, and how many sentences are in a row."""
+    return corpora.kind_of(sources)
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def rows(
+    sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
+) -> tuple[int, int, tuple[Report, ...], str]:
+    """The number of rows that a method has in the sources and of duplicates, a report on each source, the division.
+
+    The text itself is not cached.
+    """
+    from explorer.methods import load
+
+    kind = load(method)
+    found, reports = corpora.corpus(
+        sources, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
+    )
+    kind.check_rows(found)
+    return len(found), found.duplicates, reports, found.division
+
+
+@by_stamp(_of_all, entries=32, spinner=TEXT)
+def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
+    """The digest of the sentences in the sources."""
+    return corpora.corpus(sources, SENTENCES, columns)[0].digest
+
+
+@by_stamp(
+    lambda sources, _, __, evaluated, *___: (_of_all(sources), evaluated.digest),
+    entries=32,
+    spinner="Comparing the text with dev and test set …",
+)
+def shared(
+    sources: tuple[str, ...],
+    kind: Kind,
+    columns: Mapping[str, str],
+    _evaluated: evaluation_sets.EvaluationSet,
+    divide: bool = True,
+) -> int:
+    """The number of texts of an evaluation set that are in the rows of the sources."""
+    found, _ = corpora.corpus(sources, kind, columns, divide=divide)
+    return len(set(evaluation_sets.texts_of(_evaluated)) & set().union(*found.texts))
+
+
+@by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
+def left(
+    sources: tuple[str, ...], kind: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+) -> tuple[int, str]:
+    """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
+    found, _ = corpora.corpus(sources, kind, columns)
+    given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
+    kept, dropped = corpora.without_evaluated(found, list(map(evaluation_sets.texts_of, given)), batch)
+    return len(kept), dropped
+
+
+@by_stamp(stamp, entries=4, spinner=TEXT)
+def searched(source: str) -> Sentences:
+    """The distinct sentences of a source, for search."""
+    return corpora.of_source(source)
+
+
+@by_stamp(stamp, entries=32, spinner=TEXT)
+def columns_of(file: str) -> tuple[str, ...]:
+    """The columns of a file of text."""
+    return read_file(file).columns
 
 
 def found(source: str) -> Found:
@@ -46,21 +271,21 @@ def found(source: str) -> Found:
 
 def as_they_are(models: Iterable[str], sources: Iterable[str]) -> str:
     """A digest that changes with any file of models and texts given by name, for keys of what is derived from them."""
-    parts = [repr(cached_text.stamp(source)) for source in sources]
+    parts = [repr(stamp(source)) for source in sources]
     for model in models:
-        parts.append(repr(cached_text.stamp(model)))  # of a file of word vectors, too
+        parts.append(repr(stamp(model)))  # of a file of word vectors, too
         with suppress(StrataError):  # what reads it says so
             parts.append(found(model).digest)
     return digest_of(parts)
 
 
-@cached_text.by_stamp(lambda found, settings: (found.digest, settings.precision, settings.device), 2)
+@by_stamp(lambda found, settings: (found.digest, settings.precision, settings.device), 2)
 def encoder(_found: Found, _settings: Settings) -> Encoder:
     """A loaded encoder; the two most recently used stay in memory. One loaded model serves every maximum length."""
     return load_encoder(_found, replace(_settings, max_length=None))
 
 
-@cached_text.by_stamp(lambda found: found.digest, 2)
+@by_stamp(lambda found: found.digest, 2)
 def attending(_found: Found) -> Encoder:
     """The same model, loaded so that it returns attention weights; in float32, so that rows sum to 1."""
     from explorer.encoding.load.loading import load
@@ -147,7 +372,7 @@ def _stamp(source: str, *_: object) -> places.Stamps:
     return places.stamps(files)
 
 
-@cached_text.by_stamp(_stamp, 16)
+@by_stamp(_stamp, 16)
 def _opened(source: str, title: str) -> VectorFiles:
     with suppress(WrongColumns):
         return vector_corpus.opened(source, title=title)

@@ -27,7 +27,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record import run_results
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, jobs
+from explorer.ui.access import cached, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -58,7 +58,7 @@ class Choice:
 
     def evaluated(self) -> Evaluated:
         """The evaluation set, of any kind."""
-        return cached_text.evaluated_on(self.evaluation_set)
+        return cached.evaluated_on(self.evaluation_set)
 
     def reading_of(self, folder: Path) -> Reading:
         """The layer & pooling, in the encoder of that folder."""
@@ -238,22 +238,22 @@ def paths_of(*kinds: Kind) -> list[str]:
 
 def kind_of(path: str) -> Kind | None:
     """The kind of rows of an uploaded file; None of any other source, and if it cannot be read."""
-    return cached_text.kind_of_file(path) if uploads.name_of(path) else None
+    return cached.kind_of_file(path) if uploads.name_of(path) else None
 
 
 def evaluation_set(given: SetIdentity) -> sources.EvaluationSet | None:
     """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
-    return _set(given, cached_text.evaluation_set)
+    return _set(given, cached.evaluation_set)
 
 
 def evaluated_on(given: SetIdentity) -> Evaluated | None:
     """An evaluation set of any kind; None, with the error, if it is not on this disk."""
-    return _set(given, cached_text.evaluated_on)
+    return _set(given, cached.evaluated_on)
 
 
 def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
     try:
-        return cached_text.graded_pairs(given) if given.is_scored else load(given)
+        return cached.graded_pairs(given) if given.is_scored else load(given)
     except SetNotFound as error:
         set_not_found(error, *published(given)[-1:])  # without a split it is the test split, the last one
     except StrataError as error:
@@ -264,7 +264,7 @@ def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | 
 def on_this_disk(given: SetIdentity) -> bool:
     """Whether a set can be loaded without a network."""
     try:
-        cached_text.graded_pairs(given)
+        cached.graded_pairs(given)
     except StrataError:
         return False
     return True
@@ -282,7 +282,7 @@ def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
     missing = {}  # by name and split
     for split in splits:
         try:
-            cached_text.graded_pairs(split)
+            cached.graded_pairs(split)
         except SetNotFound as why:
             missing[why.split] = split
         except StrataError:

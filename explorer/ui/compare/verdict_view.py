@@ -27,7 +27,7 @@ from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import clicks, downloads, score_options, verdict_banner, word_view
+from explorer.ui.widgets import controls, downloads, score_options, verdict_banner, word_view
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -307,7 +307,7 @@ def _grid(compared: Compared, name: str, height: int = 0) -> None:
 
 def _choose_clicked(key: str, name: str, scores: LayerScores) -> None:
     """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
-    reading = clicks.clicked_cell(key, scores)
+    reading = controls.clicked_cell(key, scores)
     if reading is not None and name != "B":
         sidebar.choose_reading(reading)
     if reading is not None and name != "A":

@@ -17,7 +17,7 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import clicks, downloads
+from explorer.ui.widgets import controls, downloads
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -116,7 +116,7 @@ def run() -> None:
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
         st.session_state[_FRAMED] = True
-        with clicks.page_run():
+        with controls.page_run():
             page.run()
     except StrataError as error:  # such as a folder of Strata that cannot be read
         messages.trouble(error)

@@ -10,7 +10,7 @@ from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.text_sets import SCORED_PAIRS, Kind
 from explorer.training.record import run_results, runs
-from explorer.ui.access import cached_text
+from explorer.ui.access import cached
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 
@@ -180,7 +180,7 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
 
     Returns what the address says of it, for a reload.
     """
-    found, texts = cached_text.kind_of((path,))
+    found, texts = cached.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts))
     return {training_form.SOURCES: sources.label(path)} | method
 

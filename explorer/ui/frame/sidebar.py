@@ -20,7 +20,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.widgets import clicks, controls, downloads
+from explorer.ui.widgets import controls, downloads
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
@@ -272,7 +272,7 @@ def choose_reading(reading: Reading) -> None:
 
 def choose_clicked(figure: str, scores: LayerScores) -> None:
     """Set the clicked cell of a grid as the layer & pooling of A on every page."""
-    reading = clicks.clicked_cell(figure, scores)
+    reading = controls.clicked_cell(figure, scores)
     if reading is not None:
         choose_reading(reading)
 

@@ -22,10 +22,10 @@ from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.cached_text import by_stamp
+from explorer.ui.access.cached import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.widgets import clicks, controls, downloads
+from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -226,7 +226,7 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
     layers, count = attention.weights.shape[:2]
 
     def choose_clicked() -> None:  # runs before the page reruns
-        place = clicks.clicked_place(OVERVIEW)
+        place = controls.clicked_place(OVERVIEW)
         if place is not None:
             layer, head = divmod(place, count)
             st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)

@@ -21,7 +21,7 @@ from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.cached_text import by_stamp
+from explorer.ui.access.cached import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads

@@ -16,9 +16,9 @@ from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.measuring.maps import projection
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import clicks, controls
+from explorer.ui.widgets import controls
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
@@ -134,7 +134,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
     if given is None:
         return None
     if isinstance(given, GradedPairs):
-        return map_sentences.extremes(given, seed) if kind == EXTREMES else cached_text.described_pairs(given)
+        return map_sentences.extremes(given, seed) if kind == EXTREMES else cached.described_pairs(given)
     if kind == EXTREMES:
         st.info(NO_EXTREMES, icon=":material/block:")
         return None
@@ -144,7 +144,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
 
 def _of_file() -> Sentences | Path | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
-    clicks.refused()
+    controls.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         file = st.text_input(
             "File path",
@@ -166,15 +166,15 @@ def _of_file() -> Sentences | Path | None:
         return None
     if is_vectors(file):
         return Path(file)
-    names = cached_text.columns_of(file)
+    names = cached.columns_of(file)
     column = None
     if len(names) > 1:
         if st.session_state.get("map_column") not in names:
             st.session_state.pop("map_column", None)
         column = st.selectbox(
-            "Sentence column", names, cached_text.sentence_column(file), key="map_column", bind="query-params"
+            "Sentence column", names, cached.sentence_column(file), key="map_column", bind="query-params"
         )
-    return cached_text.described_file(file, column)
+    return cached.described_file(file, column)
 
 
 def _typed() -> Sentences | None:

@@ -15,7 +15,7 @@ from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import MethodCard
@@ -200,7 +200,7 @@ def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
     """The reason why the text has no rows for a method; "" if it has, or cannot be read."""
     for source in text:
         try:
-            lack = cached_text.serves(source, {})[card.kind.rows]
+            lack = cached.serves(source, {})[card.kind.rows]
         except StrataError:  # the field of the text shows the error
             continue
         if lack:
@@ -212,7 +212,7 @@ def unreadable(text: Sequence[str]) -> bool:
     """Whether a source cannot be read, with the error shown."""
     for source in text:
         try:
-            cached_text.serves(source, {})
+            cached.serves(source, {})
         except SetNotFound as error:
             sidebar_choice.set_not_found(error, *sidebar_choice.published(sources.identity(source)))
             return True

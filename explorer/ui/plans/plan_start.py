@@ -14,10 +14,10 @@ from explorer.data import sources
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
-from explorer.ui.access import cached_text, jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.plans import plan_form
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanCell
@@ -36,7 +36,7 @@ GONE = "The plan {} is no longer there: it was deleted."
 
 def form() -> None:
     """The form of a new plan, or an uploaded plan.yaml in its place, and the buttons."""
-    clicks.refused()
+    controls.refused()
     given = _uploaded()
     plan = plan_form.plan(FORM) if given is None else given
     found = _checked(replace(plan, name=FORM)) if plan is not None else None
@@ -56,7 +56,7 @@ def form() -> None:
     )
     named = replace(plan, name=typed.strip() or usual) if plan is not None else None
     start = partial(_start, named) if named is not None and found else None
-    clicks.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
+    controls.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
     if named is None or not found:
         st.caption(FIX)
         return
@@ -135,7 +135,7 @@ def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
         recipe = cell.recipe
         if not recipe.kind.trains():
             continue
-        rows, *_ = cached_text.rows(recipe.data, recipe.method, recipe.columns, recipe.keeps_duplicates)
+        rows, *_ = cached.rows(recipe.data, recipe.method, recipe.columns, recipe.keeps_duplicates)
         batch = recipe.schedule().batch_size
         if rows < batch:
             return TOO_FEW_ROWS.format(cell.row, rows, batch)

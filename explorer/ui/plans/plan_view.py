@@ -22,7 +22,7 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.plans import plan_form, plan_start
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import clicks, downloads, verdict_banner
+from explorer.ui.widgets import controls, downloads, verdict_banner
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -61,7 +61,7 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def show(folder: PlanFolder) -> None:
     """The plan; while it is under way its progress is updated every second, its table after each training."""
-    clicks.refused()
+    controls.refused()
     try:
         plan = folder.plan()
         stamp = table_stamp(plan)  # before the table, so that what changes meanwhile draws it again
@@ -125,7 +125,7 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
                 key=RESUME,
                 icon=":material/resume:",
                 type="primary",
-                on_click=clicks.attempt,
+                on_click=controls.attempt,
                 args=(lambda: training_queue.resume_plan(folder),),
             )
         _delete(folder)
@@ -143,7 +143,7 @@ def _delete(folder: PlanFolder) -> None:
 
     with st.popover("Delete", icon=":material/delete:"):
         st.write("This deletes the plan. Its runs stay, in the list of the Train page.")
-        st.button("Delete plan", key=DELETE, type="primary", on_click=clicks.attempt, args=(delete,))
+        st.button("Delete plan", key=DELETE, type="primary", on_click=controls.attempt, args=(delete,))
 
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
@@ -185,7 +185,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
         "Stop (can be resumed)",
         key=STOP,
         icon=":material/stop_circle:",
-        on_click=clicks.attempt,
+        on_click=controls.attempt,
         args=(lambda: training_queue.stop_plan(folder),),
         help="Saves the training under way. What is trained stays.",
     )

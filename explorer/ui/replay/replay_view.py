@@ -19,7 +19,7 @@ from explorer.run_folder import Evaluation
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import jobs, sidebar_choice
-from explorer.ui.access.cached_text import by_stamp
+from explorer.ui.access.cached import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
 from explorer.ui.runs import run_metrics, run_status

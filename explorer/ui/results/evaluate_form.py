@@ -29,7 +29,7 @@ from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
-from explorer.ui.widgets import clicks, controls
+from explorer.ui.widgets import controls
 
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
@@ -80,7 +80,7 @@ def show(*, unfolded: bool) -> None:
         _tell_troubles(found)
     with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
         with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
-            clicks.refused()
+            controls.refused()
         _fields()
         _buttons(_chosen())
 
@@ -178,7 +178,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         key=START,
         icon=":material/play_arrow:",
         type="primary",
-        on_click=clicks.attempt,
+        on_click=controls.attempt,
         args=(_start,),
     )
     if estimate is None:
@@ -186,7 +186,7 @@ def _buttons(choice: EvaluationChoice) -> None:
             "Estimate time",
             key=ESTIMATE,
             icon=":material/speed:",
-            on_click=clicks.attempt,
+            on_click=controls.attempt,
             args=(_estimate,),
             help="Encodes a few texts of each task, trains the classifier once, and says what is not saved yet. "
             "Nothing is saved.",

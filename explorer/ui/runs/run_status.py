@@ -15,7 +15,7 @@ from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_metrics, training_queue
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 Colour = Literal["gray", "blue", "green", "orange", "red"]
 BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
@@ -87,7 +87,7 @@ def estimate(job: jobs.Job | None, line: DeltaGenerator, key: str, what: str, st
     busy = bool(training_queue.under_way())
     if busy:
         st.caption(BUSY)
-    clicks.button(
+    controls.button(
         line,
         "Estimate time and memory",
         None if busy else start,

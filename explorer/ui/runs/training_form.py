@@ -22,7 +22,7 @@ from explorer.errors import BadChoice, RunNotFound, StrataError
 from explorer.knobs import Knob, Values
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 
 if TYPE_CHECKING:
     from explorer.methods import Method
@@ -156,7 +156,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
 def every_set() -> list[str]:
     """Every evaluation set that has a name."""
     own = sidebar_choice.paths_of(*sidebar_choice.READ_FOR_TRAINING)
-    divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached_text.why_not_split(one))]
+    divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
     return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]
 
@@ -191,7 +191,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
         return possible[0]
     chosen = sidebar_choice.chosen().evaluation_set
     dev, test = identity("STS-B dev"), identity("STS-B test")
-    if chosen.kind == sets.SetKind.UPLOADED and not cached_text.why_not_split(chosen):
+    if chosen.kind == sets.SetKind.UPLOADED and not cached.why_not_split(chosen):
         dev, test = sets.halves(chosen)
     elif not all(map(sidebar_choice.on_this_disk, (dev, test))):
         dev, test = sets.halves()
@@ -215,7 +215,7 @@ def warn(
     parts = []
     for what, given in (("dev", dev), ("test", test)):
         try:
-            count = given and cached_text.shared(sources, card.kind.rows, columns, given, card.kind.predicts())
+            count = given and cached.shared(sources, card.kind.rows, columns, given, card.kind.predicts())
         except StrataError:
             return  # the text form shows the error
         if given is not None and count:

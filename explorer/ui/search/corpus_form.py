@@ -17,10 +17,10 @@ from explorer.data.text_sets import Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.search import query_view
-from explorer.ui.widgets import clicks, controls
+from explorer.ui.widgets import controls
 
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
@@ -71,7 +71,7 @@ def source(line: DeltaGenerator) -> str:
             "One sentence a line, or a table: all its columns of sentences are used. "
             "For more than 20 MB, type the file's path instead.",
         )
-    clicks.refused()
+    controls.refused()
     return chosen.strip()
 
 
@@ -92,10 +92,10 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
             given = sidebar_choice.evaluated_on(identity)
             return None if given is None else _of_set(identity, given)
         if source in RETRIEVAL_SETS or is_folder(source) or sidebar_choice.kind_of(source) == PAIRS_KIND:
-            given = cached_text.evaluated_on(identity)
+            given = cached.evaluated_on(identity)
             if isinstance(given, RetrievalSet):
                 return _of_set(identity, given)
-        return SearchedCorpus(identity, cached_text.searched(source))
+        return SearchedCorpus(identity, cached.searched(source))
     except SetNotFound as error:
         sidebar_choice.set_not_found(error, *sidebar_choice.published(identity))
     except StrataError as error:

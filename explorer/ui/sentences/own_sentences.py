@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import clicks, controls, downloads, microscope
+from explorer.ui.widgets import controls, downloads, microscope
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -193,7 +193,7 @@ def _order(
 
 def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
     def choose_clicked() -> None:  # the cell's pair for the microscope, before the page reruns
-        place = clicks.clicked_place(title)
+        place = controls.clicked_place(title)
         if place is not None:
             for name, at in zip(_pair_boxes(sentences), divmod(place, len(sentences)), strict=True):
                 st.session_state[name] = at

@@ -20,7 +20,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.frame import sidebar
 from explorer.ui.size.size_form import SizeRequest
-from explorer.ui.widgets import clicks, downloads, verdict_banner
+from explorer.ui.widgets import controls, downloads, verdict_banner
 
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
@@ -170,7 +170,7 @@ def export(subject: SizeRequest, picture: Picture) -> None:
 
 
 def _button(act: Callable[[], object] | None) -> None:
-    clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
+    controls.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
 
 
 def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:

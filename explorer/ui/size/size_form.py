@@ -23,7 +23,7 @@ from explorer.studies.size.points import Picture, SizeOptions
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import clicks, controls
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.evaluating.tasks.judges import Evaluated
@@ -131,7 +131,7 @@ def picture(subject: SizeRequest) -> Picture | None:
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
-        clicks.button(
+        controls.button(
             st.container(),
             "Measure sizes",
             partial(started.add, subject.key),

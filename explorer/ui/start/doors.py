@@ -14,10 +14,10 @@ from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
@@ -84,7 +84,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
     else:
-        reason = cached_text.why_not_split(uploaded, splitting.TRAIN_PART)
+        reason = cached.why_not_split(uploaded, splitting.TRAIN_PART)
         if reason:
             st.caption(messages.plain(reason))
         else:
@@ -132,13 +132,13 @@ def _compare(tuned: str, *pair: str) -> None:
 
             word_view.open_words(word_view.COMPARE, *pair)
 
-    clicks.attempt(choose)
+    controls.attempt(choose)
 
 
 def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
-        pairs = cached_text.graded_pairs(uploaded)
+        pairs = cached.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
     except StrataError:
         return False  # the page says what is wrong with the model or the file

@@ -17,9 +17,9 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.widgets import clicks, controls
+from explorer.ui.widgets import controls
 
 NONE = "(none)"
 SCORES = "Scores"
@@ -69,7 +69,7 @@ OTHERS = {  # endings of files that are no table
 
 def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
-    clicks.refused()
+    controls.refused()
     upload = controls.upload_to_read(
         "A file of texts",
         "Scored pairs, pairs such as queries and passages, triplets, texts with labels, or sentences. It is kept on "
@@ -170,13 +170,13 @@ def _kept_files() -> None:
             line.button(
                 "Forget",
                 key=f"forget {one.title}",
-                on_click=clicks.attempt,
+                on_click=controls.attempt,
                 args=(partial(forget, one),),
                 help="Deletes Strata's copy.",
             )
 
 
-@cached_text.by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
+@cached.by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
 def share_cut(_found: Found, _pairs: GradedPairs, _settings: Settings) -> tuple[int, float]:
     """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
     encoder = cached.encoder(_found, _settings)
@@ -223,7 +223,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
         likely = page == (LAYERS if scored else TRAIN)
         shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
-        st.button(label, key=f"file to {page}", icon=icon, type=shape, on_click=clicks.attempt, args=(keep,))
+        st.button(label, key=f"file to {page}", icon=icon, type=shape, on_click=controls.attempt, args=(keep,))
 
     def evaluate(path: str) -> dict[str, str]:
         sidebar.choose_set(sources.identity(path))
@@ -241,7 +241,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
 def offer_pairs(pairs: GradedPairs) -> None:
     """What the pairs are split into, and what can be done with them."""
-    split = cached_text.split_summary(pairs)
+    split = cached.split_summary(pairs)
     st.markdown(_split_in_words(pairs, split))
     if split.no_halves or split.no_parts:
         st.warning(messages.plain(split.no_halves or split.no_parts), icon=":material/call_split:")
@@ -258,7 +258,7 @@ def offer_pairs(pairs: GradedPairs) -> None:
             key="find best layer",
             type="primary",
             icon=":material/layers:",
-            on_click=clicks.attempt,
+            on_click=controls.attempt,
             args=(partial(keep_and_open, LAYERS),),
             help=_LAYERS_HELP[not split.no_halves],
         )
@@ -266,7 +266,7 @@ def offer_pairs(pairs: GradedPairs) -> None:
             "Train on them",
             key="train on pairs",
             icon=":material/model_training:",
-            on_click=clicks.attempt,
+            on_click=controls.attempt,
             args=(partial(keep_and_open, TRAIN),),
             disabled=bool(split.no_parts),
             help=messages.plain(split.no_parts) if split.no_parts else _TRAIN_HELP,
@@ -275,13 +275,13 @@ def offer_pairs(pairs: GradedPairs) -> None:
             "Use these pairs",
             key="use pairs",
             icon=":material/check:",
-            on_click=clicks.attempt,
+            on_click=controls.attempt,
             args=(partial(keep_and_open, ""),),
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().evaluation_set
     own = chosen.kind == sets.SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
-    if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
+    if own and cached.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
 

@@ -16,11 +16,11 @@ from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached_text, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import METHOD, METHOD_BY_HAND, MethodCard
 from explorer.ui.train import knob_form, text_form
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 FETCH = "Fetch {} ({})"
 MISSING = "{} needs {}, which is not on this machine. {}"
@@ -158,7 +158,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
     columns = text_form.columns(sources, card.kind.rows)
     try:
-        folder = folder_of(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
+        folder = folder_of(model_names.find(base).digest, cached.sentences_digest(sources, columns))
     except StrataError:  # the form shows the error of the base or of the text
         return
     key = f"make {folder}"
@@ -179,7 +179,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     else:
         label = f"Make one from {messages.plain(base)} and this text"
         make = partial(_begin, key, partial(_make, base, sources, columns))
-        clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
+        controls.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
 
 
 def _begin(key: str, make: jobs.Make) -> None:

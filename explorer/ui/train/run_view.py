@@ -23,7 +23,7 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.runs import run_metrics, run_status, training_form, training_queue
 from explorer.ui.train import recipe_form
-from explorer.ui.widgets import clicks, verdict_banner
+from explorer.ui.widgets import controls, verdict_banner
 
 REDRAWN = 3.0  # seconds
 INTERRUPTED = (
@@ -64,7 +64,7 @@ def _place(run: Run, was_live: bool) -> None:
     status = training_queue.standing(run)
     if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
-    clicks.refused()
+    controls.refused()
     line = run_status.heading(run.name, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
@@ -133,14 +133,14 @@ def _under_way(run: Run, status: Status) -> None:
             "Stop (can be resumed)",
             key="run stop",
             icon=":material/stop_circle:",
-            on_click=clicks.attempt,
+            on_click=controls.attempt,
             args=(partial(training_queue.stop, run, KEEP),),
             help="Saves the best checkpoint so far as the run's model. The run can be resumed.",
         )
         with st.popover("Discard", icon=":material/delete:"):
             st.write("This stops the run and deletes its folder and its model. It cannot be undone.")
             discard = partial(training_queue.stop, run, DISCARD)
-            st.button("Discard run", key="run discard", type="primary", on_click=clicks.attempt, args=(discard,))
+            st.button("Discard run", key="run discard", type="primary", on_click=controls.attempt, args=(discard,))
 
 
 def actions(run: Run) -> None:
@@ -166,7 +166,7 @@ def actions(run: Run) -> None:
         training_form.leave()
 
     def button(label: str, key: str, act: Callable[[], object], **style: Any) -> None:
-        st.button(label, key=key, on_click=clicks.attempt, args=(act,), **style)
+        st.button(label, key=key, on_click=controls.attempt, args=(act,), **style)
 
     with st.container(horizontal=True):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")

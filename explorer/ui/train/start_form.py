@@ -15,7 +15,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.widgets import clicks
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.training.loop.estimate import RoomToGain
@@ -43,7 +43,7 @@ def buttons(recipe: Recipe | None) -> None:
         help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
     )
     start = None if recipe is None else partial(_start, recipe, name.strip())
-    clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
+    controls.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
         asked = st.session_state.get(training_form.ASKED_FOR_FILE)
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")

@@ -13,7 +13,7 @@ from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, Kind
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import (
     ASKED_FOR_FILE,
@@ -87,7 +87,7 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
-        count, duplicates, reports, divided = cached_text.rows(
+        count, duplicates, reports, divided = cached.rows(
             chosen, card.name, columns(chosen, card.kind.rows), keep_duplicates
         )
     except SetNotFound as error:
@@ -106,7 +106,7 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
 def left(chosen: tuple[str, ...], kind: Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
-        count, dropped = cached_text.left(chosen, kind, columns(chosen, kind), evaluated, batch)
+        count, dropped = cached.left(chosen, kind, columns(chosen, kind), evaluated, batch)
     except StrataError as error:
         messages.trouble(error)
         return None
@@ -119,7 +119,7 @@ def lacks(chosen: Sequence[str], kind: Kind) -> str:
     """The reason why the text has no rows of this kind; "" if it has."""
     for source in chosen:
         try:
-            lack = cached_text.serves(source, {})[kind]
+            lack = cached.serves(source, {})[kind]
         except StrataError:  # `rows` shows the error
             continue
         if lack:
@@ -139,7 +139,7 @@ def choose_columns(chosen: Sequence[str], kind: Kind) -> None:
     if not files:
         return
     try:
-        names = cached_text.columns_of(files[0])
+        names = cached.columns_of(files[0])
     except StrataError:
         return  # `rows` shows the error
     if len(names) < 2:
@@ -170,7 +170,7 @@ def _offered() -> list[str]:
 
 def _train_parts() -> list[str]:
     """The train part of the sample's pairs, and of every uploaded set that has one."""
-    own = (one for one in sets.kept_sets() if not cached_text.why_not_split(one, splitting.TRAIN_PART))
+    own = (one for one in sets.kept_sets() if not cached.why_not_split(one, splitting.TRAIN_PART))
     return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
 
 
@@ -226,7 +226,7 @@ def of_text(chosen: tuple[str, ...]) -> str:
     from explorer.training.recipe import suggested
 
     try:
-        return suggested(*cached_text.kind_of(chosen))
+        return suggested(*cached.kind_of(chosen))
     except StrataError:  # the text form shows the error
         return ""
 

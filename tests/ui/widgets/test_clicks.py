@@ -10,10 +10,10 @@ def _page():
     import streamlit as st
 
     from explorer.errors import BadChoice
-    from explorer.ui.widgets import clicks
+    from explorer.ui.widgets import controls
 
-    with clicks.page_run():  # as in the frame
-        clicks.refused()
+    with controls.page_run():  # as in the frame
+        controls.refused()
         typed = st.text_input("Name", "first", key="name")
 
         def act():
@@ -21,7 +21,7 @@ def _page():
                 raise BadChoice("Type another name.")
             st.session_state["done"] = [*st.session_state.get("done", ()), typed]
 
-        clicks.button(st.container(), "Do it", act if typed else None, key="do")
+        controls.button(st.container(), "Do it", act if typed else None, key="do")
 
 
 @pytest.fixture
@@ -51,16 +51,16 @@ def test_a_click_whose_button_is_gone_by_then_is_forgotten_however_the_run_ends(
     def page():
         import streamlit as st
 
-        from explorer.ui.widgets import clicks
+        from explorer.ui.widgets import controls
 
-        with clicks.page_run():
+        with controls.page_run():
             end = st.radio("End", ["drawn", "gone", "stopped", "failed"], key="end")
             if end == "stopped":
                 st.stop()
             if end == "failed":
                 raise RuntimeError("the page is broken")
             if end == "drawn":
-                clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+                controls.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
 
     app = AppTest.from_function(page).run()
     for end in ("gone", "stopped", "failed"):
@@ -74,13 +74,13 @@ def test_a_click_waits_for_a_run_that_starts_over_before_its_button():
     def page():
         import streamlit as st
 
-        from explorer.ui.widgets import clicks
+        from explorer.ui.widgets import controls
 
-        with clicks.page_run():
+        with controls.page_run():
             if st.toggle("Over", key="over") and not st.session_state.get("once"):
                 st.session_state["once"] = True
                 st.rerun()
-            clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+            controls.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
 
     app = AppTest.from_function(page).run()
     app.toggle(key="over").set_value(True)

@@ -11,7 +11,7 @@ from explorer.data.graded import question_pairs, sts
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import PublishedSet, Split
 from explorer.data.sources import QUORA, identity
-from explorer.ui.access import cached_text
+from explorer.ui.access import cached
 
 
 @pytest.fixture(autouse=True)
@@ -42,17 +42,17 @@ def judged_folder(home):
 
 def test_judgements_inside_of_a_folder_are_read_again(tmp_path):
     home = judged_folder(tmp_path / "owls")
-    assert cached_text.evaluation_set(identity(str(home))).judgements == ({0: 1},)
+    assert cached.evaluation_set(identity(str(home))).judgements == ({0: 1},)
     replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
-    assert cached_text.evaluation_set(identity(str(home))).judgements == ({2: 1},)
+    assert cached.evaluation_set(identity(str(home))).judgements == ({2: 1},)
 
 
 def test_a_folder_in_the_home_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     home = judged_folder(tmp_path / "owls")
-    assert cached_text.evaluation_set(identity("~/owls")).queries == ("queries 0",)
+    assert cached.evaluation_set(identity("~/owls")).queries == ("queries 0",)
     replaced(home / "queries.jsonl", b"queries 0", b"questions")
-    assert cached_text.evaluation_set(identity("~/owls")).queries == ("questions",)
+    assert cached.evaluation_set(identity("~/owls")).queries == ("questions",)
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
@@ -61,46 +61,46 @@ def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))
     (folder / "MR" / "all.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    assert cached_text.evaluated_on(identity("MR")).train.texts[7] == "text 7"
+    assert cached.evaluated_on(identity("MR")).train.texts[7] == "text 7"
     replaced(folder / "MR" / "all.tsv", b"text 7\n", b"word 7\n")
-    assert cached_text.evaluated_on(identity("MR")).train.texts[7] == "word 7"
+    assert cached.evaluated_on(identity("MR")).train.texts[7] == "word 7"
 
 
 def test_question_pairs_are_read_again(folder):
     file = folder / question_pairs.FILE
     file.parent.mkdir(parents=True)
     file.write_text("label\tsentence1\tsentence2\n1\tWho?\tWhom?\n0\tWhy?\tHow so?\n")
-    assert cached_text.evaluation_set(identity(QUORA)).queries == ("Who?",)
+    assert cached.evaluation_set(identity(QUORA)).queries == ("Who?",)
     replaced(file, b"Who?", b"Hm??")
-    assert cached_text.evaluation_set(identity(QUORA)).queries == ("Hm??",)
+    assert cached.evaluation_set(identity(QUORA)).queries == ("Hm??",)
 
 
 @pytest.mark.parametrize("name", ["STS-B", "STS-B dev", "stsb test", "MRPC", "GLUE RTE", QUORA])
 def test_a_stamp_changes_with_each_file_of_a_set(folder, name):
     every = {"STS": "STSB/train.tsv STSB/dev.tsv STSB/test.tsv", "MRP": "MRPC/train.tsv MRPC/test.tsv"}
     every |= {"GLU": "GLUE/RTE/train.tsv GLUE/RTE/dev.tsv", "QUO": question_pairs.FILE}
-    stamps = [cached_text.stamp(name)]
+    stamps = [cached.stamp(name)]
     for file in every[name[:3].upper()].split():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("a")
-        stamps.append(cached_text.stamp(name))
+        stamps.append(cached.stamp(name))
         replaced(folder / file, b"a", b"b")
-        stamps.append(cached_text.stamp(name))
+        stamps.append(cached.stamp(name))
     shutil.rmtree(folder)
     assert len(set(stamps)) == len(stamps)
-    assert cached_text.stamp(name) == stamps[0]
+    assert cached.stamp(name) == stamps[0]
 
 
 def test_a_stamp_changes_with_the_version_of_a_set_that_the_hub_had(tmp_path):
     reference = tmp_path / "hub" / "datasets--mteb--sts16-sts" / "refs" / "main"
-    before = cached_text.stamp("STS16 test")
+    before = cached.stamp("STS16 test")
     reference.parent.mkdir(parents=True)
     reference.write_text("0" * 40)
-    fetched = cached_text.stamp("STS16 test")
+    fetched = cached.stamp("STS16 test")
     replaced(reference, b"0", b"1")
-    assert len({before, fetched, cached_text.stamp("STS16 test")}) == 3
+    assert len({before, fetched, cached.stamp("STS16 test")}) == 3
 
 
 @pytest.mark.parametrize("name", ["sample", "Sample pairs", "", "no such file.csv", "a\0b", "~nobody/x", "x" * 5000])
 def test_what_has_no_file_has_an_empty_stamp(name):
-    assert cached_text.stamp(name) == ()
+    assert cached.stamp(name) == ()
