@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import configuration, families, layout, weights
-from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
 from explorer.encoding.read.head_facts import SIMCSE, RolePrompts
 from explorer.encoding.read.pooling import (
@@ -57,14 +57,6 @@ class Declared:
     cell: Reading | None
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Preprocessing of a text: most tokens, and whether it is lowercased."""
-
-    max_length: int | None
-    lower_case: bool
-
-
 def _modes(stated: configuration.PoolingModule) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.pooling_mode
@@ -77,14 +69,35 @@ def declared(folder: Path) -> Declared | None:
     """What a folder declares; None if it declares nothing."""
     listed = [module for module in layout.modules(folder) if module.kind not in ("Transformer", "Dropout")]
     if not listed:
-        return Declared("cls of the last layer → dense layer", None) if _of_simcse(layout.transformer(folder)) else None
+        place = layout.transformer(folder)
+        simcse = _has_simcse_class(place) and any(map(_has_head, layout.weights(place)))
+        return Declared("cls of the last layer → dense layer", None) if simcse else None
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
+    path = pooling.folder / "config.json"
+    if pooling.kind == "Pooling":
+        ours = _by_library()
+        pooled = [ours.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
+    elif pooling.kind == "LayerReading":
+        words = {name: part.words for name, part in parts.state_poolings().items()}
+        poolings = configuration.read(path, parts.Poolings).poolings
+        pooled = [*poolings, *(words.get(name, name) for name in parts.stated(path))]
+    else:
+        pooled = [pooling.kind]
+    if blended:
+        first = f"{' + '.join(pooled)} of weighted layers"
+    else:  # `cls + mean of the last layer`, then the poolings that name their layers
+        last = " + ".join(name for name in pooled if name in POOLINGS)
+        others = [name for name in pooled if name not in POOLINGS]
+        first = " + ".join([*[f"{last} of the last layer"] * bool(last), *others])
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
-    pooled, steps = _poolings(pooling), [words.get(module.kind, module.kind) for module in after]
-    plain = len(pooled) == 1 and not blended and not set(steps) - {"normalised"}
-    first = f"{' + '.join(pooled)} of weighted layers" if blended else _titled(pooled)
-    return Declared(" → ".join([first, *steps]), _cell(folder, pooled[0]) if plain else None)
+    steps = [words.get(module.kind, module.kind) for module in after]
+    cell = None
+    if len(pooled) == 1 and not blended and not set(steps) - {"normalised"}:
+        number = layout.last_layer(folder)
+        with suppress(BadChoice):  # a pooling that Strata does not have
+            cell = parse(title_of(pooled[0], (number,)) if pooled[0] in POOLINGS else pooled[0], number)
+    return Declared(" → ".join([first, *steps]), cell)
 
 
 def poolings(folder: Path) -> tuple[str, ...]:
@@ -134,43 +147,9 @@ def described(reading: Reading, folder: Path) -> str:
     return f"{reading.title} ({NOT_DECLARED})" if reading == default(folder) else reading.title
 
 
-def _poolings(module: Module) -> list[str]:
-    """The known poolings of the module after the transformer; `of layer` if they name a layer."""
-    path = module.folder / "config.json"
-    if module.kind == "LayerReading":
-        words = {name: part.words for name, part in parts.state_poolings().items()}
-        poolings = configuration.read(path, parts.Poolings).poolings
-        return [*poolings, *(words.get(name, name) for name in parts.stated(path))]
-    if module.kind != "Pooling":
-        return [module.kind]
-    ours = _by_library()
-    return [ours.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
-
-
 def _by_library() -> dict[str, str]:
     """The poolings by their names in sentence-transformers."""
     return {pooling.library: name for name, pooling in POOLINGS.items()}
-
-
-def _titled(poolings: list[str]) -> str:
-    """`cls + mean of the last layer`, then the poolings that name their layers."""
-    last = [name for name in poolings if name in POOLINGS]
-    others = [name for name in poolings if name not in POOLINGS]
-    return " + ".join([*([f"{' + '.join(last)} of the last layer"] if last else []), *others])
-
-
-def _cell(folder: Path, pooling: str) -> Reading | None:
-    if pooling in POOLINGS:
-        return Reading(Row((layout.last_layer(folder),)), pooling)
-    try:
-        return parse(pooling, layout.last_layer(folder))
-    except BadChoice:
-        return None
-
-
-def _of_simcse(folder: Path) -> bool:
-    """Whether a folder was saved by SimCSE's code, with its training head."""
-    return _has_simcse_class(folder) and any(_has_head(path) for path in layout.weights(folder))
 
 
 def _has_simcse_class(transformer: Path) -> bool:
@@ -238,8 +217,8 @@ def head(folder: Path) -> Head | None:
     )
 
 
-def limits(transformer: Path) -> Limits:
-    """The limits of the Transformer module; since release 5.4 they are the tokenizer's."""
+def limits(transformer: Path) -> configuration.TransformerModule:
+    """The settings of the Transformer module, with its limits; since release 5.4 these are the tokenizer's."""
     path = next(iter(limits_in(transformer)), transformer / "sentence_bert_config.json")
     stated = configuration.read(path, configuration.TransformerModule)
     modalities = {"text": configuration.Modality()} if stated.modality_config is None else stated.modality_config
@@ -250,7 +229,7 @@ def limits(transformer: Path) -> Limits:
             f"{path} asks for '{task}' of {'something other than text' if text is None else f'text ({output})'}. "
             "Strata supports the last hidden state of text ('feature-extraction'). Choose another model."
         )
-    return Limits(stated.max_seq_length or None, bool(stated.do_lower_case))
+    return stated
 
 
 def limits_in(transformer: Path) -> list[Path]:
@@ -299,8 +278,7 @@ def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:
     if prompt and not pooled:
         raise UnsupportedModel(
             f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
-            "(include_prompt: "
-            "false), which Strata does not support. Remove default_prompt_name from "
+            "(include_prompt: false), which Strata does not support. Remove default_prompt_name from "
             "config_sentence_transformers.json to encode sentences without it."
         )
     return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", pooled)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from explorer.encoding.load import checking, hardware, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
-from explorer.encoding.read.encoder import States, batches
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.encoder import Encoder, States, batches
 from explorer.errors import (
     BadChoice,
     ModelTooLarge,
@@ -27,9 +30,6 @@ from explorer.errors import (
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
     from transformers.modeling_outputs import MaskedLMOutput
-
-    from explorer.encoding.locate.model_names import Found
-    from explorer.encoding.read.encoder import Encoder
 
 # of the chosen tokens, this share is masked and this share replaced by another token; the rest is unchanged
 _MASKED, _DRAWN = 0.8, 0.1
@@ -83,7 +83,6 @@ class MaskedModel(nn.Module):
         return States(hidden=found.hidden_states, mask=mask), found.logits
 
     def _run(self, ids: Tensor, mask: Tensor, chosen: Tensor, count: int | None, **options: bool) -> MaskedLMOutput:
-
         def only_chosen(_: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             if count is None:
                 return (states[0][chosen],)  # the vocabulary projection is most of the work
@@ -136,27 +135,21 @@ def head_around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
 
     It is that of the encoder's folder, or initialised at random if the folder has none.
     """
-    model = _in_folder(encoder) or with_new_head(encoder).model
+    config, model = encoder.model.config, None
+    kind = _class(config)
+    if encoder.folder is not None and kind is not None:
+        with suppress(WeightsMissing):  # a head, in a folder of an encoder alone
+            with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
+                model = loading.opened(kind, encoder.folder, config)
+            loading.settle(model, "float32", encoder.device)
+            model.requires_grad_(True)
+    if model is None:
+        model = with_new_head(encoder).model
     if type(model.base_model) is not type(inner):
         raise _no_masked_model(encoder)
     setattr(model, model.base_model_prefix, inner)
     model.tie_weights()
     return MaskedModel(model.train())
-
-
-def _in_folder(encoder: Encoder) -> PreTrainedModel | None:
-    """The masked language model in an encoder's folder; None if its weights have no head."""
-    config = encoder.model.config
-    kind = _class(config)
-    if encoder.folder is None or kind is None:
-        return None
-    try:
-        with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
-            model = loading.opened(kind, encoder.folder, config)
-    except WeightsMissing:
-        return None
-    loading.settle(model, "float32", encoder.device)
-    return model.requires_grad_(True)
 
 
 def load_masked(found: Found, encoder: Encoder) -> MaskedModel:
@@ -230,18 +223,15 @@ class Translator:
 
     def write(self, ids: Sequence[Sequence[int]], most: int) -> Any:
         """Output tokens (sentence, token) for the tokens of one batch of sentences."""
-        import torch
-
-        read = torch.full((len(ids), max(map(len, ids))), self.tokenizer.pad_token_id)  # (sentence, token)
-        mask = torch.zeros_like(read)
-        for row, numbers in enumerate(ids):
-            read[row, : len(numbers)] = torch.tensor(numbers)
-            mask[row, : len(numbers)] = 1
-        device = self.model.device
+        blank, device = self.tokenizer.pad_token_id, self.model.device
+        read = pad_sequence([torch.tensor(numbers) for numbers in ids], batch_first=True, padding_value=blank)
+        mask = pad_sequence([torch.ones(len(numbers), dtype=torch.long) for numbers in ids], batch_first=True)
+        # the settings of the model, with this beam size and without sampling
+        search: GenerationConfig = copy.deepcopy(self.model.generation_config)
+        search.update(num_beams=self.beams, num_return_sequences=1, max_length=most, max_new_tokens=None)
+        search.update(do_sample=False, temperature=None, top_k=None, top_p=None)
         try:
-            return self.model.generate(
-                read.to(device), attention_mask=mask.to(device), generation_config=self._search(most)
-            )
+            return self.model.generate(read.to(device), attention_mask=mask.to(device), generation_config=search)
         except (MemoryError, RuntimeError) as error:
             if not ran_out_of_memory(error):
                 raise
@@ -249,13 +239,6 @@ class Translator:
                 f"'{self.name}' ran out of memory with a batch of {len(ids)} sentences and beam size {self.beams}. "
                 "Choose a smaller batch or beam size."
             ) from error
-
-    def _search(self, most: int) -> GenerationConfig:
-        """The generation settings of the model, with this beam size and without sampling."""
-        search = copy.deepcopy(self.model.generation_config)
-        search.update(num_beams=self.beams, num_return_sequences=1, max_length=most, max_new_tokens=None)
-        search.update(do_sample=False, temperature=None, top_k=None, top_p=None)
-        return search
 
 
 def load_translator(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.encoding.load import checking, declared, hardware, merging, model_tokenizer
 from explorer.encoding.locate import families, layout, model_names, weights
+from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import attention as attentions
 from explorer.errors import (
     BadChoice,
@@ -36,7 +37,6 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.read.head import Head
 
@@ -98,7 +98,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
             settle(model, precision, device)
         head = head and head.to(device)
         _try_out(model, tokenizer, head, found.name)
-        max_length = model_tokenizer.max_length(model, tokenizer, limits.max_length)
+        max_length = model_tokenizer.max_length(model, tokenizer, limits.max_seq_length)
     model_names.check_same(found)
     return Encoder(
         name=found.name,
@@ -107,7 +107,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         tokenizer=tokenizer,
         max_length=max_length,
         head=head,
-        lower_case=limits.lower_case,
+        lower_case=bool(limits.do_lower_case),
         precision=precision,
         device=device,
         folder=folder,

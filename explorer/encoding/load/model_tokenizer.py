@@ -50,11 +50,20 @@ def load(folder: Path) -> PreTrainedTokenizerBase:
 
     path = folder / "tokenizer_config.json"
     stated = configuration.read(path, configuration.TokenizerConfig)
-    check_number(path, stated)
+    for name in ("extra_ids", "offset"):
+        number = getattr(stated, name) or 0
+        if number > MADE_UP:
+            raise UnsupportedModel(
+                f"{path} asks for {number:,} added tokens ({name}); Strata accepts {MADE_UP:,}, since more could use "
+                f"up all memory. {_OTHER}"
+            )
     try:
         check_file(folder / get_fast_tokenizer_file(stated.fast_tokenizer_files))
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        check_made(folder, found)  # whatever files it was made from
+        # whatever files it was made from
+        check_tokens(folder, (token.content for token in found.added_tokens_decoder.values()))
+        if found.is_fast:
+            check(folder, found.backend_tokenizer)
     except ModelError:
         raise
     except Exception as error:
@@ -63,8 +72,9 @@ def load(folder: Path) -> PreTrainedTokenizerBase:
                 f"The tokenizer in {folder} would run Python code that comes with the model. Strata never runs such "
                 "code. Choose a model with a tokenizer.json."
             ) from error
+        reason = str(error).strip().split("\n")[0][:200].rstrip(": ")
         raise TokenizerMissing(
-            f"The tokenizer in {folder} cannot be read ({type(error).__name__}: {_first_line(error)}). Copy or "
+            f"The tokenizer in {folder} cannot be read ({type(error).__name__}: {reason}). Copy or "
             "download its files again. A tokenizer.json is read without any further package; a spiece.model or "
             "tokenizer.model needs sentencepiece (pip install sentencepiece)."
         ) from error
@@ -138,31 +148,27 @@ def check_file(path: Path) -> None:
     check(path, Tokenizer.from_str(json.dumps(steps | {"model": empty})))  # older spellings become the present one
 
 
-def check_number(path: Path, stated: configuration.TokenizerConfig) -> None:
-    """Refuse a tokenizer_config.json that asks for very many added tokens."""
-    for name in ("extra_ids", "offset"):
-        number = getattr(stated, name) or 0
-        if number > MADE_UP:
-            raise UnsupportedModel(
-                f"{path} asks for {number:,} added tokens ({name}); Strata accepts {MADE_UP:,}, since more could use "
-                f"up all memory. {_OTHER}"
-            )
-
-
-def check_made(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse a tokenizer that was made from the files of a folder."""
-    check_tokens(folder, (token.content for token in tokenizer.added_tokens_decoder.values()))
-    if tokenizer.is_fast:
-        check(folder, tokenizer.backend_tokenizer)
-
-
 def check(path: Path, tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer by its steps, in the order in which they change a text."""
-    stages = {stage: list(_flat(_state(getattr(tokenizer, stage)))) for stage in _STAGES}
+    steps = {stage: getattr(tokenizer, stage) for stage in _STAGES}
+    # the settings of a step, as the library would save them
+    stages = {
+        stage: [] if step is None else list(_flat(json.loads(step.__getstate__()))) for stage, step in steps.items()
+    }
     _check_growth(path, [(name, step) for name in _STAGES[:2] for step in stages[name]])
     _check_growth(path, [("decoder", step) for step in stages["decoder"]])
+    # a template may repeat a sentence, or add special tokens, without end
     for step in stages["post_processor"]:
-        _check_template(path, step)
+        for which in ("single", "pair"):
+            parts = step.get(which, ()) if step["type"] == "TemplateProcessing" else ()
+            special = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
+            tokens = len(parts) - len(special) + sum(len(step["special_tokens"][one]["ids"]) for one in special)
+            if tokens > MOST:
+                raise UnsupportedModel(
+                    f"The post_processor in {path} has a template of {tokens:,} parts; Strata accepts {MOST}, since "
+                    f"more could use up all memory. {_OTHER}"
+                )
+            check_tokens(path, [text for one in special for text in step["special_tokens"][one]["tokens"]])
 
 
 def check_tokens(path: Path, texts: Iterable[object]) -> None:
@@ -186,8 +192,12 @@ def _check_growth(path: Path, steps: list[tuple[str, dict[str, Any]]]) -> None:
         lengths = _before(step, lengths)
         most = max(lengths.values())
         if most > MOST:
+            pattern = (
+                "".join(step.get("pattern", {}).values()) if step["type"] == "Replace" else step.get("prepend", "")
+            )
+            title = f"{step['type']} {reprlib.repr(pattern)}" if pattern else step["type"]
             raise UnsupportedModel(
-                f"The {stage} {_title(step)} in {path} can turn one character into {most:,.0f}, with the steps after "
+                f"The {stage} {title} in {path} can turn one character into {most:,.0f}, with the steps after "
                 f"it; Strata accepts {MOST}, since more could use up all memory. {_OTHER}"
             )
 
@@ -201,8 +211,10 @@ def _before(step: Mapping[str, Any], after: dict[str, float]) -> dict[str, float
     kind, longest = step["type"], max(after.values())
     if kind == "Prepend":  # to a text of one character or more
         return {character: number + length(step["prepend"]) for character, number in after.items()}
-    if kind == "Precompiled":
-        return {_REST: longest * _longest_replacement(step["precompiled_charsmap"])}
+    if kind == "Precompiled":  # a SentencePiece map: its texts, each ended by a zero byte, follow a trie
+        data = base64.b64decode(step["precompiled_charsmap"])
+        texts = data[4 + int.from_bytes(data[:4], "little") // 4 * 4 :].split(b"\0")
+        return {_REST: longest * max(1, *(len(text.decode(errors="replace")) for text in texts))}
     if kind != "Replace":  # it may make any character of any other
         return {_REST: longest * _FACTORS.get(kind, 1)}
     ((written, pattern),) = step["pattern"].items()
@@ -215,33 +227,6 @@ def _before(step: Mapping[str, Any], after: dict[str, float]) -> dict[str, float
     return {character: number + 2 * new for character, number in after.items()}  # it may match before and after
 
 
-def _longest_replacement(charsmap: str) -> int:
-    """The most characters that a SentencePiece map writes for some: its texts end with a zero byte, behind a trie."""
-    data = base64.b64decode(charsmap)
-    texts = data[4 + int.from_bytes(data[:4], "little") // 4 * 4 :].split(b"\0")
-    return max(1, *(len(text.decode(errors="replace")) for text in texts))
-
-
-def _check_template(path: Path, step: Mapping[str, Any]) -> None:
-    """Refuse a template that repeats a sentence, or adds special tokens, without end."""
-    for which in ("single", "pair"):
-        parts = step.get(which, ()) if step["type"] == "TemplateProcessing" else ()
-        special = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
-        tokens = len(parts) - len(special) + sum(len(step["special_tokens"][one]["ids"]) for one in special)
-        if tokens > MOST:
-            raise UnsupportedModel(
-                f"The post_processor in {path} has a template of {tokens:,} parts; Strata accepts {MOST}, since more "
-                f"could use up all memory. {_OTHER}"
-            )
-        check_tokens(path, [text for one in special for text in step["special_tokens"][one]["tokens"]])
-
-
-def _state(step: Any) -> dict[str, Any]:
-    """The settings of a step, as the library would save them."""
-    stated: dict[str, Any] = {"type": "Sequence"} if step is None else json.loads(step.__getstate__())
-    return stated
-
-
 def _flat(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The steps of a Sequence, in order, those of inner ones in their place."""
     if step["type"] != "Sequence":
@@ -250,12 +235,3 @@ def _flat(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name in _INSIDE:
         for inner in step.get(name, ()):
             yield from _flat(inner)
-
-
-def _title(step: Mapping[str, Any]) -> str:
-    pattern = "".join(step.get("pattern", {}).values()) if step["type"] == "Replace" else step.get("prepend", "")
-    return f"{step['type']} {reprlib.repr(pattern)}" if pattern else str(step["type"])
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:200].rstrip(": ")

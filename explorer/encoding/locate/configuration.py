@@ -25,9 +25,6 @@ class ModelConfig:
 
     model_type: str | None = None
     architectures: tuple[str, ...] | None = None
-    auto_map: Any = None
-    dtype: Any = None
-    torch_dtype: Any = None  # its name before transformers 5
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,6 @@ class TokenizerConfig:
     model_max_length: float | None = field(default=None, metadata={"least": 0})  # 1e30 means no limit
     extra_ids: int | None = None  # tokens that the tokenizer of T5 makes up
     offset: int | None = None  # and that of Pegasus
-
-
-@dataclass(frozen=True)
-class ListedModule:
-    """An entry of modules.json."""
-
-    type: str
-    path: str
 
 
 @dataclass(frozen=True)
@@ -126,13 +115,6 @@ class Adapter:
     modules_to_save: tuple[str, ...] | None = None
     init_lora_weights: bool | str | None = True
     auto_mapping: Any = None
-
-
-@dataclass(frozen=True)
-class Shards:
-    """The index of weights that are split into several files."""
-
-    weight_map: Mapping[str, str]
 
 
 def read(path: Path, kind: type[T]) -> T:

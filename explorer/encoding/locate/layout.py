@@ -6,24 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import typed_json
 from explorer.encoding.locate import configuration, families, lookup
-from explorer.errors import (
-    HubUnreachable,
-    ModelNotFound,
-    NotAModelFolder,
-    NotWeights,
-    StrataError,
-    UnsupportedModel,
-)
+from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder, NotWeights, StrataError, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
-WEIGHTS = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-)
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 ADAPTER, ADAPTER_WEIGHTS, ADAPTER_PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 LISTED = 8  # files or models in a message
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
@@ -45,21 +32,20 @@ def modules(folder: Path) -> tuple[Module, ...]:
 
 def _listed(folder: Path) -> tuple[Module, ...]:
     path = folder / "modules.json"
-    stated = configuration.parsed(path, otherwise=[])
-    found = (
-        [typed_json.read(configuration.ListedModule, line) for line in stated] if isinstance(stated, list) else [None]
-    )
-    lines = [line for line in found if line is not None]
-    if len(lines) < len(found):
+    lines = configuration.parsed(path, otherwise=[])
+    if not isinstance(lines, list) or not all(
+        isinstance(line, dict) and isinstance(line.get("type"), str) and isinstance(line.get("path"), str)
+        for line in lines
+    ):
         raise NotAModelFolder(
             f"{path} should be a list of modules, each with a type and a path that are text. Copy or download the "
             "file again."
         )
-    outside = [line.path for line in lines if Path(line.path).is_absolute() or ".." in Path(line.path).parts]
+    outside = [line["path"] for line in lines if Path(line["path"]).is_absolute() or ".." in Path(line["path"]).parts]
     if outside:
         raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. Copy or download the folder again.")
     # the dotted names before the last changed between versions of sentence-transformers
-    return tuple(Module(line.type.rsplit(".", 1)[-1], folder / line.path) for line in lines)
+    return tuple(Module(line["type"].rsplit(".", 1)[-1], folder / line["path"]) for line in lines)
 
 
 def _own(folder: Path) -> Path:
@@ -178,19 +164,14 @@ def is_model_folder(folder: Path) -> bool:
 
 def refuse(folder: Path) -> NoReturn:
     """Say that a folder has no config.json, what it holds, and which models are one level below."""
-    raise NotAModelFolder(
-        f"{folder} is not a model: config.json is missing. It holds {contents(folder)}. {_next_step(folder)}"
-    )
-
-
-def _next_step(folder: Path) -> str:
     names = [repr(path.name) for path in inside(folder)]
-    if not names:
-        return "Choose a folder written by save_pretrained or by sentence-transformers."
+    step = "Choose a folder written by save_pretrained or by sentence-transformers."
     if len(names) == 1:
-        return f"Did you mean the folder {names[0]} in it?"
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"Models are in its folders {', '.join(names[:LISTED])}{more}: choose one of them."
+        step = f"Did you mean the folder {names[0]} in it?"
+    elif names:
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        step = f"Models are in its folders {', '.join(names[:LISTED])}{more}: choose one of them."
+    raise NotAModelFolder(f"{folder} is not a model: config.json is missing. It holds {contents(folder)}. {step}")
 
 
 def contents(folder: Path) -> str:
@@ -206,10 +187,10 @@ def weights(folder: Path) -> tuple[Path, ...]:
     path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
     if path is None or path.suffix != ".json":
         return () if path is None else (path,)
-    found = typed_json.read(configuration.Shards, configuration.settings(path))
-    if found is None:
+    shards = configuration.settings(path).get("weight_map")
+    if not isinstance(shards, dict) or not all(isinstance(shard, str) for shard in shards.values()):
         raise NotWeights(f"{path} names no shards. Copy or download the file again.")
-    return tuple(folder / Path(shard).name for shard in sorted(set(found.weight_map.values())))
+    return tuple(folder / Path(shard).name for shard in sorted(set(shards.values())))
 
 
 def vocabulary(folder: Path) -> tuple[Path, ...]:
@@ -257,7 +238,6 @@ def last_layer(folder: Path) -> int:
     if type(number) is not int or not 1 <= number <= MOST_LAYERS:  # to Python, true is an int too
         raise UnsupportedModel(
             f"{path} says that {name} is {reprlib.repr(number)}, which is not a number of layers from 1 to "
-            f"{MOST_LAYERS}. "
-            "Save the model again with transformers' save_pretrained, or choose another."
+            f"{MOST_LAYERS}. Save the model again with transformers' save_pretrained, or choose another."
         )
     return number

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, Reading, Row, cell_of, pooled, rows
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
@@ -20,26 +21,11 @@ from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.read.head import Head
-
 # fewest tokens of a pass: below it, mixing lengths costs less than another pass
 BUSY = 1024
 # in training, the numbers of sentences and tokens of a pass are multiples of these: a processor prepares each shape of
 # a matrix product once, which takes longer than the product, and caches a thousand shapes
 ROWS, COLUMNS = 8, 4
-
-
-@dataclass(frozen=True)
-class BatchLimits:
-    """Limits of a batch: more than `tokens` is not faster, and the bytes limit the memory in use."""
-
-    tokens: int
-    states: int  # of every layer
-    views: int  # under every layer & pooling
-
-
-ON_CPU = BatchLimits(tokens=4096, states=96 * 2**20, views=32 * 2**20)
-ON_GPU = BatchLimits(tokens=32768, states=2**30, views=256 * 2**20)
 
 
 @dataclass(frozen=True)
@@ -106,7 +92,11 @@ class Encoder:
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
         self.poolings = poolings  # of the grid
-        self._budget = ON_CPU if device == "cpu" else ON_GPU
+        # limits of a batch: more tokens are not faster, and bytes of every layer, and under every layer & pooling
+        tokens, states, views = (2**12, 96 * 2**20, 32 * 2**20) if device == "cpu" else (2**15, 2**30, 256 * 2**20)
+        state = (model.config.num_hidden_layers + 1) * self.width * (2 if precision == "bfloat16" else 4)
+        self._most_tokens = max(256, min(tokens, states // state))
+        self._most_sentences = max(1, views // (len(self.rows) * len(self.poolings) * self.width * 4))
         self._tokenizer = tokenizer
         # a fast tokenizer keeps padding and truncation as state, so two threads would get wrong tokens
         self._tokenizer_lock = threading.Lock()
@@ -114,8 +104,6 @@ class Encoder:
     @property
     def default_head(self) -> Head:
         """The model default: the declared head, else the mean, as in sentence-transformers."""
-        from explorer.encoding.read.head import Head
-
         return self.head or Head(("mean",))
 
     @property
@@ -199,12 +187,9 @@ class Encoder:
         return self.views_of(self.tokens(sentences, max_length).ids, also)
 
     def views_of(self, ids: Sequence[list[int]], also: Sequence[Reading] = ()) -> Iterator[Views]:
-        """Every layer & pooling of tokenised sentences, as `views` gives them.
-
-        The longest batch comes first, so that a lack of memory shows at once.
-        """
+        """Every layer & pooling of tokenised sentences, as `views` gives them."""
         outside = self.outside(also)
-        for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
+        for positions in self._batches(ids):
             yield self._view([ids[place] for place in positions], positions, outside)
 
     def under_heads(
@@ -212,7 +197,7 @@ class Encoder:
     ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
         """Vectors (sentence, width) under each of some heads, batch by batch, with the places of its sentences."""
         ids = self.tokens(sentences).ids
-        for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
+        for positions in self._batches(ids):
             with torch.inference_mode():
                 padded, mask = self.padded([ids[place] for place in positions])
                 hidden = self._hidden(padded, mask)
@@ -285,13 +270,9 @@ class Encoder:
         number: int = self._tokenizer.pad_token_id  # loading ensures that there is one
         return number
 
-    def _most_tokens(self) -> int:
-        size = 2 if self.precision == "bfloat16" else 4
-        layers = int(self.model.config.num_hidden_layers) + 1
-        return max(256, min(self._budget.tokens, self._budget.states // (layers * self.width * size)))
-
-    def _most_sentences(self) -> int:
-        return max(1, self._budget.views // (len(self.rows) * len(self.poolings) * self.width * 4))
+    def _batches(self, ids: Sequence[list[int]]) -> Iterator[list[int]]:
+        """The places of tokenised sentences in batches; the longest first, so that a lack of memory shows at once."""
+        return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences)
 
 
 def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:

@@ -81,7 +81,8 @@ class Composer:
             return [len(text) for text in sentences]
         found = self._read(self._texts(sentences), add_special_tokens=False, return_offsets_mapping=True)
         spans = [offsets[: self._room(most)] for offsets in found["offset_mapping"]]
-        return [max(0, span[-1][1] - len(self._prompt)) if span else 0 for span in spans]
+        prompt = len(self._encoder.default_head.prompt)
+        return [max(0, span[-1][1] - prompt) if span else 0 for span in spans]
 
     def pair(self, one: list[int], two: list[int]) -> Composed:
         """Join two tokenised sentences into one input; each is truncated to half of the encoder's limit."""
@@ -106,16 +107,12 @@ class Composer:
         types = found.get("token_type_ids") or [None] * len(first)
         return [Composed(ids, kinds) for ids, kinds in zip(found["input_ids"], types, strict=True)]
 
-    @property
-    def _prompt(self) -> str:
-        return self._encoder.head.prompt if self._encoder.head else ""
-
     def _room(self, most: int) -> int:
         around: int = self._tokenizer.num_special_tokens_to_add(pair=False)
         return max(1, most - around)
 
     def _texts(self, sentences: Sequence[str]) -> list[str]:
-        texts = [self._prompt + text for text in sentences]
+        texts = [self._encoder.default_head.prompt + text for text in sentences]
         return [text.lower() for text in texts] if self._encoder.lower_case else texts
 
     def _read(self, *texts: str | list[str], **options: object) -> BatchEncoding:
@@ -160,53 +157,37 @@ def inputs(encoder: Encoder) -> tuple[str, ...]:
     return (BOTH, FIRST, SECOND) if joined else (FIRST, SECOND)
 
 
+@torch.inference_mode()
 def self_attention(encoder: Encoder, first: str, second: str, which: str) -> SelfAttention:
     """The weights of an encoder that was loaded with eager attention, which is required."""
-    if which == BOTH:
-        composed, left_out = _pair(encoder, first, second)
-    else:
-        composed, left_out = _alone(encoder, first if which == FIRST else second)
-    specials = set(encoder.tokenizer().all_special_ids)
-    return SelfAttention(
-        tokens=encoder.texts(composed.ids),
-        special=tuple(number in specials for number in composed.ids),
-        weights=_weights(encoder, composed).float().cpu().numpy(),
-        left_out=left_out,
-    )
-
-
-def _alone(encoder: Encoder, sentence: str) -> tuple[Composed, int]:
-    most = min(MOST_TOKENS, encoder.max_length)
-    (ids,) = encoder.tokens([sentence], most).ids
-    if len(ids) < most:
-        return Composed(ids, None), 0
     tokenizer = encoder.tokenizer()
-    text = (encoder.head.prompt if encoder.head else "") + sentence
-    whole = tokenizer(text.lower() if encoder.lower_case else text, verbose=False)["input_ids"]
-    return Composed(ids, None), len(whole) - len(ids)
-
-
-def _pair(encoder: Encoder, first: str, second: str) -> tuple[Composed, int]:
-    """Both in one input, each truncated to half of it."""
-    composer = Composer(encoder)
-    one, two = composer.pieces([first, second], _ALL)
-    around = len(composer.pair([], []).ids)
-    half = max(1, (MOST_TOKENS - around) // 2)
-    composed = composer.pair(one[:half], two[:half])
-    return composed, around + len(one) + len(two) - len(composed.ids)
-
-
-@torch.inference_mode()
-def _weights(encoder: Encoder, composed: Composed) -> Tensor:
-    """(layer, head, token, token) of one input."""
-    ids = torch.tensor([composed.ids], device=encoder.device)
-    types = {} if composed.types is None else {"token_type_ids": torch.tensor([composed.types], device=encoder.device)}
-    found: tuple[Tensor | None, ...] = encoder.model(input_ids=ids, output_attentions=True, **types).attentions or ()
-    shape = (1, ids.shape[1], ids.shape[1])
+    if which == BOTH:  # each is truncated to half of the input
+        composer = Composer(encoder)
+        one, two = composer.pieces([first, second], _ALL)
+        around = len(composer.pair([], []).ids)
+        half = max(1, (MOST_TOKENS - around) // 2)
+        composed = composer.pair(one[:half], two[:half])
+        whole = around + len(one) + len(two)
+    else:
+        sentence = first if which == FIRST else second
+        (ids,) = encoder.tokens([sentence], min(MOST_TOKENS, encoder.max_length)).ids
+        composed = Composed(ids, None)
+        text = encoder.default_head.prompt + sentence
+        whole = len(tokenizer(text.lower() if encoder.lower_case else text, verbose=False)["input_ids"])
+    given = {"input_ids": composed.ids, "token_type_ids": composed.types}
+    rows = {name: torch.tensor([row], device=encoder.device) for name, row in given.items() if row is not None}
+    found: tuple[Tensor | None, ...] = encoder.model(output_attentions=True, **rows).attentions or ()
+    shape = (1, len(composed.ids), len(composed.ids))
     shown = [layer for layer in found if layer is not None and (len(layer), *layer.shape[2:]) == shape]
     if not shown or len(shown) != encoder.model.config.num_hidden_layers or len({layer.shape for layer in shown}) > 1:
         raise UnsupportedModel(
             f"'{encoder.name}' ({type(encoder.model).__name__}) does not return its attention weights. "
             "Choose a model with plain self-attention, such as BERT or RoBERTa."
         )
-    return torch.cat(shown)
+    specials = set(tokenizer.all_special_ids)
+    return SelfAttention(
+        tokens=encoder.texts(composed.ids),
+        special=tuple(number in specials for number in composed.ids),
+        weights=torch.cat(shown).float().cpu().numpy(),  # (layer, head, token, token)
+        left_out=max(0, whole - len(composed.ids)),
+    )

@@ -13,6 +13,7 @@ from torch import nn
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup
+from explorer.encoding.locate.configuration import TransformerModule
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
@@ -130,7 +131,7 @@ def test_without_any_switch_the_pooling_is_the_mean(bert, tmp_path):
 
 def test_texts_are_put_in_lower_case_where_an_old_release_did(bert, tmp_path):
     folder = legacy(bert, tmp_path / "old", {}, {"do_lower_case": True}, dense=False)
-    assert declared.limits(folder).lower_case
+    assert declared.limits(folder).do_lower_case
     assert_reads_alike(folder, ("A MAN plays", "The DOG"))
     tokenizer = load(find(str(bert)), precision="float32", device="cpu")
     assert tokenizer.tokens(["THE"]).ids != tokenizer.tokens(["the"]).ids, "the tokenizer alone would not do it"
@@ -282,9 +283,9 @@ def test_another_task_than_reading_text_is_refused(tmp_path, stated):
 
 
 def test_limits_are_found_under_the_name_of_any_family(tmp_path):
-    assert declared.limits(tmp_path) == declared.Limits(None, False)
+    assert declared.limits(tmp_path) == TransformerModule(max_seq_length=None, do_lower_case=False)
     (tmp_path / "sentence_xlm-roberta_config.json").write_text('{"max_seq_length": 128, "do_lower_case": true}')
-    assert declared.limits(tmp_path) == declared.Limits(128, True)
+    assert declared.limits(tmp_path) == TransformerModule(max_seq_length=128, do_lower_case=True)
 
 
 def test_a_head_by_hand():
