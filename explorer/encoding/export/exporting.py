@@ -80,10 +80,18 @@ def export(
 
 
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
-    model = tuned.plain()
-    state = {name: _plain(value) for name, value in model.state_dict().items()}
+    model, state = tuned.plain(), {}
+    # of the pooling layer of the base, which was not trained: else opening the export warns of random weights
+    if base is not None and families.without_pooler(type(tuned.model)):
+        own = f"{families.POOLER}."
+        for path in layout.weights(layout.transformer(base)):
+            for prefix in (own, f"{model.base_model_prefix}.{own}"):  # the latter if saved for a task
+                state |= {own + name: value for name, value in weights.tensors(path, prefix).items()}
+    for name, value in model.state_dict().items():
+        value = value.detach().cpu().contiguous()
+        state[name] = value.float() if value.is_floating_point() else value
     with loading.quiet():
-        model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
+        model.save_pretrained(part, state_dict=state)
     settings = copy.deepcopy(model.config)
     settings.dtype = "float32"  # the precision in which transformers loads the weights
     settings.output_hidden_states = all_layers
@@ -103,20 +111,6 @@ def _write_tokenizer(encoder: Encoder, part: Path) -> None:
     written = configuration.settings(path)
     if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
         _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
-
-
-def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
-    """The weights of the base's pooling layer, which was not trained. Without them, opening the export warns of
-    randomly initialised weights."""
-    model = tuned.model
-    if base is None or not families.without_pooler(type(model)):
-        return {}
-    found: dict[str, Tensor] = {}
-    own = f"{families.POOLER}."
-    for path in layout.weights(layout.transformer(base)):
-        for prefix in (own, f"{model.base_model_prefix}.{own}"):  # the latter if saved for a task
-            found |= {own + name: value for name, value in weights.tensors(path, prefix).items()}
-    return found
 
 
 def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
@@ -151,22 +145,20 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
         return
     names, layers = zip(*map(layers_of, head.poolings), strict=True)
     if kind == "Pooling":
-        _write_settings(place / "config.json", _pooling(names, tuned.width))
+        switches = {pooling.switch: pooling.name in names for pooling in switched()}
+        if names == tuple(pooling.name for pooling in switched() if switches[pooling.switch]):
+            on = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
+            written: dict[str, Any] = {"word_embedding_dimension": tuned.width, **on}
+        else:  # switches allow one order only; this format keeps any order, from release 5.4 on
+            modes = [POOLINGS[name].library for name in names]
+            written = {"embedding_dimension": tuned.width, "pooling_mode": modes}
+        _write_settings(place / "config.json", written)
         return
     shares = torch.zeros(tuned.layers + 1)
     shares[list(layers[0])] = 1.0
     sizes = {"word_embedding_dimension": tuned.width, "layer_start": 0, "num_hidden_layers": tuned.layers}
     _write_settings(place / "config.json", sizes)
     save_file({"layer_weights": shares}, place / "model.safetensors", {"format": "pt"})
-
-
-def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
-    switches = {pooling.switch: pooling.name in poolings for pooling in switched()}
-    if poolings != tuple(pooling.name for pooling in switched() if switches[pooling.switch]):
-        # switches allow one order only; this format keeps any order, from release 5.4 on
-        return {"embedding_dimension": width, "pooling_mode": [POOLINGS[name].library for name in poolings]}
-    written = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
-    return {"word_embedding_dimension": width, **written}
 
 
 def _write_reading(encoder: Encoder, part: Path, own: RolePrompts | None) -> None:
@@ -188,12 +180,6 @@ def _write_reading(encoder: Encoder, part: Path, own: RolePrompts | None) -> Non
 def _write_settings(path: Path, content: object) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _plain(value: Tensor) -> Tensor:
-    """A tensor to save: on the processor, in float32, without gradient; integers are kept."""
-    value = value.detach().cpu().contiguous()
-    return value.float() if value.is_floating_point() else value
 
 
 @torch.no_grad()

@@ -54,7 +54,14 @@ class PartFacts:
         """
         title = next((part.title or part.words for part in parts.listed() if part.kind == self.kind), self.kind)
         kept = _OPTIONAL.sub(lambda piece: piece[1] * all(map(self.settings.get, _FIELD.findall(piece[1]))), title)
-        return _FIELD.sub(lambda field: _in_words(field[1], self.settings.get(field[1])), kept)
+
+        def in_words(field: re.Match[str]) -> str:
+            value = self.settings.get(field[1])
+            if isinstance(value, list | tuple):
+                return ", ".join(map(str, value))
+            return field[1] if value is True else str(value)
+
+        return _FIELD.sub(in_words, kept)
 
 
 @dataclass(frozen=True)
@@ -100,9 +107,3 @@ class HeadFacts:
             return None
         layers = (last if layer == LAST else layer for layer in self.poolings[0].layers)
         return reading_of(self.poolings[0].pooling, tuple(layers), last)
-
-
-def _in_words(name: str, value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return name if value is True else str(value)

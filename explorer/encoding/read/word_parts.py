@@ -130,32 +130,26 @@ def ends_of(
 ) -> Ends:
     """A sentence under a layer & pooling, and what it is compared with."""
     words = words_of(encoder, sentence, max_length)
+
+    def unit(hidden: tuple[Tensor, ...]) -> Tensor:
+        found = encoder.default_head(hidden, None) if reading == OWN else pooled(reading.title, hidden, None)
+        return functional.normalize(found.float(), dim=-1)
+
+    def vectors(embedded: Tensor) -> Tensor:
+        return unit(every_layer(encoder.model, inputs_embeds=embedded))
+
     with _memory(encoder, words):
         ids = torch.tensor([words.ids], device=encoder.device)
         end = encoder.model.get_input_embeddings()(ids)[0]
         start = torch.where(words.mask.to(end.device)[:, None], replacement(encoder, reference), end)
-        vectors = _vectors(encoder, reading)
         first, last = vectors(torch.stack([start, end])).double()
-        _check(encoder, _pooled(encoder, reading, every_layer(encoder.model, input_ids=ids))[0].double(), last)
+        if not torch.allclose(unit(every_layer(encoder.model, input_ids=ids))[0].double(), last, atol=SAME, rtol=0):
+            raise UnsupportedModel(
+                f"'{encoder.name}' ({type(encoder.model).__name__}) gives another vector for the embeddings of a "
+                "sentence than for its tokens, so its words cannot be weighed. Choose a model such as BERT, RoBERTa or "
+                "MPNet."
+            )
         return Ends(encoder, words, vectors, start, end, first, last)
-
-
-def _vectors(encoder: Encoder, reading: Reading) -> Vectors:
-    """The function from embeddings (sentence, token, width) to unit vectors."""
-    return lambda embedded: _pooled(encoder, reading, every_layer(encoder.model, inputs_embeds=embedded))
-
-
-def _pooled(encoder: Encoder, reading: Reading, hidden: tuple[Tensor, ...]) -> Tensor:
-    vectors = encoder.default_head(hidden, None) if reading == OWN else pooled(reading.title, hidden, None)
-    return functional.normalize(vectors.float(), dim=-1)
-
-
-def _check(encoder: Encoder, from_tokens: Tensor, from_embeddings: Tensor) -> None:
-    if not torch.allclose(from_tokens, from_embeddings, atol=SAME, rtol=0):
-        raise UnsupportedModel(
-            f"'{encoder.name}' ({type(encoder.model).__name__}) gives another vector for the embeddings of a sentence "
-            "than for its tokens, so its words cannot be weighed. Choose a model such as BERT, RoBERTa or MPNet."
-        )
 
 
 def word_parts(ends: Ends) -> Work[WordParts]:
@@ -164,22 +158,14 @@ def word_parts(ends: Ends) -> Work[WordParts]:
     if not ends.words.texts:
         return WordParts((), np.zeros((0, len(last))), first, last, 0)
     with _memory(ends.encoder, ends.words):
-        path = _path(ends)
+        # the fewest points whose parts add up to the change of the vector: the derivative in the direction of all words
+        # together costs as much as that of one word, and its error is the sum of theirs
+        for path in paths(ends.vectors, ends.start, ends.end):
+            whole = _slopes(ends, path.points, (ends.end - ends.start)[None])[0]
+            if (ends.last - ends.first - torch.einsum("pd,p->d", whole.double(), path.weights)).norm() <= CLOSE:
+                break
         parts = yield from _parts(ends, path, ends.directions)
     return WordParts(ends.words.texts, parts, first, last, len(path.weights))
-
-
-def _path(ends: Ends) -> EmbeddingPath:
-    """The fewest points whose parts add up to the change of the vector.
-
-    The derivative in the direction of all words together costs as much as that of one word, and its error is the sum of
-    theirs.
-    """
-    for path in paths(ends.vectors, ends.start, ends.end):
-        whole = _slopes(ends, path.points, (ends.end - ends.start)[None])[0]
-        if (ends.last - ends.first - torch.einsum("pd,p->d", whole.double(), path.weights)).norm() <= CLOSE:
-            break
-    return path
 
 
 def _parts(ends: Ends, path: EmbeddingPath, directions: Tensor) -> Work[Floats]:
@@ -209,32 +195,27 @@ def _slopes(ends: Ends, at: Tensor, directions: Tensor) -> Tensor:
 def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
     """What each word adds to the product with the `other` vector (word), and the path with enough points for it.
 
-    A sum can be right by chance, unlike a vector: so the numbers have to be those of the path before, too.
+    It is the integral of the derivative of the product in the direction of each word: reverse mode, one pass for all. A
+    sum can be right by chance, unlike a vector: so the numbers have to be those of the path before, too.
     """
     change, before = float((ends.last - ends.first) @ other), np.full(len(ends.words.texts), np.inf)
+    size = max(1, AT_ONCE_BACK // ends.end.numel())
     with _memory(ends.encoder, ends.words):
         for path in paths(ends.vectors, ends.start, ends.end):
-            found = _products(ends, path, other)
+            slopes = torch.zeros_like(ends.end, dtype=torch.float64)  # (token, width)
+            with _derivative(ends.encoder), torch.enable_grad():
+                for begin in range(0, len(path.weights), size):
+                    at = path.points[begin : begin + size].detach().requires_grad_()
+                    product = (ends.vectors(at) @ other.to(at)).sum()
+                    slope = torch.autograd.grad(product, at)[0].double()
+                    slopes += torch.einsum("ptd,p->td", slope, path.weights[begin : begin + size])
+            found: Floats = (ends.directions.double() * slopes).sum(dim=(1, 2)).cpu().numpy()
             far = max(abs(change - found.sum()), *np.abs(found - before), 0.0)
             yield Progress("weighing words", 0, 0)
             if far <= CLOSE:
                 break
             before = found
     return found, path
-
-
-def _products(ends: Ends, path: EmbeddingPath, other: Tensor) -> Floats:
-    """The integral of the derivative of the product in the direction of each word: reverse mode, one pass for all."""
-    size = max(1, AT_ONCE_BACK // ends.end.numel())
-    slopes = torch.zeros_like(ends.end, dtype=torch.float64)  # (token, width)
-    with _derivative(ends.encoder), torch.enable_grad():
-        for begin in range(0, len(path.weights), size):
-            at = path.points[begin : begin + size].detach().requires_grad_()
-            product = (ends.vectors(at) @ other.to(at)).sum()
-            slope = torch.autograd.grad(product, at)[0].double()
-            slopes += torch.einsum("ptd,p->td", slope, path.weights[begin : begin + size])
-    found: Floats = (ends.directions.double() * slopes).sum(dim=(1, 2)).cpu().numpy()
-    return found
 
 
 def chosen_sum(one: Ends, other: Ends, choose: Choose) -> float:
@@ -256,10 +237,17 @@ def chosen_sum(one: Ends, other: Ends, choose: Choose) -> float:
 
 
 def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[EmbeddingPath]:
-    """Paths of more and more points."""
+    """Paths of more and more points: Gauss-Legendre after a sinh transformation.
+
+    The transformation (Johnston and Elliott 2005) puts most points where the integrand has its peak.
+    """
     centre, width = _fastest(vectors, start, end)
+    low, high = np.arcsinh(-centre / width), np.arcsinh((1 - centre) / width)
     for count in POINTS:
-        places, weights = (torch.tensor(values, device=end.device) for values in _quadrature(count, centre, width))
+        inner, weights = np.polynomial.legendre.leggauss(count)
+        inner = (high - low) / 2 * inner + (high + low) / 2
+        places = torch.tensor(centre + width * np.sinh(inner), device=end.device)  # from 0 to 1
+        weights = torch.tensor(weights * (high - low) / 2 * width * np.cosh(inner), device=end.device)
         yield EmbeddingPath(start + places.to(end)[:, None, None] * (end - start), weights)
 
 
@@ -280,17 +268,6 @@ def _fastest(vectors: Vectors, start: Tensor, end: Tensor) -> tuple[float, float
             break
     width = size / np.pi / max(share, 1 / PIECES)  # as of a Lorentz curve
     return low + size / 2, min(width, 1.0)
-
-
-def _quadrature(count: int, centre: float, width: float) -> tuple[Floats, Floats]:
-    """Places from 0 to 1 and their weights: Gauss-Legendre after a sinh transformation.
-
-    The transformation (Johnston and Elliott 2005) puts most points where the integrand has its peak.
-    """
-    places, weights = np.polynomial.legendre.leggauss(count)
-    low, high = np.arcsinh(-centre / width), np.arcsinh((1 - centre) / width)
-    inner = (high - low) / 2 * places + (high + low) / 2
-    return centre + width * np.sinh(inner), weights * (high - low) / 2 * width * np.cosh(inner)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -129,20 +129,25 @@ class Stack:
 
 def stack(encoder: Encoder) -> Stack:
     """Find the layers of an encoder and prove it: every possible cut must return the states of its layer."""
-    ids = torch.tensor(encoder.tokens(["A sentence."]).ids, device=encoder.device)
-    limit = _ROUNDING[encoder.precision]
-    path = _path(encoder)
+    model, ids = encoder.model, torch.tensor(encoder.tokens(["A sentence."]).ids, device=encoder.device)
+    parts, limit, count = dict(model.named_modules()), _ROUNDING[encoder.precision], model.config.num_hidden_layers
+    # the outermost list with one part for each layer; one of the norms outside of it may follow the last layer
+    path = next((name for name, part in parts.items() if isinstance(part, nn.ModuleList) and len(part) == count), "")
+    outside = [part for name, part in parts.items() if not (path and name.startswith(f"{path}."))]
+    norms = [part for part in outside if "norm" in type(part).__name__.lower()]
     with torch.inference_mode():
-        hidden = every_layer(encoder.model, input_ids=ids)
-        last = len(hidden) - 1
-        lowest = 0 if _can_be_alone(_cut(encoder.model, path, 0), ids) else 1
-        cuts = [_states(_cut(encoder.model, path, layer), ids) for layer in range(lowest, last)]
-        for norm in (None, *_norms(encoder.model, path)):
+        hidden = every_layer(model, input_ids=ids)
+        lowest = 0 if _can_be_alone(_cut(model, path, 0), ids) else 1
+        cuts = [_cut(model, path, layer)(input_ids=ids).last_hidden_state for layer in range(lowest, len(hidden) - 1)]
+        for norm in (None, *norms):
             found = Stack(path, norm, lowest)
-            pairs = zip(cuts, hidden[lowest:-1], strict=True)
-            if all(_alike(one, found.finished(states), limit) for one, states in pairs):
+            pairs = ((one, found.finished(states)) for one, states in zip(cuts, hidden[lowest:-1], strict=True))
+            if all(one.shape == due.shape and (one - due).abs().max() <= limit * due.abs().max() for one, due in pairs):
                 return found
-    raise _refused(encoder)
+    raise UnsupportedModel(
+        f"'{encoder.name}' is a {model.config.model_type}, whose layers Strata cannot remove: what is left "
+        f"would not return the states of its layers. Choose an encoder {families.SUCH_AS}."
+    )
 
 
 def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
@@ -194,15 +199,6 @@ class _Finished(nn.Module):
         return SimpleNamespace(hidden_states=(*map(self.where.finished, below), last))
 
 
-def _path(encoder: Encoder) -> str:
-    """The name of the outermost list with one part for each layer."""
-    layers = encoder.model.config.num_hidden_layers
-    lists = (
-        path for path, part in encoder.model.named_modules() if isinstance(part, nn.ModuleList) and len(part) == layers
-    )
-    return next(lists, "")
-
-
 def _cut(model: PreTrainedModel, path: str, layers: int) -> PreTrainedModel:
     """A model with fewer layers that shares the weights of the whole."""
     whole = model.config.num_hidden_layers
@@ -223,31 +219,8 @@ def _cut(model: PreTrainedModel, path: str, layers: int) -> PreTrainedModel:
 def _can_be_alone(embeddings: PreTrainedModel, ids: Tensor) -> bool:
     """Whether a family can encode, and be saved, without layers: some need one, or their configuration does."""
     try:
-        _states(embeddings, ids)
+        embeddings(input_ids=ids)
         type(embeddings.config).from_dict(embeddings.config.to_dict())
     except Exception:  # noqa: BLE001  whatever the code of a family raises that no one calls without layers
         return False
     return True
-
-
-def _states(model: PreTrainedModel, ids: Tensor) -> Tensor:
-    found: Tensor = model(input_ids=ids).last_hidden_state
-    return found
-
-
-def _norms(model: nn.Module, path: str) -> Iterator[nn.Module]:
-    """Norms outside of the layers, one of which may follow the last layer."""
-    for name, part in model.named_modules():
-        if "norm" in type(part).__name__.lower() and not (path and name.startswith(f"{path}.")):
-            yield part
-
-
-def _alike(one: Tensor, other: Tensor, limit: float) -> bool:
-    return one.shape == other.shape and bool((one - other).abs().max() <= limit * other.abs().max())
-
-
-def _refused(encoder: Encoder) -> UnsupportedModel:
-    return UnsupportedModel(
-        f"'{encoder.name}' is a {encoder.model.config.model_type}, whose layers Strata cannot remove: what is left "
-        f"would not return the states of its layers. Choose an encoder {families.SUCH_AS}."
-    )

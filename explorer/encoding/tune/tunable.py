@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from explorer.encoding.locate import families
 from explorer.encoding.read import attention
@@ -120,16 +119,25 @@ class Tunable(nn.Module):
         self, sentences: Sequence[str], edit: Edit | None = None, position_ids: Edit | None = None
     ) -> Iterator[tuple[list[int], States]]:
         """Every layer of sentences in passes of similar length, which saves padding, with their places."""
-        return self._grouped(self.encoder.tokens(sentences, self.max_length).ids, edit=edit, position_ids=position_ids)
+        ids = self.encoder.tokens(sentences, self.max_length).ids
+        return self.grouped_tokens(ids, edit=edit, position_ids=position_ids)
 
     def composed(self, inputs: Sequence[Composed]) -> Iterator[tuple[list[int], States]]:
         """Every layer of inputs of two sentences, in passes of similar length, with their places."""
         types = [one.types for one in inputs if one.types is not None]
-        return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
+        return self.grouped_tokens([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
-    def grouped_tokens(self, ids: list[list[int]]) -> Iterator[tuple[list[int], States]]:
+    def grouped_tokens(
+        self,
+        ids: list[list[int]],
+        types: list[list[int]] | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+    ) -> Iterator[tuple[list[int], States]]:
         """Every layer of token ids, with the special tokens, in passes of similar length, with their places."""
-        return self._grouped(ids)
+        for places, width in self._passes(ids):
+            kinds = None if types is None else [types[place] for place in places]
+            yield places, self._states([ids[place] for place in places], width, kinds, edit, position_ids)
 
     def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
         """Sentences in passes of similar length: places, token ids, mask (sentence, token), and how many are real."""
@@ -162,14 +170,11 @@ class Tunable(nn.Module):
         if position_ids is not None:
             own = editing.position_ids(self.model, self.encoder.name, ids)
             more["position_ids"] = position_ids(own, mask)
-        hooks = (
-            []
-            if edit is None
-            else [editing.entrance(self.model).register_forward_hook(lambda _, __, embedded: edit(embedded, mask))]
-        )
-        with _removed(hooks):
-            hidden = every_layer(self.model, input_ids=ids, **more)
-        return States(hidden=hidden, mask=mask)
+        with ExitStack() as hooks:
+            if edit is not None:
+                entrance = editing.entrance(self.model)
+                hooks.callback(entrance.register_forward_hook(lambda _, __, embedded: edit(embedded, mask)).remove)
+            return States(hidden=every_layer(self.model, input_ids=ids, **more), mask=mask)
 
     @contextmanager
     def heads_dropped(self, chance: float) -> Iterator[None]:
@@ -185,24 +190,14 @@ class Tunable(nn.Module):
             factors = editing.head_factors(torch.rand(len(given[0]), heads), chance)
             return (editing.scaled_heads(given[0], factors.to(given[0].device, non_blocking=True)), *given[1:])
 
-        parts = editing.heads_joined(self.model, self.encoder.name) if chance else []
-        with _removed([part.register_forward_pre_hook(drop) for part in parts]):
+        with ExitStack() as hooks:
+            for part in editing.heads_joined(self.model, self.encoder.name) if chance else []:
+                hooks.callback(part.register_forward_pre_hook(drop).remove)
             yield
 
     def _passes(self, ids: list[list[int]]) -> list[tuple[list[int], int]]:
         price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
         return passes([len(numbers) for numbers in ids], price)
-
-    def _grouped(
-        self,
-        ids: list[list[int]],
-        types: list[list[int]] | None = None,
-        edit: Edit | None = None,
-        position_ids: Edit | None = None,
-    ) -> Iterator[tuple[list[int], States]]:
-        for places, width in self._passes(ids):
-            kinds = None if types is None else [types[place] for place in places]
-            yield places, self._states([ids[place] for place in places], width, kinds, edit, position_ids)
 
     def _states(
         self,
@@ -214,7 +209,10 @@ class Tunable(nn.Module):
     ) -> States:
         padded, mask = self.encoder.padded(ids, self.model.device, width)
         whole = set(map(len, ids)) == {padded.shape[1]}
-        kinds = None if types is None else _filled(types, padded)
+        kinds = None
+        if types is not None:
+            filled = torch.tensor([row + [0] * (padded.shape[1] - len(row)) for row in types])
+            kinds = filled.to(padded.device, non_blocking=True)
         return self.states_of(padded, mask, kinds, edit, position_ids, whole)
 
     def read(
@@ -231,28 +229,11 @@ class Tunable(nn.Module):
             yield places, states
 
 
-@contextmanager
-def _removed(hooks: Sequence[RemovableHandle]) -> Iterator[None]:
-    """Remove hooks afterwards."""
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _filled(rows: list[list[int]], like: Tensor) -> Tensor:
-    """Rows as a padded tensor of the same type and device."""
-    filled = torch.tensor([row + [0] * (like.shape[1] - len(row)) for row in rows])
-    return filled.to(like.device, non_blocking=True)
-
-
 def take_masks_as_given() -> None:
     """Have transformers take every mask as given, for all models of this process.
 
     At each pass it would check whether a mask masks nothing, and a GPU waits until it has; here no such mask is passed.
     """
-
     from transformers import masking_utils
 
     def can_be_left_out(mask: Tensor | None, length: int, window: int | None = None) -> bool:

@@ -139,10 +139,10 @@ def test_the_integral_of_a_linear_map_is_exact(bert):
 
     words = Words((0, 1, 2), ("a", "b", "c"), torch.eye(3, dtype=torch.bool))
     ends = Ends(bert, words, linear, start, end, *linear(torch.stack([start, end])).double())
-    path = parts_of._path(ends)
-    found = finish(parts_of._parts(ends, path, directions))
-    assert len(path.weights) == POINTS[0]
-    assert found == pytest.approx(((end - start) @ weights).numpy(), abs=1e-5)
+    assert torch.equal(ends.directions, directions)
+    found = finish(word_parts(ends))
+    assert found.points == POINTS[0]
+    assert found.parts == pytest.approx(((end - start) @ weights).numpy(), abs=1e-5)
 
 
 def test_a_word_with_the_embedding_of_the_reference_has_no_part_and_pieces_are_one_word(bert):

@@ -93,7 +93,18 @@ class Listed:
 def listed() -> tuple[Listed, ...]:
     """Every part, from the text of the files: importing them would load torch."""
     files = sorted((file for folder in __path__ for file in Path(folder).glob("[!_]*.py")), key=lambda file: file.stem)
-    return tuple(part for file in files for part in _classes(file))
+    found = []
+    for file in files:
+        for kind in ast.parse(file.read_text(encoding="utf-8")).body:
+            texts = {
+                ast.unparse(line.target): str(line.value.value)
+                for line in (kind.body if isinstance(kind, ast.ClassDef) else ())
+                if isinstance(line, ast.AnnAssign) and isinstance(line.value, ast.Constant)
+            }
+            if isinstance(kind, ast.ClassDef) and "words" in texts:
+                own = {name: texts[name] for name in ("words", "module", "saved_as", "title") if name in texts}
+                found.append(Listed(file.stem, kind.name, **own))
+    return tuple(found)
 
 
 def steps() -> dict[str, Listed]:
@@ -117,20 +128,3 @@ def stated(path: Path) -> dict[str, Any]:
     """The poolings of states in the config.json of a LayerReading, with their settings."""
     fields = configuration.settings(path)
     return {name: value for name, value in fields.items() if name != "poolings" and value is not None}
-
-
-def _classes(file: Path) -> list[Listed]:
-    found = []
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef):
-            texts = dict(filter(None, map(_text, node.body)))
-            own = {name: texts[name] for name in ("words", "module", "saved_as", "title") if name in texts}
-            found += [Listed(file.stem, node.name, **own)] if "words" in own else []
-    return found
-
-
-def _text(line: ast.stmt) -> tuple[str, str] | None:
-    """The name and value of a text that a class states."""
-    if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and isinstance(line.value, ast.Constant):
-        return line.target.id, str(line.value.value)
-    return None

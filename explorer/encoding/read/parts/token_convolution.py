@@ -63,7 +63,7 @@ class TokenConvolution:
 
     def settings(self) -> dict[str, Any]:
         """The kernels, and whether there is a ReLU; nobody reads padding after training."""
-        return {"kernels": self._kernels(), "relu": self.relu}
+        return {"kernels": [one.shape[-1] for one in self.filters], "relu": self.relu}
 
     def tensors(self) -> dict[str, Tensor]:
         """Filters and biases, by the place of their kernel."""
@@ -76,9 +76,6 @@ class TokenConvolution:
         places = range(len(settings["kernels"]))
         filters, biases = (tuple(tensors[f"{name}_{place}"] for place in places) for name in ("filters", "biases"))
         return cls(filters, biases, settings["relu"])
-
-    def _kernels(self) -> list[int]:
-        return [one.shape[-1] for one in self.filters]
 
 
 def opened(place: Path, stated: object) -> TokenConvolution | None:
