@@ -23,6 +23,7 @@ from explorer.methods._additions import (
     UncorrectedAdam,
     follow,
     pooling_knob,
+    temperature_knob,
 )
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._schedule import ADAPTERS, EARLY_STOPS, NoDuplicates, Sampler, Schedule
@@ -56,6 +57,7 @@ __all__ = [
     "names",
     "papers",
     "pooling_knob",
+    "temperature_knob",
 ]
 
 _STATED = re.compile(r"""^\s{4}name\s=\s["']([\w-]+)["']$""", re.MULTILINE)

@@ -35,6 +35,12 @@ def pooling_knob(paper: str | None = None) -> str:
     )
 
 
+def temperature_knob(default: float, source: str = "", front: bool = True) -> float:
+    """The setting of the temperature; `source` says where its value is from."""
+    text = f"Temperature. Lower penalises close negatives more{f' ({source})' if source else ''}."
+    return knob(default, low=0.001, high=1.0, front=front, help=text)
+
+
 class Pooled(Method):
     """A choice of poolings: the vector is one pooling of the last layer, with nothing added by default."""
 

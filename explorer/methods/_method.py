@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -149,6 +149,17 @@ class Method(Described, Updates, Knobs):
 
     def build(self) -> None:
         """Build the parts this method adds; torch's seed initialises their weights."""
+
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """Parts that have no dropout in training: none."""
+        return ()
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch between training and evaluation; some parts may have no dropout in either."""
+        super().train(mode)
+        for part in self.without_dropout():
+            part.eval()
+        return self
 
     def loss(self, *columns: Any) -> Tensor:
         """The loss of a batch: a list for each column of its rows, of sentences, labels, or scores from 0 to 1."""

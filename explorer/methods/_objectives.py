@@ -8,8 +8,6 @@ model fills in masked words; a second encoder, whose first token is the vector o
 words were replaced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -24,7 +22,7 @@ from explorer.encoding.tune.editing import Edit
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import info_nce, info_nce_hard
-from explorer.methods import Method, cited, knob
+from explorer.methods import Method, cited, knob, temperature_knob
 
 DETECTION_PARTS = ("generator_model", "discriminator", "classify_tokens")  # that are for training only
 
@@ -32,13 +30,7 @@ DETECTION_PARTS = ("generator_model", "discriminator", "classify_tokens")  # tha
 class InfoNCE(Method):
     """Classify the positive of every sentence among the sentences of the batch."""
 
-    temperature: float = knob(
-        0.05,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper, Table D.1: 0.05).",
-    )
+    temperature: float = temperature_knob(0.05, "paper, Table D.1: 0.05")
 
     def projected(self, sentences: list[str]) -> Tensor:
         """The vectors (sentence, width) of the loss."""
@@ -81,11 +73,7 @@ class InfoNCEOnTriplets(InfoNCE):
     rows = TRIPLETS
 
     weight: float = knob(
-        0.0,
-        low=-100.0,
-        high=100.0,
-        front=True,
-        help="Added to the logit of the row's own hard negative.",
+        0.0, low=-100.0, high=100.0, front=True, help="Added to the logit of the row's own hard negative."
     )
 
     def loss(self, *columns: list[str]) -> Tensor:
@@ -102,13 +90,7 @@ class ReplacedTokenDetection(Method):
     paper = cited("chuang-etal-2022-diffcse")
     rows = SENTENCES
 
-    temperature: float = knob(
-        0.05,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper, appendix A: 0.05).",
-    )
+    temperature: float = temperature_knob(0.05, "paper, appendix A: 0.05")
     detection: float = knob(
         0.005, low=0.0, high=10.0, front=True, help="λ: weight of replaced token detection (paper, appendix A: 0.005)."
     )
@@ -143,11 +125,9 @@ class ReplacedTokenDetection(Method):
         """The generator."""
         return (self.generator_model,)
 
-    def train(self, mode: bool = True) -> ReplacedTokenDetection:
-        """Switch between training and evaluation; the generator has no dropout unless it is set."""
-        super().train(mode)
-        self.generator_model.train(mode and self.generator_dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The generator, unless it is set."""
+        return () if self.generator_dropout else (self.generator_model,)
 
     def projected(self, sentences: list[str]) -> Tensor:
         """The vectors (sentence, width) of both losses."""

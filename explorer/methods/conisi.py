@@ -5,7 +5,7 @@ differ only in the other sentence.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from explorer.data.text_sets import SENTENCES
 from explorer.data.wordnet import WORDNET, antonym
 from explorer.encoding.read.encoder import in_order
-from explorer.encoding.read.sentence_pairs import Composed, Composer
+from explorer.encoding.read.sentence_pairs import Composer
 from explorer.gathering import gathered, of_all
 from explorer.knobs import Values
 from explorer.losses import info_nce, interaction, interaction_by_class
-from explorer.methods import Pooled, Schedule, cited, knob
+from explorer.methods import Pooled, Schedule, cited, knob, temperature_knob
 
 SCORINGS = ("scalar", "two classes", "element-wise")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -37,13 +37,7 @@ class ConIsI(Pooled):
         "BERT-large": {"share": 0.1, "max_length": 28},
     }
 
-    temperature: float = knob(
-        0.05,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper, section 4.1: 0.05).",
-    )
+    temperature: float = temperature_knob(0.05, "paper, section 4.1: 0.05")
     share: float = knob(
         0.8,
         low=0.0,
@@ -97,11 +91,30 @@ class ConIsI(Pooled):
             self.composer.pair(own, own if other is None else other) for own, other in zip(pieces, others, strict=True)
         ]
         alone = gathered(self.encode(sentences, self.before_normalising))
-        same, other = (gathered(part) for part in self._encode_pairs(inputs).chunk(2))
+        head, passes = self.before_normalising, self.base.composed(inputs)
+        pairs = in_order((places, head(states.hidden, states.mask)) for places, states in passes)
+        same, other = (gathered(part) for part in pairs.chunk(2))
         self.record_similarities(alone, same)
         if self.training:
             self.seen += torch.tensor([len(has_other), len(has_other) - len(valid)]).to(self.device, non_blocking=True)
-        return self._both_losses(alone, same, other[valid], valid)
+        return self.both_losses(alone, same, other[valid], valid)
+
+    def both_losses(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
+        """Both losses of vectors (sentence, width); `other` holds only the rows at the valid places."""
+        # means and variances of few rows need more precision than bfloat16
+        with torch.autocast(alone.device.type, enabled=False):
+            sides = alone.float(), same.float(), other.float()
+            if self.joint_norm:
+                one, two, three = torch.split(self.hidden(torch.cat(sides)), [len(side) for side in sides])
+            else:
+                one, two, three = (self.hidden(side) if len(side) > 1 else side for side in sides)
+            contrast = info_nce(one, two, self.temperature)
+            scores = self.score(two), self.score(three)
+            formula = interaction_by_class if self.scoring == "two classes" else interaction
+            # a single row has no variance
+            enough = len(three) > (0 if self.joint_norm else 1)
+            interactions = formula(scores[0][valid], scores[1]) if enough else scores[0].sum() * 0
+        return (1 - self.share) * contrast + self.share * interactions
 
     def remark(self) -> str:
         """Report how many sentences had no counterpart."""
@@ -114,30 +127,6 @@ class ConIsI(Pooled):
     def device(self) -> torch.device:
         """The device of the training."""
         return self.score.weight.device
-
-    def _encode_pairs(self, inputs: list[Composed]) -> Tensor:
-        head = self.before_normalising
-        return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
-
-    def _both_losses(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
-        """Both losses of vectors (sentence, width); `other` holds only the rows at the valid places."""
-        # means and variances of few rows need more precision than bfloat16
-        with torch.autocast(alone.device.type, enabled=False):
-            sides = alone.float(), same.float(), other.float()
-            one, two, three = self._normed(*sides)
-            contrast = info_nce(one, two, self.temperature)
-            scores = self.score(two), self.score(three)
-            formula = interaction_by_class if self.scoring == "two classes" else interaction
-            # a single row has no variance
-            enough = len(three) > (0 if self.joint_norm else 1)
-            interactions = formula(scores[0][valid], scores[1]) if enough else scores[0].sum() * 0
-        return (1 - self.share) * contrast + self.share * interactions
-
-    def _normed(self, *sides: Tensor) -> Sequence[Tensor]:
-        if self.joint_norm:
-            together: Tensor = self.hidden(torch.cat(sides))
-            return torch.split(together, [len(side) for side in sides])
-        return tuple(self.hidden(side) if len(side) > 1 else side for side in sides)
 
 
 class ConIsIReplaced(ConIsI):
@@ -176,14 +165,9 @@ class ConIsIReplaced(ConIsI):
         other = [new if here else old for old, new, here in zip(own, drawn, replace.tolist(), strict=True)]
         if other == own:
             place = torch.randint(0, len(own), (1,)).tolist()[0]
-            other[place] = self._another(own[place])
+            words = self._words[self._words != own[place]].tolist()
+            other[place] = words[torch.randint(0, len(words), (1,)).tolist()[0]]
         return other
-
-    def _another(self, token: int) -> int:
-        """A random token other than this one."""
-        words = self._words.numpy()
-        others = words[words != token]
-        return int(others[torch.randint(0, len(others), (1,)).tolist()[0]])
 
 
 class ConIsIAntonyms(ConIsI):

@@ -1,12 +1,10 @@
 """ConSERT (Yan and others 2021): two views of a sentence, changed at the embedding layer, are a positive pair."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.read.head import Head
@@ -15,7 +13,7 @@ from explorer.encoding.tune import editing
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Schedule, UncorrectedAdam, cited, knob
+from explorer.methods import Schedule, UncorrectedAdam, cited, knob, temperature_knob
 
 VIEWS = (PLAIN, SHUFFLE, TOKENS, FEATURES) = ("none", "shuffle", "token cutoff", "feature cutoff")
 WEIGHT = 0.15  # of the loss; with Adam it acts through ε, clipping and weight decay only
@@ -62,13 +60,7 @@ class ConSERT(UncorrectedAdam):
     presets: ClassVar[Mapping[str, Values]] = {"tuned": {"learning_rate": 2e-5, "temperature": 0.05}}
     by_family: ClassVar[Mapping[str, Values]] = {"BERT-large": {"dropout": True, "first_view": PLAIN, "epochs": 25}}
 
-    temperature: float = knob(
-        0.1,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper: 0.1).",
-    )
+    temperature: float = temperature_knob(0.1, "paper: 0.1")
     first_view: str = knob(FEATURES, choices=VIEWS, front=True, help=f"Change of the first view. {_VIEW_HELP}")
     second_view: str = knob(SHUFFLE, choices=VIEWS, front=True, help=f"Change of the second view. {_VIEW_HELP}")
     features_cut: float = knob(
@@ -90,11 +82,9 @@ class ConSERT(UncorrectedAdam):
         if SHUFFLE in (self.first_view, self.second_view):
             editing.require_position_ids(self.base.model, self.base.encoder.name)
 
-    def train(self, mode: bool = True) -> ConSERT:
-        """Switch between training and evaluation; the encoder has no dropout unless it is set."""
-        super().train(mode)
-        self.base.train(mode and self.dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The encoder, unless it is set."""
+        return () if self.dropout else (self.base,)
 
     def head(self) -> Head:
         """The mean of the last two layers, or of the last one."""

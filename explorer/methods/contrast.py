@@ -4,14 +4,12 @@ Henderson and others 2017; batch size, learning rate and warmup are Strata's cho
 encoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from explorer.data.text_sets import PAIRS, TRIPLETS
@@ -21,21 +19,8 @@ from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import Values
 from explorer.losses import ranking
-from explorer.methods import (
-    DEMONSTRATION,
-    MODEL_DEFAULT,
-    MinedNegatives,
-    Mining,
-    NoDuplicates,
-    Pooled,
-    PromptedRows,
-    Sampler,
-    Schedule,
-    Suggestion,
-    cited,
-    knob,
-    pooling_knob,
-)
+from explorer.methods import DEMONSTRATION, NoDuplicates, Sampler, Schedule, Suggestion, cited, knob
+from explorer.methods._additions import MODEL_DEFAULT, MinedNegatives, Mining, Pooled, PromptedRows, pooling_knob
 
 
 class MultipleNegativesRanking(Pooled, PromptedRows):
@@ -122,11 +107,9 @@ class MultipleNegativesRanking(Pooled, PromptedRows):
         """Rows in random order, without a text twice in a batch if that is set."""
         return NoDuplicates() if self.no_duplicates else Sampler()
 
-    def train(self, mode: bool = True) -> MultipleNegativesRanking:
-        """Switch to training, with the encoder's dropout only if it is set."""
-        super().train(mode)
-        self.base.train(mode and self.dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The encoder, unless it is set."""
+        return () if self.dropout else (self.base,)
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of all columns in one pass: the first two are positive pairs, the others hold hard negatives."""
@@ -134,8 +117,12 @@ class MultipleNegativesRanking(Pooled, PromptedRows):
         sides = [gathered(side) for side in together.chunk(len(columns))]
         keys = torch.stack([text_keys(column, together.device) for column in columns])
         self.record_similarities(sides[0], sides[1])
-        left_out = duplicates(keys)
-        return torch.stack([self._ranked([side[:, :width] for side in sides], left_out) for width in self.widths]).sum()
+        left_out, others = duplicates(keys), torch.cat(sides[1:])
+        losses = [
+            ranking(sides[0][:, :width], others[:, :width], self.temperature, self.symmetric, *left_out)
+            for width in self.widths
+        ]
+        return torch.stack(losses).sum()
 
     def in_chunks(self, texts: list[str]) -> Tensor:
         """Vectors (sentence, width) with gradients; of several chunks, the backward pass encodes each again."""
@@ -177,9 +164,6 @@ class MultipleNegativesRanking(Pooled, PromptedRows):
         """To what dimensions the vectors may be truncated."""
         shorter = ", ".join(map(str, self.widths[1:]))
         return f"Vectors are trained for these numbers of first dimensions too: {shorter}." if shorter else ""
-
-    def _ranked(self, sides: list[Tensor], left_out: tuple[Tensor, Tensor]) -> Tensor:
-        return ranking(sides[0], torch.cat(sides[1:]), self.temperature, self.symmetric, *left_out)
 
 
 def duplicates(keys: Tensor) -> tuple[Tensor, Tensor]:
@@ -277,11 +261,5 @@ class ContrastTriplets(MultipleNegativesRanking):
     suggestion = Suggestion("triplets", 3, "each anchor learns to be nearer to its positive than to any negative")
     # found by measurement over five seeds; docs/results.md, "The demonstration", has the numbers
     presets: ClassVar[Mapping[str, Values]] = {
-        DEMONSTRATION: {
-            "steps": 70,
-            "batch_size": 16,
-            "learning_rate": 1e-4,
-            "temperature": 0.1,
-            "select_by": "both",
-        }
+        DEMONSTRATION: {"steps": 70, "batch_size": 16, "learning_rate": 1e-4, "temperature": 0.1, "select_by": "both"}
     }

@@ -3,8 +3,6 @@
 A sentence is encoded by both copies; without dropout they begin as one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
@@ -41,12 +39,9 @@ class TwoCopies(Pooled):
         """Copy the encoder once more; both copies are trained."""
         self.other = self.base.another()
 
-    def train(self, mode: bool = True) -> TwoCopies:
-        """Switch to training, with the encoder's dropout only if it is set."""
-        super().train(mode)
-        for copy in (self.base, self.other):
-            copy.train(mode and self.dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """Both copies, unless it is set."""
+        return () if self.dropout else (self.base, self.other)
 
     def candidates(self) -> Mapping[str, Tunable]:
         """Both copies."""
@@ -120,15 +115,10 @@ class ContrastiveTension(TwoCopies):
         one, other = gathered(one)[firsts], gathered(other)[seconds]
         same = firsts == seconds
         counted = (same | (keys[firsts] != keys[seconds])).float()  # one sentence twice is no pair of different ones
-        self._record_similarities_of_pairs(one, other, same, counted)
-        return losses.tension(one, other, same, counted)
-
-    def _record_similarities_of_pairs(self, one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> None:
-        """Record the mean similarity of sentences with themselves, and of pairs of different ones."""
-        with torch.no_grad():
-            alike = losses.paired_cosines(one, other)
-            different = counted * ~same
+        with torch.no_grad():  # of sentences with themselves, and of pairs of different ones
+            alike, different = losses.paired_cosines(one, other), counted * ~same
             self.similarities = (alike * same).sum() / same.sum(), (alike * different).sum() / different.sum()
+        return losses.tension(one, other, same, counted)
 
     def _encode_some(self, copy: Tunable, sentences: list[str], places: list[int]) -> Tensor:
         """Vectors (sentence, width) of the sentences at these places, and zeros for the others."""

@@ -17,7 +17,7 @@ from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Pooled, Sampler, Schedule, UncorrectedAdam, cited, knob, pooling_knob
+from explorer.methods import Pooled, Sampler, Schedule, UncorrectedAdam, cited, knob, pooling_knob, temperature_knob
 
 MASKED = 0.15  # of the tokens of an anchor, as BERT was trained
 SHORT_TEXT: Values = {"anchors": 1, "shortest_span": 8, "longest_span": 32}
@@ -101,7 +101,7 @@ class DeCLUTR(UncorrectedAdam, Pooled):
         help="Most tokens of a span. Documents with fewer than 2 × anchors × longest_span tokens are left out.",
     )
     positives: int = knob(2, low=1, high=16, help="Positive spans per anchor; their vectors are averaged.")
-    temperature: float = knob(0.05, low=0.001, high=1.0, help="Temperature. Lower penalises close negatives more.")
+    temperature: float = temperature_knob(0.05, front=False)
     pooling: str = pooling_knob("mean")
 
     def build(self) -> None:

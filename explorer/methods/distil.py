@@ -1,7 +1,5 @@
 """Distillation (Reimers and Gurevych 2020): the whole encoder teaches its own first layers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch
@@ -43,12 +41,7 @@ class Distil(Pooled):
     compares_rows = False
     training_only = ("teacher",)
     schedule = Schedule(
-        batch_size=64,
-        learning_rate=4e-4,
-        max_length=128,
-        warmup=0.1,
-        weight_decay=0.01,
-        keep_duplicates=False,
+        batch_size=64, learning_rate=4e-4, max_length=128, warmup=0.1, weight_decay=0.01, keep_duplicates=False
     )
 
     keep_layers: int = knob(
@@ -96,18 +89,21 @@ class Distil(Pooled):
         self.teacher = whole.frozen()
         self.base = whole.cut(self.keep_layers or -(-whole.layers // 2), where)
         self._normed = where.norm is not None
-        self._check_widths()
+        own, taught = (head.width(self.width) for head in (self.pooled, self.taught))
+        if self.target == VECTORS and own != taught:
+            raise BadChoice(
+                f"target cannot be '{VECTORS}' here: vectors of '{self.teacher.encoder.name}' have {taught} "
+                f"dimensions, those of its cut encoder under {self.pooling} {own}. Set pooling to model default, or "
+                f"target to {SIMILARITIES}."
+            )
 
     def constant(self) -> tuple[nn.Module, ...]:
         """The whole encoder."""
         return (self.teacher,)
 
-    def train(self, mode: bool = True) -> Distil:
-        """Switch to training, with dropout in the cut encoder only if it is set; the whole encoder has none."""
-        super().train(mode)
-        self.base.train(mode and self.dropout)
-        self.teacher.eval()
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The whole encoder, and the cut one unless it is set."""
+        return (self.teacher,) if self.dropout else (self.teacher, self.base)
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The mean squared error of vectors, or of cosines between vectors, over the rows of all processes."""
@@ -141,12 +137,3 @@ class Distil(Pooled):
                 "last. Set pooling to mean or cls."
             )
         return whole
-
-    def _check_widths(self) -> None:
-        own, whole = (head.width(self.width) for head in (self.pooled, self.taught))
-        if self.target == VECTORS and own != whole:
-            raise BadChoice(
-                f"target cannot be '{VECTORS}' here: vectors of '{self.teacher.encoder.name}' have {whole} dimensions, "
-                f"those of its cut encoder under {self.pooling} {own}. Set pooling to model default, or target to "
-                f"{SIMILARITIES}."
-            )

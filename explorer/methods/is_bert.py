@@ -85,7 +85,11 @@ class ISBERT(UncorrectedAdam):
         local, real = self._local(sentences)
         vectors = gathered(pool_mean(local, real))
         own = own_share(torch.arange(len(vectors))).to(vectors.device, non_blocking=True)
-        self._record_similarities_of_tokens(local, real, vectors, own)
+        with torch.no_grad():  # of tokens with their own sentence, and with the others
+            alike = cosines(local.flatten(0, 1), vectors).view(*local.shape[:2], -1) * real[:, :, None]
+            mine = torch.arange(len(vectors), device=vectors.device) == own[:, None, None]
+            same, every, tokens = gathered(torch.stack([(alike * mine).sum(), alike.sum(), real.sum()])[None]).sum(0)
+            self.similarities = same / tokens, (every - same) / (tokens * (len(vectors) - 1))
         return mutual_information(gathered(sums(local, real, vectors, own)[None]).sum(0), len(vectors))
 
     def _local(self, sentences: list[str]) -> tuple[Tensor, Tensor]:
@@ -107,14 +111,6 @@ class ISBERT(UncorrectedAdam):
         parts = [(part.weight, part.bias) for part in self.convolutions]
         filters, biases = zip(*parts, strict=True)
         return TokenConvolution(filters, biases, self.relu, reads_padding)
-
-    def _record_similarities_of_tokens(self, local: Tensor, real: Tensor, vectors: Tensor, own: Tensor) -> None:
-        """Record the mean similarity of tokens with their own sentence, and with the others."""
-        with torch.no_grad():
-            alike = cosines(local.flatten(0, 1), vectors).view(*local.shape[:2], -1) * real[:, :, None]
-            mine = torch.arange(len(vectors), device=vectors.device) == own[:, None, None]
-            same, every, tokens = gathered(torch.stack([(alike * mine).sum(), alike.sum(), real.sum()])[None]).sum(0)
-            self.similarities = same / tokens, (every - same) / (tokens * (len(vectors) - 1))
 
 
 def sums(local: Tensor, real: Tensor, vectors: Tensor, own: Tensor) -> Tensor:

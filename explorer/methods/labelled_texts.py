@@ -19,17 +19,8 @@ from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import cosines
-from explorer.methods import (
-    Autocast,
-    Pooled,
-    PredictedClasses,
-    Schedule,
-    Suggestion,
-    UncorrectedAdam,
-    cited,
-    knob,
-    pooling_knob,
-)
+from explorer.methods import Autocast, Schedule, Suggestion, cited, knob
+from explorer.methods._additions import Pooled, PredictedClasses, UncorrectedAdam, pooling_knob
 from explorer.progress import Progress, Work
 
 AT_ONCE = 64  # rows that are classified together
@@ -83,7 +74,12 @@ class Classify(Pooled, PredictedClasses):
         vectors = self._vectors(texts)
         scores = gathered(self.classifier(self.dropped(vectors)))
         numbers = gathered(class_numbers(labels, self.classes, vectors.device))
-        self._record_similarities_of_classes(gathered(vectors), numbers)
+        with torch.no_grad():  # of two rows of the same class, and of rows of different classes
+            every = gathered(vectors)
+            alike, same = cosines(every, every), numbers[:, None] == numbers[None, :]
+            others = same.logical_not()
+            same = same.logical_and(torch.eye(len(numbers), device=same.device).logical_not())
+            self.similarities = (alike * same).sum() / same.sum(), (alike * others).sum() / others.sum()
         return functional.cross_entropy(scores.float(), numbers)
 
     def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
@@ -113,15 +109,6 @@ class Classify(Pooled, PredictedClasses):
         first, second = texts
         inputs = self.composer.joined_pairs(first, second, self.base.max_length)
         return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
-
-    def _record_similarities_of_classes(self, vectors: Tensor, classes: Tensor) -> None:
-        """Record the mean similarity of two rows of the same class, and of rows of different classes."""
-        with torch.no_grad():
-            alike = cosines(vectors, vectors)
-            same = classes[:, None] == classes[None, :]
-            others = same.logical_not()
-            same = same.logical_and(torch.eye(len(classes), device=same.device).logical_not())
-            self.similarities = (alike * same).sum() / same.sum(), (alike * others).sum() / others.sum()
 
 
 class SBERT(UncorrectedAdam, Pooled):

@@ -1,12 +1,10 @@
 """Mirror-BERT (Liu, Vulić, Korhonen and Collier 2021): a sentence and its masked copy are a positive pair."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune import editing
@@ -14,7 +12,7 @@ from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Pooled, Schedule, cited, knob, pooling_knob
+from explorer.methods import Pooled, Schedule, cited, knob, pooling_knob, temperature_knob
 from explorer.optimizers import Group
 
 NOISES = (DROPOUT, DROP_HEADS) = ("dropout", "drop heads")
@@ -49,13 +47,7 @@ class MirrorBERT(Pooled):
         "RoBERTa-large": {"pooling": "cls"},
     }
 
-    temperature: float = knob(
-        0.04,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper: 0.04 for sentences, 0.2 for words).",
-    )
+    temperature: float = temperature_knob(0.04, "paper: 0.04 for sentences, 0.2 for words")
     span: int = knob(
         5,
         low=0,
@@ -93,11 +85,9 @@ class MirrorBERT(Pooled):
         if self.noise == DROP_HEADS:
             editing.heads_joined(self.base.model, encoder.name)
 
-    def train(self, mode: bool = True) -> MirrorBERT:
-        """Switch between training and evaluation; the encoder has no dropout where heads are dropped."""
-        super().train(mode)
-        self.base.train(mode and self.noise == DROPOUT)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The encoder, where heads are dropped."""
+        return () if self.noise == DROPOUT else (self.base,)
 
     def groups(self, schedule: Schedule) -> list[Group]:
         """All trained weights, with weight decay."""

@@ -1,7 +1,5 @@
 """BSL and CERT: predict, or find among others, the vector that a momentum copy of the encoder gives a paraphrase."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +13,7 @@ from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import bootstrapped, with_queue
-from explorer.methods import Fitting, Momentum, Schedule, cited, follow, knob, pooling_knob
+from explorer.methods import Fitting, Momentum, Schedule, cited, follow, knob, pooling_knob, temperature_knob
 from explorer.optimizers import Group
 from explorer.progress import Work
 
@@ -60,11 +58,9 @@ class BootstrappedSentences(Momentum):
         self.predict = nn.Sequential(*(predictor(width, inner) for _ in range(self.predictors)))
         self._spread: Tensor | None = None
 
-    def train(self, mode: bool = True) -> BootstrappedSentences:
-        """Switch between training and evaluation; the momentum copy has dropout unless it is off."""
-        super().train(mode)
-        self.target.train(mode and self.target_dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The momentum copy, if it is set."""
+        return () if self.target_dropout else (self.target,)
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The distance of both predictions, of the rows of all processes: batch norm needs all of them."""
@@ -127,9 +123,7 @@ class CERT(Momentum, Fitting):
         batch_size=32, epochs=50, learning_rate=4e-5, max_length=64, weight_decay=1e-5, clip=0.0, evaluate_every=1000
     )
 
-    temperature: float = knob(
-        0.07, low=0.001, high=1.0, front=True, help="Temperature. Lower penalises close negatives more."
-    )
+    temperature: float = temperature_knob(0.07)
     queue_size: int = knob(
         6720,
         low=1,

@@ -1,7 +1,5 @@
 """Post-processing: whitening, BERT-flow and SBERT-WK, which change vectors and leave the encoder as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -206,11 +204,9 @@ class BertFlow(MappedVectors):
         decayed = [{**group, "weight_decay": schedule.weight_decay} for group in groups]
         return adamw(decayed, schedule.learning_rate, schedule.beta2, schedule.epsilon, corrected=False)
 
-    def train(self, mode: bool = True) -> BertFlow:
-        """Switch between training and evaluation; the encoder has no dropout unless it is set."""
-        super().train(mode)
-        self.base.train(mode and self.dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The encoder, unless it is set."""
+        return () if self.dropout else (self.base,)
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Initialise the scalings with sentences from all over the text, the same in every process."""

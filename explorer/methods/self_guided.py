@@ -4,8 +4,6 @@ Section 3: a copy of the encoder is frozen; its pooled layers are the views, the
 ([CLS] in the paper). The embedding block is not trained. Weight regularisation holds the others near the start.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,13 +12,13 @@ from torch import Tensor, nn
 
 from explorer import losses
 from explorer.data.text_sets import BACK_TRANSLATIONS, SENTENCES
-from explorer.encoding.read.encoder import States, in_order
+from explorer.encoding.read.encoder import in_order
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.tune.lora import effective
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Pooled, Schedule, Suggestion, cited, knob
+from explorer.methods import Pooled, Schedule, Suggestion, cited, knob, temperature_knob
 
 PROJECTION = 4096
 
@@ -45,13 +43,7 @@ class SelfGuided(Pooled):
 
     released: ClassVar[Values] = {"view_pooling": "mean", "guide_dropout": True}
 
-    temperature: float = knob(
-        0.01,
-        low=0.001,
-        high=1.0,
-        front=True,
-        help="Temperature. Lower penalises close negatives more (paper, section 4.1: 0.01).",
-    )
+    temperature: float = temperature_knob(0.01, "paper, section 4.1: 0.01")
     pull: float = knob(
         0.1,
         low=0.0,
@@ -81,25 +73,22 @@ class SelfGuided(Pooled):
         self.width = declared.width(self.base.width)
         self.guide = self.base.frozen()
         self.base.embeddings.requires_grad_(False)
-        self.project = self._head() if self.projection else nn.Identity()
+        self.project: nn.Module = nn.Identity()
+        if self.projection:
+            layers = nn.Linear(self.width, PROJECTION), nn.Linear(PROJECTION, PROJECTION)
+            for layer in layers:
+                nn.init.normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
+            self.project = nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
         self._trained_names = [name for name, weight in effective(self.base.model).items() if weight.requires_grad]
-
-    def _head(self) -> nn.Module:
-        layers = nn.Linear(self.width, PROJECTION), nn.Linear(PROJECTION, PROJECTION)
-        for layer in layers:
-            nn.init.normal_(layer.weight, std=0.02)
-            nn.init.zeros_(layer.bias)
-        return nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
 
     def constant(self) -> tuple[nn.Module, ...]:
         """The frozen copy and the embeddings."""
         return self.guide, self.base.embeddings
 
-    def train(self, mode: bool = True) -> SelfGuided:
-        """Switch between training and evaluation; the frozen copy has no dropout unless it is set."""
-        super().train(mode)
-        self.guide.train(mode and self.guide_dropout)
-        return self
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The frozen copy, unless it is set."""
+        return () if self.guide_dropout else (self.guide,)
 
     def tuned(self, sentences: list[str]) -> Tensor:
         """Vectors (sentence, width) of the trained copy, not yet projected."""
@@ -108,15 +97,14 @@ class SelfGuided(Pooled):
     @torch.no_grad()
     def views(self, sentences: list[str]) -> Tensor:
         """Views (sentence, view, width) of each layer of the frozen copy, not yet projected."""
-        return in_order((places, self._pooled(states)) for places, states in self.guide.grouped(sentences))
-
-    def _pooled(self, states: States) -> Tensor:
-        pool = POOLINGS[self.view_pooling].pool
-        pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
-        views = pooled.flatten(0, 1)
-        for step in self.pooled.dense:  # the same maps as for the trained copy's vectors
-            views = step(views)
-        return views.view(*pooled.shape[:2], -1)
+        pool, found = POOLINGS[self.view_pooling].pool, []
+        for places, states in self.guide.grouped(sentences):
+            pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
+            views = pooled.flatten(0, 1)
+            for step in self.pooled.dense:  # the same maps as for the trained copy's vectors
+                views = step(views)
+            found.append((places, views.view(*pooled.shape[:2], -1)))
+        return in_order(found)
 
     def sampled(self, views: Tensor) -> Tensor:
         """One random view of each sentence: (sentence, width)."""

@@ -134,30 +134,21 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
     config.is_decoder, config.add_cross_attention, config.tie_word_embeddings = True, True, True
     with ONE_AT_A_TIME:
         decoder: PreTrainedModel = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).float()
+    inner = decoder.base_model
     if tied or base.adapters:
-        _adopt(decoder.base_model, base.model)
-        _equip(decoder.base_model, base, tied)
+        shared = lora.plain_weights(base.model)
+        for name, _ in list(inner.named_parameters()):  # weights of other names are the decoder's own
+            if name in shared:
+                where, _, leaf = name.rpartition(".")
+                setattr(inner.get_submodule(where), leaf, shared[name])
+        layers = dict(lora.adapted(base.model))
+        if base.adapters and not tied:  # new adapters in the same layers
+            lora.adapt(inner, layers, base.adapters)
+        elif base.adapters:
+            for path, layer in layers.items():
+                inner.set_submodule(path, layer)
         decoder.tie_weights()  # else the output layer keeps the embeddings of before
     else:
-        decoder.base_model.load_state_dict(base.model.state_dict(), strict=False)  # it has no pooling layer
+        inner.load_state_dict(base.model.state_dict(), strict=False)  # it has no pooling layer
     use_fast_dropout(decoder)
     return decoder.to(base.model.device)
-
-
-def _adopt(decoder: nn.Module, encoder: nn.Module) -> None:
-    """Replace the weights of a decoder by those of the encoder with the same name; the others are its own."""
-    shared = lora.plain_weights(encoder)
-    for name, _ in list(decoder.named_parameters()):
-        if name in shared:
-            where, _, leaf = name.rpartition(".")
-            setattr(decoder.get_submodule(where), leaf, shared[name])
-
-
-def _equip(decoder: nn.Module, base: Tunable, tied: bool) -> None:
-    """Give a decoder the adapters of the encoder, or, if not `tied`, new ones in the same layers."""
-    layers = dict(lora.adapted(base.model))
-    if base.adapters and not tied:
-        lora.adapt(decoder, layers, base.adapters)
-    elif base.adapters:
-        for path, layer in layers.items():
-            decoder.set_submodule(path, layer)

@@ -62,13 +62,13 @@ def test_the_shared_head_gives_the_values_worked_out_for_it():
     [(True, 0.05, 5.551796), (True, 1.0, 0.799345), (False, 0.05, 2.527464), (False, 1.0, 0.747926)],
 )
 def test_the_contrast_gives_the_values_worked_out_for_both_scopes_of_the_norm(joint, temperature, contrast):
-    loss = toy(joint_norm=joint, temperature=temperature, share=0.0)._both_losses(X, Y, Z, ALL)
+    loss = toy(joint_norm=joint, temperature=temperature, share=0.0).both_losses(X, Y, Z, ALL)
     assert loss.item() == pytest.approx(contrast, abs=2e-5)
 
 
 def test_the_interaction_and_both_together_give_the_values_worked_out_for_them():
-    assert toy(share=1.0)._both_losses(X, Y, Z, ALL).item() == pytest.approx(1.099446, abs=1e-5)
-    assert toy(share=0.8)._both_losses(X, Y, Z, ALL).item() == pytest.approx(1.989916, abs=1e-5)
+    assert toy(share=1.0).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.099446, abs=1e-5)
+    assert toy(share=0.8).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.989916, abs=1e-5)
 
 
 def test_both_together_are_the_slow_sums_of_the_paper():
@@ -80,12 +80,12 @@ def test_both_together_are_the_slow_sums_of_the_paper():
     scores = [[0.5 * a - b for a, b in g[side]] for side in ("Y", "Z")]
     apart = [-math.log(math.exp(y) / (math.exp(y) + math.exp(z))) for y, z in zip(*scores, strict=True)]
     expected = 0.2 * sum(contrast) / 3 + 0.8 * sum(apart) / 3
-    assert toy()._both_losses(X, Y, Z, ALL).item() == pytest.approx(expected, abs=1e-4)
+    assert toy().both_losses(X, Y, Z, ALL).item() == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_bias_of_the_score_cancels():
     method = toy()
-    method._both_losses(X, Y, Z, ALL).backward()
+    method.both_losses(X, Y, Z, ALL).backward()
     assert method.score.bias.grad.abs().max() < 1e-7
     assert method.score.weight.grad.abs().max() > 1e-3
 
@@ -93,7 +93,7 @@ def test_the_bias_of_the_score_cancels():
 @pytest.mark.parametrize("scoring", conisi.SCORINGS)
 def test_every_reading_of_equation_8_trains_the_head(scoring):
     method = toy(scoring=scoring)
-    method._both_losses(X, Y, Z, ALL).backward()
+    method.both_losses(X, Y, Z, ALL).backward()
     assert all(torch.isfinite(weight.grad).all() for weight in method.parameters())
     assert method.score.weight.grad.any()
 
@@ -101,13 +101,13 @@ def test_every_reading_of_equation_8_trains_the_head(scoring):
 def test_rows_without_another_sentence_are_in_the_contrast_alone():
     valid = torch.tensor([True, False, True])
     kept = toy(share=1.0)
-    before = kept._both_losses(X, Y, Z[valid], valid)
+    before = kept.both_losses(X, Y, Z[valid], valid)
     one, two, three = kept.hidden(torch.cat([X, Y, Z[valid]])).split([3, 3, 2])
     apart = [
         math.log1p(math.exp((kept.score(z) - kept.score(y)).item())) for y, z in zip(two[valid], three, strict=True)
     ]
     assert before.item() == pytest.approx(sum(apart) / 2, abs=1e-6)
-    assert toy(share=0.0)._both_losses(X, Y, Z[valid], valid).item() == pytest.approx(info_nce(one, two, 0.05).item())
+    assert toy(share=0.0).both_losses(X, Y, Z[valid], valid).item() == pytest.approx(info_nce(one, two, 0.05).item())
 
 
 @pytest.mark.parametrize("joint", [True, False])
@@ -115,7 +115,7 @@ def test_rows_without_another_sentence_are_in_the_contrast_alone():
 def test_a_batch_with_next_to_no_other_sentences_still_has_a_loss_to_follow(joint, left):
     valid = torch.arange(3) < left
     method = toy(joint_norm=joint)
-    loss = method._both_losses(X, Y, Z[valid], valid)
+    loss = method.both_losses(X, Y, Z[valid], valid)
     loss.backward()
     assert torch.isfinite(loss)
     assert [name for name, weight in method.named_parameters() if weight.grad is None] == []

@@ -8,14 +8,12 @@ An adapter is the change of its weights as peft saves it, a hundredth of their s
 are written as they are.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -25,18 +23,16 @@ from explorer.encoding.export import source_code
 from explorer.encoding.load import loading
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import ADAPTER_WEIGHTS
+from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
 from explorer.encoding.tune import lora
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.places import whole_folder
-
-if TYPE_CHECKING:
-    from explorer.encoding.read.encoder import Encoder
-    from explorer.encoding.read.head_facts import RolePrompts
-    from explorer.encoding.tune.tunable import Tunable
 
 _TYPES = f"{LIBRARY}models."
 _FIRST_SWITCHES = 4  # the poolings of every release; releases before 2.3 fail at others
@@ -80,7 +76,8 @@ def export(
 
 
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
-    model, state = tuned.plain(), {}
+    model = tuned.plain()
+    state: dict[str, Tensor] = {}
     # of the pooling layer of the base, which was not trained: else opening the export warns of random weights
     if base is not None and families.without_pooler(type(tuned.model)):
         own = f"{families.POOLER}."

@@ -130,14 +130,6 @@ FUNCTIONS: dict[str, Function] = {  # apart from the table below: exports carry 
 }
 
 
-def _equal(states: Floats) -> Floats:
-    return np.full(states.shape, 1 / len(states))
-
-
-def _by_root(states: Floats) -> Floats:
-    return np.full(states.shape, len(states) ** -0.5)
-
-
 def _rising(states: Floats) -> Floats:
     count = len(states)
     weights = np.arange(1.0, count + 1) / (count * (count + 1) / 2)
@@ -168,7 +160,7 @@ POOLINGS = {
             switch="pooling_mode_mean_tokens",
             place=3,
             code="(states * mask).sum(1) / mask.sum(1)",
-            shares=_equal,
+            shares=lambda states: np.full(states.shape, 1 / len(states)),
             in_grid=True,
         ),
         Pooling(
@@ -201,7 +193,7 @@ POOLINGS = {
             switch="pooling_mode_mean_sqrt_len_tokens",
             place=4,
             code="(states * mask).sum(1) / mask.sum(1).sqrt()",
-            shares=_by_root,
+            shares=lambda states: np.full(states.shape, len(states) ** -0.5),
         ),
     )
 }

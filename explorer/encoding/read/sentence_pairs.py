@@ -121,10 +121,7 @@ class Composer:
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
         found: list[list[int]] = self._read(
-            list(texts),
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
+            list(texts), add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False
         )["input_ids"]
         return found
 

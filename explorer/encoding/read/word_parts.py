@@ -244,10 +244,10 @@ def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[EmbeddingPat
     centre, width = _fastest(vectors, start, end)
     low, high = np.arcsinh(-centre / width), np.arcsinh((1 - centre) / width)
     for count in POINTS:
-        inner, weights = np.polynomial.legendre.leggauss(count)
-        inner = (high - low) / 2 * inner + (high + low) / 2
+        nodes, shares = np.polynomial.legendre.leggauss(count)
+        inner = (high - low) / 2 * nodes + (high + low) / 2
         places = torch.tensor(centre + width * np.sinh(inner), device=end.device)  # from 0 to 1
-        weights = torch.tensor(weights * (high - low) / 2 * width * np.cosh(inner), device=end.device)
+        weights = torch.tensor(shares * (high - low) / 2 * width * np.cosh(inner), device=end.device)
         yield EmbeddingPath(start + places.to(end)[:, None, None] * (end - start), weights)
 
 
