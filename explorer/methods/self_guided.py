@@ -73,13 +73,7 @@ class SelfGuided(Pooled):
         self.width = declared.width(self.base.width)
         self.guide = self.base.frozen()
         self.base.embeddings.requires_grad_(False)
-        self.project: nn.Module = nn.Identity()
-        if self.projection:
-            layers = nn.Linear(self.width, PROJECTION), nn.Linear(PROJECTION, PROJECTION)
-            for layer in layers:
-                nn.init.normal_(layer.weight, std=0.02)
-                nn.init.zeros_(layer.bias)
-            self.project = nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
+        self.project = projection_head(self.width) if self.projection else nn.Identity()
         self._trained_names = [name for name, weight in effective(self.base.model).items() if weight.requires_grad]
 
     def constant(self) -> tuple[nn.Module, ...]:
@@ -135,6 +129,15 @@ class SelfGuided(Pooled):
         trained, start = zip(*self.trained_and_start(), strict=True)
         distance: Tensor = _SquaredDistance.apply(start, *trained)  # type: ignore[no-untyped-call]
         return self.pull * distance
+
+
+def projection_head(width: int) -> nn.Module:
+    """The head of both sides, initialised at random as in the released code."""
+    layers = nn.Linear(width, PROJECTION), nn.Linear(PROJECTION, PROJECTION)
+    for layer in layers:
+        nn.init.normal_(layer.weight, std=0.02)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
 
 
 class _SquaredDistance(torch.autograd.Function):

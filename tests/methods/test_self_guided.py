@@ -270,8 +270,7 @@ def test_the_projection_is_made_up_as_the_release_does_and_of_its_size(base, as_
         assert not linear.bias.any()
     with torch.device("meta"):
         for width, count in ((768, 19_931_136), (1024, 20_979_712)):  # BERT-base, BERT-large
-            method.width = width
-            assert sum(weight.numel() for weight in method._head().parameters()) == count
+            assert sum(weight.numel() for weight in self_guided.projection_head(width).parameters()) == count
 
 
 def test_both_sides_of_every_case_go_through_one_head(base):

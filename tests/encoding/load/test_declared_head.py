@@ -294,7 +294,11 @@ def test_a_head_by_hand():
     states = torch.tensor([[[1.0, -2.0], [1.0, -2.0]], [[2.0, 1.0], [9.0, 9.0]]])  # (sentence, token, width)
     mask = torch.tensor([[True, True], [True, False]])
     expected = torch.tensor([[0.0, 0.800499, 0.946806], [0.848284, 0.970452, -0.833655]])
-    assert torch.allclose(head([states], mask), expected, atol=1e-6)
+    found = head([states], mask)
+    assert torch.allclose(found, expected, atol=1e-6)
+    without = Head(("mean",), (Dense(weight, bias, "Identity"),))([states], mask)
+    cosines = [torch.cosine_similarity(*vectors, dim=0).item() for vectors in (found, without)]
+    assert cosines == pytest.approx([-0.006549, 0.026117], abs=1e-6), "with the activation of DistilUSE, and without"
     assert torch.allclose(Head(("mean",), normalize=True)(states, mask).norm(dim=1), torch.ones(2))
 
 
@@ -333,3 +337,24 @@ def test_a_declared_head_goes_before_a_training_head(bert):
     lines = [{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}]
     (bert / "modules.json").write_text(json.dumps(lines))
     assert encoder_of(bert).head == Head(("mean",))
+
+
+def test_prompts_of_queries_and_documents_are_those_that_sentence_transformers_adds(bert, tmp_path):
+    prompts = {"query": "the dog ", "passage": "a man ", "document": "women "}
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), prompts=prompts)
+    encoder, opened = load(find(str(folder)), "float32", "cpu"), SentenceTransformer(str(folder), device="cpu")
+    roles = encoder.head.roles
+    for prompt, encode in ((roles.query, opened.encode_query), (roles.document, opened.encode_document)):
+        ids = encoder.tokens(list(SENTENCES), prompt=prompt).ids
+        own = torch.empty(len(SENTENCES), WIDTH)
+        for views in encoder.views_of(ids):
+            own[views.positions] = views.own
+        torch.testing.assert_close(own, encode(list(SENTENCES), convert_to_tensor=True), atol=1e-5, rtol=0)
+    assert (roles.query, roles.document) == ("the dog ", "women ")
+
+
+def test_prompts_of_roles_that_are_left_out_of_the_pooling_are_marked(bert, tmp_path):
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), prompts={"query": "the dog "})
+    assert declared.head(folder).roles.pooled
+    settings(folder / "1_Pooling", include_prompt=False)
+    assert not declared.head(folder).roles.pooled

@@ -3,9 +3,11 @@ import os
 import re
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
-from explorer.encoding.locate import layout
-from explorer.errors import NotAModelFolder, StrataError, UnsupportedModel
+from explorer.encoding.locate import layout, weights
+from explorer.errors import NotAModelFolder, NotWeights, StrataError, UnsupportedModel
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, save_tiny
 
@@ -72,3 +74,15 @@ def test_a_named_pipe_in_place_of_a_file_is_refused(tmp_path, name):
     os.mkfifo(tmp_path / name)
     with pytest.raises(NotAModelFolder, match="not a regular file"):
         layout.last_layer(tmp_path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("ending", ["safetensors", "bin"])
+def test_a_number_that_is_not_finite_is_named_with_its_weight(tmp_path, value, ending):
+    tensors = {"linear.weight": torch.eye(3), "linear.bias": torch.tensor([0.0, value, 0.0])}
+    if ending == "bin":
+        torch.save(tensors, tmp_path / "pytorch_model.bin")
+    else:
+        save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(NotWeights, match=r"'linear.bias' of .* holds NaN or infinite numbers\. Copy or download"):
+        weights.of_module(tmp_path, "linear.")
