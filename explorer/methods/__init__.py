@@ -26,12 +26,11 @@ from explorer.methods._additions import (
     temperature_knob,
 )
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
-from explorer.methods._schedule import ADAPTERS, EARLY_STOPS, NoDuplicates, Sampler, Schedule
+from explorer.methods._schedule import ADAPTERS, NoDuplicates, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",
     "DEMONSTRATION",
-    "EARLY_STOPS",
     "MODEL_DEFAULT",
     "TRAINED_POOLINGS",
     "UNEVEN",

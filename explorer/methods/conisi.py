@@ -165,8 +165,9 @@ class ConIsIReplaced(ConIsI):
         other = [new if here else old for old, new, here in zip(own, drawn, replace.tolist(), strict=True)]
         if other == own:
             place = torch.randint(0, len(own), (1,)).tolist()[0]
-            words = self._words[self._words != own[place]].tolist()
-            other[place] = words[torch.randint(0, len(words), (1,)).tolist()[0]]
+            words = self._words.numpy()  # indexing a tensor by a mask could make a GPU wait
+            words = words[words != own[place]]
+            other[place] = int(words[torch.randint(0, len(words), (1,)).tolist()[0]])
         return other
 
 

@@ -9,7 +9,7 @@ import math
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,12 @@ def check(folder: Path, free: float | None = None) -> Path:
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
-    check_sizes(path, config, lambda: largest_dimension(layout.weights(place)))
+
+    def largest() -> int:  # of pickles, which are not opened, the number of values
+        files = layout.weights(place)
+        return max((size for one in files for size in weights.outline(one, _FEWEST_BYTES).dimensions), default=0)
+
+    check_sizes(path, config, largest)
     return place
 
 
@@ -157,11 +162,6 @@ def numbers(stated: Any, name: str = "") -> Iterator[tuple[str, int]]:
     elif isinstance(stated, list):
         for value in stated:
             yield from numbers(value, name)
-
-
-def largest_dimension(paths: Iterable[Path]) -> int:
-    """The largest dimension of the tensors in weights; of pickles, which are not opened, the number of values."""
-    return max((size for path in paths for size in weights.outline(path, _FEWEST_BYTES).dimensions), default=0)
 
 
 @contextmanager

@@ -157,11 +157,6 @@ def _is_of_a_model(config: Path) -> bool:
         return True  # whoever chooses the folder reads what is wrong with it
 
 
-def is_model_folder(folder: Path) -> bool:
-    """Whether something in a folder says that it is a model."""
-    return any((folder / name).exists() for name in lookup.MARKS)
-
-
 def refuse(folder: Path) -> NoReturn:
     """Say that a folder has no config.json, what it holds, and which models are one level below."""
     names = [repr(path.name) for path in inside(folder)]

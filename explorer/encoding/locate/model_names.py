@@ -104,7 +104,7 @@ def inside(source: str) -> tuple[Path, ...]:
     """The models one level below the folder that a source names, if it is no model itself; else none."""
     with suppress(StrataError):
         folder = lookup.of_name(source)
-        if folder is not None and not layout.is_model_folder(folder):
+        if folder is not None and not any((folder / name).exists() for name in lookup.MARKS):
             return layout.inside(folder)
     return ()
 
