@@ -47,7 +47,7 @@ def identity(source: str) -> SetIdentity:
 
 def written(given: SetIdentity) -> str:
     """The text that names a set in addresses, recipes, plans and flags."""
-    return given.title
+    return given.written
 
 
 def label(source: str) -> str:

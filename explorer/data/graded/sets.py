@@ -56,7 +56,12 @@ class SetIdentity:
 
     @property
     def title(self) -> str:
-        """The name of the set for people, and in addresses, recipes and flags; `read` gives the identity back."""
+        """The name of the set for people, which nothing reads."""
+        return self.written
+
+    @property
+    def written(self) -> str:
+        """The text of the set in addresses, recipes and flags; `read` gives the identity back."""
         match self.kind:
             case SetKind.SAMPLE:
                 return next(text for text, piece in _PIECE_NAMES.items() if piece == self.piece)

@@ -45,7 +45,7 @@ TEXTS = (  # as addresses and recipes have them
 def test_an_uploaded_set_of_any_name_is_read_as_it_was_written(name, digest):
     for piece in ("", *splitting.PIECES):
         given = SetIdentity(SetKind.UPLOADED, name, digest, piece)
-        assert read(given.title) == given
+        assert read(given.written) == given
 
 
 @pytest.mark.parametrize(("text", "given"), TEXTS)
