@@ -82,29 +82,23 @@ def test_duplicates_of_graded_pairs_stay_and_are_counted() -> None:
     assert report.duplicates == 3
 
 
-def test_one_pair_is_too_few_to_grade() -> None:
-    with pytest.raises(TooFewRows, match=r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"):
-        _graded("5\tA man.\tA guy.\tnews\n")
-
-
-def test_too_few_rows_say_what_became_of_the_others() -> None:
-    with pytest.raises(TooFewRows, match=r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows"):
-        _graded("5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n")
-
-
-def test_a_header_alone_is_too_few_rows() -> None:
-    with pytest.raises(TooFewRows, match=r"rows: 0\. .*; nothing was dropped"):
-        _graded("")
-
-
-def test_scores_that_are_all_the_same_are_refused() -> None:
-    with pytest.raises(BadScores, match="every score in 'score' is 3"):
-        _graded("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n")
-
-
-def test_scores_that_are_all_nan_are_refused() -> None:
-    with pytest.raises(BadScores, match="every score in 'score' is missing, NaN or infinite"):
-        _graded("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n")
+@pytest.mark.parametrize(
+    ("rows", "error", "fault"),
+    [
+        ("5\tA man.\tA guy.\tnews\n", TooFewRows, r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"),
+        (
+            "5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n",
+            TooFewRows,
+            r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows",
+        ),
+        ("", TooFewRows, r"rows: 0\. .*; nothing was dropped"),
+        ("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n", BadScores, "every score in 'score' is 3"),
+        ("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n", BadScores, "every score in 'score' is missing, NaN or infinite"),
+    ],
+)
+def test_rows_that_cannot_be_graded_are_refused_with_the_reason(rows, error, fault) -> None:
+    with pytest.raises(error, match=fault):
+        _graded(rows)
 
 
 def test_a_missing_score_column_is_named() -> None:

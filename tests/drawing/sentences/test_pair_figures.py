@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
+from explorer.data import sample
 from explorer.drawing.sentences import pair_figures
-from explorer.drawing.sentences.pair_figures import coloured, cosines_and_contributions, largest, side_by_side
+from explorer.drawing.sentences.pair_figures import (
+    coloured,
+    cosines_and_contributions,
+    largest,
+    packs_side_by_side,
+    shares_side_by_side,
+    side_by_side,
+)
 from explorer.encoding.read.pooling import Reading, Row
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
@@ -113,3 +122,24 @@ def test_sentences_and_models_share_the_scale_of_their_largest_word():
     assert largest(WordPair(((), ()), (np.zeros(0), np.zeros(0)), (1.0, 1.0), 1.0, (0, 0))) == 0
     (found,), rest = coloured("a", ("a",), np.zeros(1), 0)
     assert (found.background, rest) == ("#dddddd", "")
+
+
+def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
+    packs = sample.probe_packs()
+    chance = np.random.default_rng(0)
+    sides = {name: probed(packs, chance.normal(size=(len(sentences_of(packs)), 4))) for name in "AB"}
+    figure = packs_side_by_side(sides)
+    for name, (bars, points) in zip("AB", (figure.data[:2], figure.data[2:]), strict=True):
+        assert bars.name == name
+        assert list(bars.y) == pytest.approx([sides[name].mean(pack.name) for pack in packs])
+        assert list(points.y) == pytest.approx(np.concatenate(sides[name].cosines).tolist())
+        assert not any("<b>" in told for told in points.hovertext)
+
+
+def test_every_bar_is_a_share_in_percent_and_chance_is_a_line():
+    shares = {"A": {"negation": 0.125, "number": 1.0}, "B": {"negation": 0.77, "number": 0.0}}
+    figure = shares_side_by_side(shares)
+    assert {bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figure.data} == {
+        name: {pack: pytest.approx(100 * share) for pack, share in of_side.items()} for name, of_side in shares.items()
+    }
+    assert [shape.y0 for shape in figure.layout.shapes] == [50]
