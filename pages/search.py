@@ -7,7 +7,7 @@ from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.search import corpus_form, neighbours, query_view
-from explorer.ui.widgets import word_view
+from explorer.ui.widgets import microscope
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -42,7 +42,7 @@ if len(sides) > 1:
         two = neighbours.search_side(sides[1], searched, query)
 if one is None:
     st.stop()
-word_view.over(word_view.SEARCH, sides)
+microscope.words_over(microscope.SEARCH, sides)
 found = search(one, two, k)
 with columns[0]:
     if relevant:

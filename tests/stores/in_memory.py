@@ -42,7 +42,7 @@ from explorer.ui.search import neighbours
 from explorer.ui.size import picture_view
 from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
-from explorer.ui.widgets import microscope, word_view
+from explorer.ui.widgets import microscope
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -150,7 +150,7 @@ def token_pairs(desk: Desk, x: Any) -> Hashable:
 
 
 def word_pairs(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, word_view, lambda: word_view._word_pair(side(x), *x.sentences, x.reference))
+    return key_of(desk, microscope, lambda: microscope._word_pair(side(x), *x.sentences, x.reference))
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:

@@ -27,7 +27,7 @@ from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, score_options, verdict_banner, word_view
+from explorer.ui.widgets import controls, downloads, microscope, score_options, verdict_banner
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -95,10 +95,10 @@ def _pairs(compared: Compared, changes: Learned) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
-        verdict_banner.learned_pairs(changes.pairs, sides, word_view.COMPARE)
+        verdict_banner.learned_pairs(changes.pairs, sides, microscope.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
-    word_view.over(word_view.COMPARE, _readers(compared))
+    microscope.words_over(microscope.COMPARE, _readers(compared))
 
 
 def _cards(compared: Compared) -> None:

@@ -17,7 +17,7 @@ from explorer.errors import StrataError
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.widgets import controls, downloads, word_view
+from explorer.ui.widgets import controls, downloads, microscope
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
@@ -178,7 +178,7 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
             st.text(messages.shortened(sentence, SHOWN))
             st.markdown(note)
         if query:
-            word_view.words_button(word_view.SEARCH, f"of {key}", query, sentence, "Why?")
+            microscope.words_button(microscope.SEARCH, f"of {key}", query, sentence, "Why?")
 
 
 def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int) -> None:

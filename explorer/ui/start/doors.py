@@ -128,9 +128,9 @@ def _compare(tuned: str, *pair: str) -> None:
     def choose() -> None:
         page_list.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
         if pair:
-            from explorer.ui.widgets import word_view  # what draws words is needed after such a click alone
+            from explorer.ui.widgets import microscope  # what draws words is needed after such a click alone
 
-            word_view.open_words(word_view.COMPARE, *pair)
+            microscope.open_words(microscope.COMPARE, *pair)
 
     controls.attempt(choose)
 

@@ -8,7 +8,7 @@ from explorer.measuring.comparing.learned import HOW_CHOSEN, HOW_SURE, Learned, 
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
 from explorer.ui import messages
-from explorer.ui.widgets import word_view
+from explorer.ui.widgets import microscope
 
 _LOOKS = {
     BETTER: (st.success, ":material/trending_up:"),
@@ -49,7 +49,7 @@ def learned_pairs(found: Sequence[PairChange], sides: str = "base → tuned", pa
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
                 st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
                 if page:
-                    word_view.words_button(page, f"of pair {number}", pair.first, pair.second)
+                    microscope.words_button(page, f"of pair {number}", pair.first, pair.second)
 
 
 def _markdown(pieces: Marked) -> str:
