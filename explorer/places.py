@@ -186,7 +186,7 @@ def write_whole(
 @contextmanager
 def whole_file(path: Path, next_step: str = _ROOM, *, durable: bool = True) -> Iterator[IO[bytes]]:
     """A file to write, which has its name when the block ends without an error; `write_whole` in several steps."""
-    try:
+    with writing(path.parent, next_step):
         path.parent.mkdir(parents=True, exist_ok=True)
         # not by tempfile, whose files nobody else may read: this one gets the permissions that the umask leaves
         temporary = path.parent / f"tmp{secrets.token_hex(8)}{PART}"
@@ -202,8 +202,15 @@ def whole_file(path: Path, next_step: str = _ROOM, *, durable: bool = True) -> I
         except BaseException:  # also when the process is stopped: remove the incomplete file
             temporary.unlink(missing_ok=True)
             raise
+
+
+@contextmanager
+def writing(place: Path, next_step: str) -> Iterator[None]:
+    """Turn an error of the system in this block into one that names the place and the next step."""
+    try:
+        yield
     except OSError as error:
-        raise NotWritable(f"{path.parent} cannot be written to: {error.strerror or error}. {next_step}") from error
+        raise NotWritable(f"{place} cannot be written to: {error.strerror or error}. {next_step}") from error
 
 
 def sync(path: Path) -> None:

@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 
 from explorer import typed_json
-from explorer.errors import NotWritable, RunBusy
-from explorer.places import examples_folder, is_utf8, readable, runs_folder
+from explorer.errors import RunBusy
+from explorer.places import examples_folder, is_utf8, readable, runs_folder, writing
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 STOP_REQUEST, LOCK = "stop-request", ".lock"  # a viewer's request to stop, and the trainer's hold
@@ -169,10 +169,8 @@ def _missing(value: object) -> bool:
 @contextmanager
 def holding(folder: Path, busy: str, next_step: str) -> Iterator[None]:
     """Hold the lock of a folder, which the system frees when the process ends; `busy` is the error if it is taken."""
-    try:
+    with writing(folder, next_step):
         opened = (folder / LOCK).open("w")
-    except OSError as error:
-        raise NotWritable(f"{folder} cannot be written to: {error.strerror}. {next_step}") from error
     with opened as lock:
         for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
             try:

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
 
 CHOSEN = (
     *flags.READINGS,
-    Knob(
-        "same",
-        False,
-        "One layer & pooling for both: A's model default.",
-        excludes=("reading", "other_reading"),
-    ),
+    Knob("same", False, "One layer & pooling for both: A's model default.", excludes=("reading", "other_reading")),
     Knob(
         "dev",
         None,

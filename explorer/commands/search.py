@@ -41,11 +41,7 @@ FLAGS = (
     ),
     *flags.READINGS,
     Knob("k", 10, "Number of results.", low=1),
-    Knob(
-        "whole",
-        False,
-        "Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours).",
-    ),
+    Knob("whole", False, "Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)."),
 )
 EXACT = "exact"
 INDEXES = {EXACT: FLAT, IVF: IVF, HNSW: HNSW}

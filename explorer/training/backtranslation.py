@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
 from explorer.encoding.load.language_models import BATCH, BEAMS, load_translator
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows
-from explorer.places import write_whole
+from explorer.places import write_whole, writing
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 HEADER = b"sentence\tback_translation\n"
 STAGE = "back-translating"
+_ROOM = "Make room there and start again: the rows already written are kept."
 _ELSEWHERE = "Choose another file, or delete this one to start over."
 
 
@@ -56,7 +56,7 @@ def backtranslate(
         done, size = _written(out, texts)  # again: loading models takes a while
         content = json.dumps(about, ensure_ascii=False, indent=2).encode()
         write_whole(makers_file(out), lambda file: file.write(content), "Make room there, or choose another file.")
-        with _disk_in_words(out), out.open("ab") as file:
+        with writing(out, _ROOM), out.open("ab") as file:
             file.truncate(size)
         size = size or _append(out, 0, HEADER)
     while done < len(texts):
@@ -127,21 +127,10 @@ def _check_makers(out: Path, about: dict[str, Any]) -> None:
 
 def _append(out: Path, size: int, content: bytes) -> int:
     """Append to the file and flush it to the disk; return where it ends now."""
-    with _disk_in_words(out), out.open("ab") as file:
+    with writing(out, _ROOM), out.open("ab") as file:
         if file.tell() != size:
             raise RunBusy(f"{out} is being written by another job too. Stop one of the two.")
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     return size + len(content)
-
-
-@contextmanager
-def _disk_in_words(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise NotWritable(
-            f"{out} cannot be written to: {error.strerror or error}. Make room there and start again: the rows "
-            "already written are kept."
-        ) from error

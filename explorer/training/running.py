@@ -73,15 +73,16 @@ def _kept_or_failed(
 ) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
-    trouble: StrataError
     try:
         with kept_while_training():
             return (yield from _trained(run, recorder, online, signalled, training))
-    except StrataError as error:
-        details, trouble = "", _gone(recorder) or type(error)(str(error))
-        traceback.clear_frames(error.__traceback__)
     except Exception as error:  # noqa: BLE001 (whatever it is, the folder says so)
-        details, trouble = "".join(traceback.format_exception(error)), _gone(recorder) or _in_words(run, error)
+        details = "" if isinstance(error, StrataError) else "".join(traceback.format_exception(error))
+        try:
+            recorder.check_there()
+            trouble = type(error)(str(error)) if isinstance(error, StrataError) else _in_words(run, error)
+        except RunGone as gone:  # the true reason of any failure
+            trouble = gone
         traceback.clear_frames(error.__traceback__)
     give_back()
     # if the failure cannot be written, viewers see that the process has ended
@@ -222,15 +223,6 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     recorder.log("finished")
     recorder.put(state=statuses.FINISHED, phase=None, about="", **final)
     states.forget(run.state)
-
-
-def _gone(recorder: Recorder) -> StrataError | None:
-    """The true reason of any failure in a folder that is no longer there."""
-    try:
-        recorder.check_there()
-    except RunGone as gone:
-        return gone
-    return None
 
 
 def _in_words(run: Run, error: Exception) -> StrataError:

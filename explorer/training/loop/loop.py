@@ -18,7 +18,7 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import Floats, Judge
+from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.metrics import ClassScores, class_scores
 from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
@@ -166,12 +166,9 @@ class Training:
         found = next((one.verdict for one in self.results if one.seed == self.best_seed), None)
         if found is not None or not self.base:
             return found or verdicts.RunVerdict()
-        before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in self.judged()}
+        judged = self.prepared.judged.items()
+        before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in judged}
         return verdicts.of_uses(before, bool(self.prepared.seen))
-
-    def judged(self) -> list[tuple[str, Judge]]:
-        """The evaluation sets by use: dev, test, test 2 and so on."""
-        return list(self.prepared.judged.items())
 
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""

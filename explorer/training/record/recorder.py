@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer import run_folder, typed_json
-from explorer.errors import NotWritable, RunGone
-from explorer.places import write_whole
+from explorer.errors import RunGone
+from explorer.places import write_whole, writing
 from explorer.progress import Phase
 from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES
 from explorer.training.record import status as statuses
@@ -34,11 +34,9 @@ class Recorder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        try:  # files that a process was writing when it was killed
-            for leftover in run.folder.rglob("tmp*.part"):
+        with writing(run.folder, _ROOM):
+            for leftover in run.folder.rglob("tmp*.part"):  # of a process that was killed
                 leftover.unlink(missing_ok=True)
-        except OSError as error:
-            raise NotWritable(f"{run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
         before, self._folder = run.status(), _identity(run.folder)
         self._seconds_before, self._started = before.seconds, time.monotonic()
         self.status = replace(
@@ -171,11 +169,8 @@ class Recorder:
 
     def _append(self, name: str, line: str) -> None:
         self.check_there()
-        try:
-            with (self.run.folder / name).open("a", encoding="utf-8") as file:
-                file.write(line)
-        except OSError as error:
-            raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
+        with writing(self.run.folder, _ROOM), (self.run.folder / name).open("a", encoding="utf-8") as file:
+            file.write(line)
 
 
 def _now() -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from explorer import run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
-from explorer.places import examples_folder, is_utf8, runs_folder, write_whole
+from explorer.places import examples_folder, is_utf8, runs_folder, write_whole, writing
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine, folders_with
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts, Status
@@ -107,10 +107,8 @@ class Run:
 
     def clear_stop_request(self) -> None:
         """Delete the request."""
-        try:
+        with writing(self.folder, _ROOM):
             (self.folder / STOP_REQUEST).unlink(missing_ok=True)
-        except OSError as error:
-            raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
     def held(self) -> AbstractContextManager[None]:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
@@ -164,8 +162,9 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
     # made elsewhere and renamed into place: a run without a recipe is never listed
     part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
-        part.mkdir(parents=True)
-        with run_folder.in_use(part):
+        with writing(parent, _ROOM):
+            part.mkdir(parents=True)
+        with writing(parent, _ROOM), run_folder.in_use(part):
             (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
             facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
             statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
@@ -176,8 +175,6 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
                 except OSError as error:
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # the name was taken meanwhile
                         raise
-    except OSError as error:
-        raise NotWritable(f"{parent} cannot be written to: {error.strerror or error}. {_ROOM}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     raise BadChoice(f"There is a run '{name}' already: another process has just made it. Choose another name.")

@@ -75,10 +75,12 @@ class RunFacts:
     )
     # the size of each evaluation set, by `dev`, `test`, `test 2`, and the name of its score
     pairs: Mapping[str, int] | None = field(
-        default=None, metadata=fact(lambda training: {use: len(judge) for use, judge in training.judged()})
+        default=None,
+        metadata=fact(lambda training: {use: len(one) for use, one in training.prepared.judged.items()}),
     )
     measures: Mapping[str, str] | None = field(
-        default=None, metadata=fact(lambda training: {use: judge.measure for use, judge in training.judged()})
+        default=None,
+        metadata=fact(lambda training: {use: one.measure for use, one in training.prepared.judged.items()}),
     )
     # rows that choose the best checkpoint
     held_out: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.held_out or ())))
