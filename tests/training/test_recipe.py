@@ -236,6 +236,12 @@ def test_what_is_not_allowed_is_named(changes, message):
         Recipe(**({"method": "sg-opt"} | changes)).checked()
 
 
+def bomb(levels: int = 9) -> str:
+    """A few lines that stand for ten to the power of the levels."""
+    lines = ["a0: &a0 [1]", *(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, levels + 1))]
+    return "\n".join(["method: sg", "made_with:", *(f"  {line}" for line in lines)])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -271,6 +277,11 @@ def test_what_is_not_allowed_is_named(changes, message):
         ("method: sg\nsettings: {5: 5}", "is not a recipe"),
         ("method: sgg", "Did you mean 'sg'"),
         ("method: sg\nsettings: {steps: 1}\nsettings: {steps: 2}", "'settings' on line 2 and 'settings' on line 3"),
+        # what would grow without end is refused at once
+        (bomb(), "no aliases"),
+        ("method: sg\nmade_with: &again\n  itself: *again\n", "no aliases"),
+        ("method: sg\nseeds: &s [1, 2]\ndata: *s\n", "no aliases"),
+        (f"method: simcse\nseeds: {list(range(5_000))}\n", "5,000 seeds are too many"),
     ],
     ids=lambda given: given[:30],
 )
@@ -294,7 +305,7 @@ def test_a_file_runs_no_code(tmp_path, tag, field):
         assert marker.exists(), "otherwise it is no danger"
 
 
-def test_a_file_that_is_not_there_or_is_no_text_is_refused(tmp_path):
+def test_a_file_that_is_not_there_or_no_text_or_too_large_is_refused(tmp_path):
     with pytest.raises(BadChoice, match=r"missing.yaml cannot be read .*Give the recipe.yaml of a run"):
         read(tmp_path / "missing.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"method: \xff\xfe")
@@ -302,33 +313,9 @@ def test_a_file_that_is_not_there_or_is_no_text_is_refused(tmp_path):
         read(tmp_path / "binary.yaml")
     with pytest.raises(BadChoice, match="cannot be read"):
         read(tmp_path)
-
-
-def bomb(levels: int = 9) -> str:
-    """A few lines that stand for ten to the power of the levels."""
-    lines = ["a0: &a0 [1]", *(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, levels + 1))]
-    return "\n".join(["method: sg", "made_with:", *(f"  {line}" for line in lines)])
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (bomb(), "no aliases"),
-        ("method: sg\nmade_with: &again\n  itself: *again\n", "no aliases"),
-        ("method: sg\nseeds: &s [1, 2]\ndata: *s\n", "no aliases"),
-        (f"method: simcse\nseeds: {list(range(5_000))}\n", "5,000 seeds are too many"),
-    ],
-)
-def test_a_recipe_that_would_grow_without_end_is_refused_at_once(text, told):
-    with pytest.raises(BadChoice, match=told):
-        from_yaml(text, "recipe.yaml")
-
-
-def test_a_recipe_of_megabytes_is_refused_unread(tmp_path):
-    path = tmp_path / "recipe.yaml"
-    path.write_text("method: sg\n" + "# a comment\n" * 100_000, encoding="utf-8")
+    (tmp_path / "large.yaml").write_text("method: sg\n" + "# a comment\n" * 100_000, encoding="utf-8")
     with pytest.raises(BadChoice, match=r"larger than 100 KB"):
-        read(path)
+        read(tmp_path / "large.yaml")
 
 
 def test_the_demonstration_is_a_whole_recipe_on_shipped_text():

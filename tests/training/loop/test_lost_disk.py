@@ -1,15 +1,17 @@
-"""Test a run on a disk that becomes read-only: one message, and the model of an earlier attempt is kept."""
+"""Test a run whose disk becomes read-only, or whose folder is deleted or moved: one message, and no husk of a run."""
 
 import re
+import shutil
 
 import pytest
 
-from explorer.errors import NotWritable
+from explorer.errors import NotWritable, RunGone
+from explorer.progress import Phase
 from explorer.training import saved_model
 from explorer.training.record import runs
 from explorer.training.record.recorder import Recorder
-from explorer.training.record.runs import KEEP
-from explorer.training.record.status import FINISHED
+from explorer.training.record.runs import KEEP, Run
+from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.disk_calls import ReadOnlyDisk, watched
 from tests.trainings import new, train
 
@@ -74,3 +76,36 @@ def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume
     train(run)
     assert run.status().state == FINISHED
     assert not (run.folder / "model.old").exists()
+
+
+def delete(run: Run) -> None:
+    shutil.rmtree(run.folder)
+
+
+def move(run: Run) -> None:
+    run.folder.rename(run.folder.with_name("moved"))
+
+
+def replaced(run: Run) -> None:
+    run.folder.rename(run.folder.with_name("earlier"))
+    run.folder.mkdir()
+
+
+@pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_DEV, Phase.SAVING])
+@pytest.mark.parametrize("happens", [delete, move, replaced])
+def test_a_run_whose_folder_is_gone_stops_and_says_so(place, happens, stage):
+    run, told = new(place, "simcse", settings={"steps": 40}), []
+
+    def watch(progress):
+        if progress.stage == stage and not told:
+            happens(run)
+        told.extend([progress.stage] if told or progress.stage == stage else [])
+
+    with pytest.raises(RunGone, match="moved or deleted while it was trained"):
+        train(run, watch)
+    assert told.count("training") <= 2, "within one step"
+    assert not run.folder.exists() or list(run.folder.iterdir()) == [], "nothing is made anew"
+    for moved in (run.folder.with_name("moved"), run.folder.with_name("earlier")):
+        if moved.exists():
+            assert Run(moved).status().state == INTERRUPTED
+            shutil.rmtree(moved)

@@ -1,16 +1,23 @@
-"""Test which of two models a run tuned from the other."""
+"""Test what finished runs say of models: which was tuned from which, and the rows that a run held out for its test."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from explorer.data import sample, sources
+from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
+from explorer.errors import SetNotFound
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
+from explorer.training.record import run_results
 from explorer.training.record.run_results import known_probes, run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
+
+MINE = SetIdentity(SetKind.TEST_ROWS, "mine")
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +105,40 @@ def test_the_short_name_of_the_sample_half_means_the_same_pairs(place):
     sides = find(str(place.model)), find("run:short")
     assert tuning(sides, sample.test().digest).optimistic
     assert not tuning(sides, sample.dev().digest).optimistic
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    place = trainings.furnish(tmp_path)
+    rows = "\n".join(f"a question about {n} things,the answer of {n} words" for n in range(60))
+    place.triplets.write_text(f"query,passage\n{rows}\n", encoding="utf-8")
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    return place
+
+
+def test_they_are_listed_by_the_name_of_their_run_and_are_what_it_was_tested_on(asked):
+    plain = trainings.train(trainings.new(asked, "contrast", "plain", settings={"steps": 2}))
+    run = trainings.train(trainings.new(asked, "contrast", "mine", dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
+    assert run_results.test_rows_of(plain) is None
+    assert run_results.latest_test_rows() == (MINE,)
+    found = run_results.load_test_rows(MINE)
+    assert isinstance(found, RetrievalSet)
+    assert found.digest == run.recipe().digest_of("test")
+    assert len(found) == run.status().facts.size_of("test")
+    assert found.name == "test rows of run:mine"
+
+
+def test_rows_of_a_text_that_was_changed_since_are_refused(asked):
+    trainings.train(trainings.new(asked, "contrast", "mine", dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
+    lines = asked.triplets.read_text(encoding="utf-8").splitlines()
+    asked.triplets.write_text("\n".join([*lines, "one more question,and its answer"]) + "\n", encoding="utf-8")
+    with pytest.raises(SetNotFound, match="was changed since"):
+        run_results.load_test_rows(MINE)
+
+
+def test_labelled_rows_come_with_those_that_a_classifier_is_trained_on(asked):
+    rows = "\n".join(f"sentence number {n} of some words,{'good' if n % 2 else 'bad'}" for n in range(200))
+    asked.text.write_text(f"text,label\n{rows}\n", encoding="utf-8")
+    run = trainings.train(trainings.new(asked, "classify", "classes", settings={"steps": 2}))
+    found = run_results.load_test_rows(run_results.test_rows_of(run))
+    assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 160, "dev": 20, "test": 20}
