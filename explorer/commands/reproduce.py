@@ -44,17 +44,10 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and evaluate the rows, and print the table."""
-    from explorer.studies.reproduce.reproduction import (
-        ReproductionOptions,
-        base_scores,
-        paper_table,
-        paper_tables,
-        reproduction,
-        written,
-    )
+    from explorer.studies.reproduce import reproduction
 
     if options.table == LIST:
-        for one in paper_tables():
+        for one in reproduction.paper_tables():
             how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
@@ -62,9 +55,9 @@ def run(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = dict(flags.settings(options))
     if options.steps is not None:
         settings["steps"] = options.steps
-    stated = flags.values(options, ReproductionOptions.knobs)
-    scale = ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
-    found = reproduction(paper_table(options.table), scale)
+    stated = flags.values(options, reproduction.ReproductionOptions.knobs)
+    scale = reproduction.ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
+    found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():
             plan_steps.tell_estimate(plan)
@@ -73,8 +66,8 @@ def run(options: argparse.Namespace) -> None:
     if not options.only_table:
         for plan in found.plans.values():
             failed |= worked_off(plan)
-        finish_or_stop(base_scores(found), f"Interrupted. Go on with {AGAIN}.")
-    header, rows = written(found)
+        finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+    header, rows = reproduction.written(found)
     notes: list[str] = []
     if not flags.form(options):  # in a terminal, what rows share is a note below them
         notes = list(dict.fromkeys(row[-1] for row in rows))
