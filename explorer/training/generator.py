@@ -23,7 +23,7 @@ from explorer.progress import Progress, Work
 from explorer.training.loop.learner import sow
 
 SHARE = 0.15  # of the words, as BERT was trained
-MAX_LENGTH = 64
+MAX_LENGTH, BATCH = 64, 32  # tokens of a sentence; sentences of a pass
 _HELD, _FEWEST = 500, 64  # held-out sentences; the fewest sentences in all
 
 
@@ -42,7 +42,6 @@ def make_generator(
     folder: Path,
     *,
     steps: int = 1000,
-    batch: int = 32,
     rate: float = 2e-4,
     seed: int = 1,
 ) -> Work[Accuracy]:
@@ -63,7 +62,7 @@ def make_generator(
         for step in range(steps):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(step, rate, steps // 20, steps)
-            _learn(model, encoder, masker, random.Random(f"{seed} {step}").sample(learned, min(batch, len(learned))))
+            _learn(model, encoder, masker, random.Random(f"{seed} {step}").sample(learned, min(BATCH, len(learned))))
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             optimizer.zero_grad()
@@ -95,8 +94,8 @@ def _accuracy(
     sow(seed)
     right = words = 0
     model.eval()
-    for start in range(0, len(sentences), 32):
-        part = sentences[start : start + 32]
+    for start in range(0, len(sentences), BATCH):
+        part = sentences[start : start + BATCH]
         ids, mask = encoder.padded(encoder.tokens(part, min(MAX_LENGTH, encoder.max_length)).ids)
         shown, chosen = masker(ids, mask)
         right += int((model.scores(shown, mask, chosen).argmax(-1) == ids[chosen]).sum())

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from explorer.data.text_sets import Corpus
-from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged, TooFewRows
 from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
@@ -152,16 +151,13 @@ class Learner:
         self.world.backward(loss * share)
         return loss.detach()
 
-    def evaluate(self, dev: Judge, head: Head | None = None) -> Work[Checkup]:
-        """Evaluate the current weights on the dev set, and choose the best candidate if there are several.
-
-        `head` replaces the layer & pooling.
-        """
+    def evaluate(self, dev: Judge) -> Work[Checkup]:
+        """Evaluate the current weights on the dev set, and choose the best candidate if there are several."""
         found: dict[str, Checkup] = {}
         for name in self.method.candidates():
             self.method.candidate = name
-            probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
-            vectors = yield from self.method.vectors(dev.texts, head, self.world.autocast, probe.add)
+            probe = ProbeWeights(self.method.head().attention, probe_places(dev.texts))
+            vectors = yield from self.method.vectors(dev.texts, None, self.world.autocast, probe.add)
             found[name] = checkup(dev, vectors, probe.mean(), self.world.precision)
         scores = {name: -math.inf if math.isnan(one.score) else one.score for name, one in found.items()}
         self.method.candidate = best = max(scores, key=scores.__getitem__)
