@@ -132,11 +132,6 @@ def test_without_a_file_there_is_no_stamp(text: str) -> None:
     assert sets.stamp(read(text)) == ()
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-
-
 def pairs(name="mine.csv", score=1.5):
     return GradedPairs(name, ("a", "ü"), ("b", "\u2028"), (score, 0.1 + 0.2), ("", "x"))
 

@@ -57,43 +57,40 @@ def test_with_a_dev_split_train_needs_no_folds(tmp_path: Path) -> None:
     assert len(load(str(tmp_path))[0].train) == 9
 
 
-def test_a_folder_without_a_split_is_answered_with_what_it_has(tmp_path: Path) -> None:
-    _file(tmp_path, "train.tsv", yes=60, no=40)
-    with pytest.raises(DataError, match=r"has no test file\. It has: train\.tsv\. Add a file called test\.tsv"):
-        load(str(tmp_path))
+ENOUGH = {"yes": 60, "no": 40}
 
 
-def test_two_files_for_one_split_are_refused(tmp_path: Path) -> None:
-    for name in ("train.tsv", "test.tsv", "dev.tsv", "validation.tsv"):
-        _file(tmp_path, name, yes=60, no=40)
-    with pytest.raises(UnreadableFile, match=r"dev\.tsv and validation\.tsv for the dev split\. Remove all but one"):
-        load(str(tmp_path))
-
-
-def test_fifty_rows_are_too_few_for_ten_folds(tmp_path: Path) -> None:
-    with pytest.raises(
-        TooFewRows, match=r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol"
-    ):
-        load(str(_file(tmp_path, "mine.tsv", yes=25, no=25)))
-
-
-def test_a_class_needs_a_row_in_every_fold(tmp_path: Path) -> None:
-    with pytest.raises(TooFewRows, match=r"classes with fewer than 10 rows.*: 'b' 9, 'c' 1\. Add rows"):
-        load(str(_file(tmp_path, "mine.tsv", a=100, b=9, c=1)))
-
-
-def test_one_class_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes"):
-        load(str(_file(tmp_path, "mine.tsv", yes=200)))
-
-
-def test_a_label_that_train_does_not_have_is_named(tmp_path: Path) -> None:
-    _file(tmp_path, "train.tsv", yes=60, no=40)
-    _file(tmp_path, "test.tsv", Yes=3, no=1)
-    with pytest.raises(
-        DataError, match=r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'"
-    ):
-        load(str(tmp_path))
+@pytest.mark.parametrize(
+    ("files", "error", "why"),
+    [
+        ({"train": ENOUGH}, DataError, r"has no test file\. It has: train\.tsv\. Add a file called test\.tsv"),
+        (
+            dict.fromkeys(("train", "test", "dev", "validation"), ENOUGH),
+            UnreadableFile,
+            r"dev\.tsv and validation\.tsv for the dev split\. Remove all but one",
+        ),
+        (
+            {"train": ENOUGH, "test": {"Yes": 3, "no": 1}},
+            DataError,
+            r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'",
+        ),
+        (
+            {"mine": {"yes": 25, "no": 25}},
+            TooFewRows,
+            r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol",
+        ),
+        ({"mine": {"a": 100, "b": 9, "c": 1}}, TooFewRows, "with fewer than 10 rows.*: 'b' 9, 'c' 1. Add rows"),
+        (
+            {"mine": {"yes": 200}},
+            DataError,
+            r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes",
+        ),
+    ],
+)
+def test_a_file_or_folder_that_cannot_be_scored_is_refused(tmp_path: Path, files, error, why) -> None:
+    paths = [_file(tmp_path, f"{name}.tsv", **classes) for name, classes in files.items()]
+    with pytest.raises(error, match=why):
+        load(str(paths[0] if "mine" in files else tmp_path))
 
 
 def test_a_test_split_may_have_one_class(tmp_path: Path) -> None:
@@ -204,43 +201,43 @@ def test_without_a_folder_the_answer_says_which_files_are_needed() -> None:
         load("MR")
 
 
-def test_a_missing_split_is_named_and_nothing_is_scored_without_it(tmp_path: Path) -> None:
-    _put(tmp_path, "TREC/train.tsv", _rows(a=5452))
-    with pytest.raises(SetNotFound, match=r"TREC is not available: .* has no TREC/test\.tsv\. .*TREC/test\.tsv \(500"):
-        load("TREC", folder=tmp_path)
+SIX = {"A": 5000, "B": 100, "C": 100, "D": 100, "E": 100, "F": 52}
 
 
-def test_a_file_that_is_cut_off_is_refused_with_both_counts(tmp_path: Path) -> None:
-    _put(tmp_path, "CR/all.tsv", _rows(good=2405, bad=1365))
-    with pytest.raises(DataError, match=r"CR all has 3770 rows here, but 3771 as published\. CR/all\.tsv may be trunc"):
-        load("CR", folder=tmp_path)
-
-
-def test_classes_of_other_sizes_are_refused(tmp_path: Path) -> None:
-    _put(tmp_path, "CR/all.tsv", _rows(good=2400, bad=1371))
-    with pytest.raises(DataError, match="Here: good 2400, bad 1371; published: 2405, 1366"):
-        load("CR", folder=tmp_path)
-
-
-@pytest.mark.parametrize("classes", [{"A": 500}, {"A": 100, "B": 400}])
-def test_a_split_without_all_its_classes_is_refused(tmp_path: Path, classes: dict[str, int]) -> None:
-    _put(tmp_path, "TREC/train.tsv", _rows(A=5000, B=100, C=100, D=100, E=100, F=52))
-    _put(tmp_path, "TREC/test.tsv", _rows(**classes))
-    with pytest.raises(DataError, match=rf"TREC test has {len(classes)} classes here .*, but 6 as published"):
-        load("TREC", folder=tmp_path)
-
-
-def test_pairs_need_both_sentences(tmp_path: Path) -> None:
-    for split, rows in (("train", 4076), ("test", 1725)):
-        _put(tmp_path, f"MRPC/{split}.tsv", _rows(yes=rows - 100, no=100))
-    with pytest.raises(
-        DataError, match=r"MRPC train needs the columns label sentence1 sentence2; the second sentence is missing"
-    ):
-        load("MRPC", folder=tmp_path)
-
-
-def test_an_empty_split_is_refused(tmp_path: Path) -> None:
-    _put(tmp_path, "TREC/train.tsv", _rows(A=5000, B=100, C=100, D=100, E=100, F=52))
-    _put(tmp_path, "TREC/test.tsv", "")
-    with pytest.raises(DataError, match=r"test\.tsv has column names and no rows"):
-        load("TREC", folder=tmp_path)
+@pytest.mark.parametrize(
+    ("name", "files", "error", "why"),
+    [
+        (
+            "CR",
+            {"all": {"good": 2405, "bad": 1365}},
+            DataError,
+            r"CR all has 3770 rows here, but 3771 as published\. CR/a",
+        ),
+        ("CR", {"all": {"good": 2400, "bad": 1371}}, DataError, "Here: good 2400, bad 1371; published: 2405, 1366"),
+        ("TREC", {"train": SIX, "test": {"A": 500}}, DataError, "TREC test has 1 classes here .*, but 6 as published"),
+        (
+            "TREC",
+            {"train": SIX, "test": {"A": 100, "B": 400}},
+            DataError,
+            "TREC test has 2 classes here .*, but 6 as pu",
+        ),
+        ("TREC", {"train": SIX, "test": {}}, DataError, r"test\.tsv has column names and no rows"),
+        (
+            "TREC",
+            {"train": {"a": 5452}},
+            SetNotFound,
+            r"TREC is not available: .* has no TREC/test\.tsv\. .*TREC/test\.tsv \(500",
+        ),
+        (
+            "MRPC",
+            {"train": {"yes": 3976, "no": 100}, "test": {"yes": 1625, "no": 100}},
+            DataError,
+            "MRPC train needs the columns label sentence1 sentence2; the second sentence is missing",
+        ),
+    ],
+)
+def test_files_other_than_the_published_ones_are_refused(tmp_path: Path, name, files, error, why) -> None:
+    for split, classes in files.items():
+        _put(tmp_path, f"{name}/{split}.tsv", _rows(**classes))
+    with pytest.raises(error, match=why):
+        load(name, folder=tmp_path)
