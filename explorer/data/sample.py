@@ -107,13 +107,6 @@ def dev_part() -> GradedPairs:
 
 
 @cache
-def tags() -> tuple[tuple[str, ...], ...]:
-    """The difficulty of each pair, such as negation or word overlap, in the order of `pairs`."""
-    cells = read_file(FOLDER / "pairs.tsv").column("tags")
-    return tuple(tuple(tag.strip() for tag in cell.split(",")) for cell in cells)
-
-
-@cache
 def sentences() -> Sentences:
     """Plain sentences, to train on without labels."""
     table = read_file(FOLDER / "sentences.txt")
