@@ -2,7 +2,7 @@
 
 import base64
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -75,36 +75,19 @@ def flat_map(
     A few sentences are written next to their points; of many, the names of clusters are written at their centres.
     """
     draft = Draft()
-    texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
-    for name, one, other in _joined(described):
-        ends = segments(places[one], places[other])
+    for name, shade, ends in _lines(places, described):
+        line = {"color": shade, "width": 1.5}
         draft.add(
-            "scatter",
-            x=ends[:, 0],
-            y=ends[:, 1],
-            mode="lines",
-            name=name,
-            showlegend=False,
-            hoverinfo="skip",
-            line={"color": colour_of(described, name), "width": 1.5},
-            opacity=0.6,
+            "scatter", **ends, mode="lines", name=name, showlegend=False, hoverinfo="skip", line=line, opacity=0.6
         )
     kind = "scatter" if len(places) <= SHARP else "scattergl"
     size = _size(len(places))
     lit = None if selected is None else set(selected)
-    for group in groups(colour):
-        at = group.members
+    for at, points in _points(places, described, colour, size):
         draft.add(
             kind,
-            x=places[at, 0],
-            y=places[at, 1],
-            mode="markers",
-            name=short_text(group.name, 24),
-            marker=marker(group, colour, size),
+            **points,
             customdata=at.astype(np.int32),
-            hovertext=[texts[place] for place in at],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=group.colour is not None,
             selectedpoints=None if lit is None else [row for row, place in enumerate(at.tolist()) if place in lit],
             selected={"marker": {"opacity": 1, "size": size + 4}},
             unselected={"marker": {"opacity": 0.15}},
@@ -149,30 +132,19 @@ def deep_map(
 ) -> go.Figure:
     """A rotatable map in three dimensions; selected sentences have a ring."""
     draft = Draft()
-    texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     size = _size(len(places)) / 2
-    for name, one, other in _joined(described):
-        ends = segments(places[one], places[other])
-        line = {"color": colour_of(described, name), "width": 2}
-        xyz = dict(zip("xyz", ends.T, strict=True))
-        draft.add("scatter3d", **xyz, mode="lines", showlegend=False, hoverinfo="skip", line=line)
-    for group in groups(colour):
-        at = group.members
-        draft.add(
-            "scatter3d",
-            **dict(zip("xyz", places[at].T, strict=True)),
-            mode="markers",
-            name=short_text(group.name, 24),
-            marker=marker(group, colour, size) | {"opacity": 0.25 if selected else 0.85},
-            hovertext=[texts[place] for place in at],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=group.colour is not None,
-        )
+    for _, shade, ends in _lines(places, described):
+        line = {"color": shade, "width": 2}
+        draft.add("scatter3d", **ends, mode="lines", showlegend=False, hoverinfo="skip", line=line)
+    for _, points in _points(places, described, colour, size):
+        points["marker"]["opacity"] = 0.25 if selected else 0.85
+        draft.add("scatter3d", **points)
     if selected:
+        texts = hover_texts(described, colour)
         at = np.asarray(selected, dtype=np.intp)
         draft.add(
             "scatter3d",
-            **dict(zip("xyz", places[at].T, strict=True)),
+            **_axes(places[at]),
             mode="markers",
             marker={"size": size + 6, "color": RING, "symbol": "circle-open"},
             hovertext=[texts[place] for place in at],
@@ -186,15 +158,38 @@ def deep_map(
     return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, scene={"aspectmode": "data", **scene})
 
 
-def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
-    """The two ends of every line, by the name of its group."""
+def _lines(places: Places, described: Sentences) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The name, the colour and the ends of the lines of each group."""
     kinds = described.columns[0].cells if described.lines else ()
-    names = dict.fromkeys(str(kinds[one]) for one, _ in described.lines)
-    found = []
-    for name in names:
+    for name in dict.fromkeys(str(kinds[one]) for one, _ in described.lines):
         ends = np.array([line for line in described.lines if kinds[line[0]] == name], dtype=np.intp)
-        found.append((name, ends[:, 0], ends[:, 1]))
-    return found
+        of_name = (group.colour for group in groups(described.columns[0]) if group.name == name)
+        yield name, next(of_name, None) or QUIET, _axes(segments(places[ends[:, 0]], places[ends[:, 1]]))
+
+
+def _points(
+    places: Places, described: Sentences, colour: Attribute, size: float
+) -> Iterator[tuple[NDArray[np.intp], dict[str, Any]]]:
+    """The numbers of the sentences in each group, and their points."""
+    texts = hover_texts(described, colour)
+    for group in groups(colour):
+        at = group.members
+        yield (
+            at,
+            {
+                **_axes(places[at]),
+                "mode": "markers",
+                "name": short_text(group.name, 24),
+                "marker": marker(group, colour, size),
+                "hovertext": [texts[place] for place in at],
+                "hovertemplate": "%{hovertext}<extra></extra>",
+                "showlegend": group.colour is not None,
+            },
+        )
+
+
+def _axes(places: Places) -> dict[str, Any]:
+    return dict(zip("xyz", places.T, strict=False))
 
 
 def _size(count: int) -> float:
@@ -230,14 +225,9 @@ def groups(colour: Attribute) -> list[Group]:
     return [*(group for group in left if len(group.members)), *found]  # drawn first, so that they are behind the others
 
 
-def colour_of(described: Sentences, name: str) -> str:
-    """The colour of a group that is coloured by its name."""
-    return next((group.colour or QUIET for group in groups(described.columns[0]) if group.name == name), QUIET)
-
-
-def hover_texts(described: Sentences, colour: Attribute, most: int) -> list[str]:
+def hover_texts(described: Sentences, colour: Attribute) -> list[str]:
     """Hover text: the beginning of the sentence, and the value that colours it."""
-    texts = []
+    texts, most = [], 240 if len(described) <= SHARP else 100
     for text, cell in zip(described.texts, tuple[float | str, ...](colour.cells), strict=True):
         if isinstance(cell, str):
             value = short_text(cell, 40) if cell else MISSING
