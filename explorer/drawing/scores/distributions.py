@@ -1,5 +1,8 @@
 """Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -29,17 +32,8 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
     draft = Draft()
-    texts = _hover_texts(pairs)
-    draft.add(
-        "scattergl",
-        x=scores.gold,
-        y=cosines,
-        mode="markers",
-        marker={"size": 5, "color": QUIET, "opacity": 0.45},
-        text=texts,
-        hovertemplate=("%{text}<br>" if texts else "") + "gold score: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
-        name="pairs",
-    )
+    points = {"x": scores.gold, "y": cosines, "marker": {"size": 5, "color": QUIET, "opacity": 0.45}, "name": "pairs"}
+    _add_pairs(draft, pairs, range(len(pairs)), "gold score: %{x:.2f}", **points)
     for place in range(BINS):
         inside = cosines[bins == place]
         if len(inside):
@@ -59,33 +53,25 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     return draft.figure(420, showlegend=False, margin={"t": 10})
 
 
-def _hover_texts(pairs: GradedPairs) -> list[str] | None:
-    """Both sentences of every pair; None of too many pairs."""
-    if len(pairs) > MOST_HOVERS:
-        return None
-    rows = zip(pairs.first, pairs.second, strict=True)
-    return [f"{hover_text(first)}<br>{hover_text(second)}" for first, second in rows]
+def _add_pairs(draft: Draft, pairs: GradedPairs, rows: Iterable[int], value: str, **points: Any) -> None:
+    """A point for each of some pairs, with both sentences on hover, unless there are too many pairs."""
+    texts = None
+    if len(pairs) <= MOST_HOVERS:
+        texts = [f"{hover_text(pairs.first[row])}<br>{hover_text(pairs.second[row])}" for row in rows]
+    hover = ("%{text}<br>" if texts else "") + f"{value} · cosine: %{{y:.3f}}<extra></extra>"
+    draft.add("scattergl", **points, mode="markers", text=texts, hovertemplate=hover)
 
 
 def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshold: float | None) -> go.Figure:
     """A strip for each label, and a line at the threshold if there is one."""
     labels = np.unique(gold)
     draft = Draft()
-    texts = _hover_texts(pairs)
     random = np.random.default_rng(0)
     for place, (label, colour) in enumerate(zip(labels, (QUIET, ACCENT), strict=True)):
         rows = np.flatnonzero(gold == label)
         jitter = random.uniform(-WIDTH / 2, WIDTH / 2, len(rows))
-        draft.add(
-            "scattergl",
-            x=place + jitter,
-            y=cosines[rows],
-            mode="markers",
-            marker={"size": 5, "color": colour, "opacity": 0.5},
-            text=[texts[row] for row in rows] if texts else None,
-            hovertemplate=("%{text}<br>" if texts else "") + f"label {label:g} · cosine: %{{y:.3f}}<extra></extra>",
-            name=f"label {label:g}, {len(rows):,} pairs",
-        )
+        points = {"x": place + jitter, "y": cosines[rows], "marker": {"size": 5, "color": colour, "opacity": 0.5}}
+        _add_pairs(draft, pairs, rows, f"label {label:g}", name=f"label {label:g}, {len(rows):,} pairs", **points)
         at, density = _density(cosines[rows])
         draft.add(
             "scatter",
