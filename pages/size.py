@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.size import picture_view, size_form
 
@@ -14,20 +14,17 @@ found = sidebar_choice.encoder(choice.source)
 if found is None:
     st.stop()
 try:
-    asked = size_form.asked(choice)
-    given = sidebar_choice.evaluated_on(asked.on)
-    text, others = cached.searched(asked.text), tuple(map(cached.found, asked.others))
+    request = size_form.request(choice, found)
 except StrataError as error:
     messages.trouble(error)
     st.stop()
-if given is None:
+if request is None:
     st.stop()
-subject = size_form.SizeRequest(found, given, text, asked, others, choice.settings.max_length)
 first = st.container()  # the verdict, above what it is made of
-picture = size_form.picture(subject)
+picture = size_form.picture(request)
 if picture is None:
     st.stop()
 with first:
     picture_view.headline(picture)
 picture_view.show(picture)
-picture_view.export(subject, picture)
+picture_view.export(request, picture)

@@ -223,8 +223,7 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
 
 def subject(x: Any) -> SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
-    asked = SimpleNamespace(options=x.wanted, on=x.name, text=x.name)
-    return SizeRequest(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
+    return SizeRequest(one, named(x.data, x), named(x.text, x), x.wanted, tuple(others), x.length)
 
 
 def exports(desk: Desk, x: Any) -> Hashable:

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs, digest_of
-from explorer.evaluating.tasks.item_scores import ItemScores
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.tasks import item_scores, judges
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import pair_rows
-from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, PairTraits, traits
-from explorer.measuring.scores.judge import COSINE, RANK
-from explorer.measuring.scores.metrics import ACCURACY
+from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, traits
+from explorer.measuring.scores import judge, metrics
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare.compared import Compared
@@ -48,12 +45,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
         f"by gold score, in percent of all {len(pairs):,} pairs. Improved: wrong in A, right in B. Got worse: right "
         "in A, wrong in B. Still wrong: wrong in both."
     )
-    kind: str = controls.segments(
-        "Kind",
-        list(KINDS),
-        default=FIXED,
-        key="flips",  # the label is in the address, so it has no count
-    )
+    kind: str = controls.segments("Kind", list(KINDS), default=FIXED, key="flips")  # in the address, so without a count
     st.caption(" · ".join(f"{one} {len(found[one]):,}" for one in KINDS))
     places = _filtered(pairs, found[kind])
     st.caption(f"{len(places):,} of {len(found[kind]):,} pairs pass the filters.")
@@ -69,7 +61,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
         hide_index=True,
         # one table key per set of rows, so that new rows clear the selected row
         key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
-        on_select=_close_example,
+        on_select=lambda: _open(None),
         selection_mode="single-row",
         column_config={
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
@@ -97,11 +89,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
     microscope.show(*choices, pairs.first[place], pairs.second[place])
 
 
-def _close_example() -> None:
-    st.session_state[EXAMPLE] = None
-
-
-def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
+def _filtered(pairs: GradedPairs, places: np.typing.NDArray[np.intp]) -> np.typing.NDArray[np.intp]:
     """The places of the pairs that pass the filters."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.number_input(
@@ -116,7 +104,11 @@ def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
     kept = []
     for place in places:
         text = traits(pairs.first[place], pairs.second[place])
-        fits = text.words >= words and _shares(text, overlap) and _negates(text, negation)
+        fits = text.words >= words and (overlap == ANY or (text.overlap < 0.5) == (overlap == "under half"))
+        if negation == "in one only":
+            fits = fits and text.negated
+        elif negation != ANY:
+            fits = fits and text.negation == (negation == "in either")
         fits = fits and _differs(text.numbers, numbers) and _differs(text.names, names)
         fits = fits and part in (ANY, pairs.parts[place])
         if fits and (tag == ANY or tag == pairs.tags[place]):
@@ -132,16 +124,6 @@ def _choice(label: str, options: Sequence[str], key: str, text: str | None = Non
         st.session_state.pop(key, None)  # another set has other sub-corpora
     chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=text)
     return chosen
-
-
-def _shares(text: PairTraits, asked: str) -> bool:
-    return asked == ANY or (text.overlap < 0.5) == (asked == "under half")
-
-
-def _negates(text: PairTraits, asked: str) -> bool:
-    if asked == "in one only":
-        return text.negated
-    return asked == ANY or text.negation == (asked == "in either")
 
 
 def _differs(does: bool, asked: str) -> bool:
@@ -164,13 +146,8 @@ def examples(compared: Compared) -> None:
         "Rank error: distance between the rank of a pair's cosine and the rank of its human score, in percent of all "
         "pairs. Lower is better; 0 % is right, random order gives 33 % on average."
     )
-    cosines = [
-        scores.cosines_of(reading)
-        for scores, reading in (
-            (compared.about.one, compared.about.one_reading),
-            (compared.about.other, compared.about.other_reading),
-        )
-    ]
+    about = compared.about
+    cosines = about.one.cosines_of(about.one_reading), about.other.cosines_of(about.other_reading)
     before, after = cosines[1 - compared.after], cosines[compared.after]
     for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
         with column.container(border=True):
@@ -191,13 +168,9 @@ def examples(compared: Compared) -> None:
             )
     opened: tuple[str, str] | None = st.session_state.get(EXAMPLE)
     if opened is not None:
-        _microscope(compared, opened)
-
-
-def _microscope(compared: Compared, pair: tuple[str, str]) -> None:
-    st.subheader(microscope.TITLE)
-    st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
-    microscope.show(*compared.choices, *pair)
+        st.subheader(microscope.TITLE)
+        st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
+        microscope.show(*compared.choices, *opened)
 
 
 def _open(pair: tuple[str, str] | None) -> None:
@@ -208,11 +181,19 @@ def changed_items(compared: Compared) -> None:
     """Both lists, most changed first, and the table of all items; nothing of scored pairs, whose lists are others."""
     sides = compared.about.one, compared.about.other
     before, after = (sides[1 - compared.after], sides[compared.after])
-    if not isinstance(before, ItemScores) or not isinstance(after, ItemScores):
+    if not isinstance(before, item_scores.ItemScores) or not isinstance(after, item_scores.ItemScores):
         return
     one, several = before.items_named
     st.subheader(f"{several.capitalize()} that improved and got worse")
-    found = _changes(compared, before, after)
+    metric = compared.metric
+    readings = compared.about.one_reading, compared.about.other_reading
+    base, tuned = readings[1 - compared.after], readings[compared.after]
+    details = before.details_of(base), after.details_of(tuned)
+    ranks, cosines = (
+        (details[0][name], details[1][name]) if name in details[0] else None for name in (judge.RANK, judge.COSINE)
+    )
+    texts = judges.judged(compared.sides[0].pairs).columns
+    found = ItemChanges(texts, before.items_of(base, metric), after.items_of(tuned, metric), ranks, cosines)
     if not np.isfinite(found.gaps).all():
         st.info(NO_SCORE.format(several), icon=":material/block:")
         return
@@ -234,26 +215,11 @@ def changed_items(compared: Compared) -> None:
             if not items:
                 st.markdown(f"No {one}.")
             for item in items:
-                _item(found, item, compared.metric)
-    rows = found.rows(compared.metric)
+                _item(found, item, metric)
+    rows = found.rows(metric)
     with st.expander(f"All {several}", icon=":material/table_rows:"):
         st.dataframe(rows, hide_index=True, height=38 * min(12, len(rows) + 1), placeholder=messages.MISSING)
     downloads.rows(rows, f"{compared.stem} {several}", f"All {several} (CSV)")
-
-
-def _changes(compared: Compared, before: ItemScores, after: ItemScores) -> ItemChanges:
-    metric = compared.metric
-    readings = compared.about.one_reading, compared.about.other_reading
-    base, tuned = readings[1 - compared.after], readings[compared.after]
-    details = before.details_of(base), after.details_of(tuned)
-    ranks, cosines = ((details[0][name], details[1][name]) if name in details[0] else None for name in (RANK, COSINE))
-    return ItemChanges(
-        judged(compared.sides[0].pairs).columns,
-        before.items_of(base, metric),
-        after.items_of(tuned, metric),
-        ranks,
-        cosines,
-    )
 
 
 def _item(found: ItemChanges, item: int, measure: str) -> None:
@@ -270,6 +236,6 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
 
 def _value(measure: str, value: float) -> str:
     """What an item gets: right or wrong where that is all there is."""
-    if measure == ACCURACY:
+    if measure == metrics.ACCURACY:
         return {0.0: "wrong", 1.0: "right"}.get(value, "undecided")
     return f"{100 * value:.1f}"

@@ -12,8 +12,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.scores.best_cell import DevPick, pick
-from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores import best_cell, bootstrap
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
@@ -75,7 +74,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
     one, other = sides
     measured = one.measured, other.measured
 
-    def chosen(about: Comparison) -> Interval:
+    def chosen(about: Comparison) -> bootstrap.Interval:
         return differences(measured, about, metric, aggregate).chosen
 
     try:
@@ -110,14 +109,14 @@ def differences(measured: Hashable, comparison: Comparison, metric: str, aggrega
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _chosen_difference(
     measured: Hashable, readings: tuple[str, str], metric: str, aggregate: str, _comparison: Comparison
-) -> Interval:
+) -> bootstrap.Interval:
     return _comparison.chosen(metric, aggregate)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Computing confidence intervals …")
 def _cell_differences(
     measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
-) -> tuple[Interval | None, Interval | None]:
+) -> tuple[bootstrap.Interval | None, bootstrap.Interval | None]:
     return _comparison.cells(metric, aggregate)
 
 
@@ -148,7 +147,7 @@ def _take(title: str) -> None:
         sidebar.choose_for_both(title)
 
 
-def picked(sides: Sides, choices: Choices, metric: str) -> DevPick | None:
+def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | None:
     """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
     here = sides[0].graded
     if here is None:
@@ -171,4 +170,4 @@ def picked(sides: Sides, choices: Choices, metric: str) -> DevPick | None:
     )
     if one is None or other is None or one.graded is None:
         return None  # progress or the error is shown
-    return pick(one.graded, (one.scores, other.scores), here, metric)
+    return best_cell.pick(one.graded, (one.scores, other.scores), here, metric)

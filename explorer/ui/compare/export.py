@@ -37,15 +37,11 @@ def show(
     if compared.sides[0].graded is None:
         st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
         return
-    compared = replace(compared, picked=pick, probes=probes or NOTHING)
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")
-    else:
-        _report(compared, pooling)
-
-
-def _report(compared: Compared, pooling: str) -> None:
-    """A button that makes the report; once geometry and words are computed, a button that downloads it."""
+        return
+    compared = replace(compared, picked=pick, probes=probes or NOTHING)
+    # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads
     sides, settings = compared.sides, compared.choices[0].settings
     readings = compared.about.one_reading, compared.about.other_reading
     weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
-from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import by_layer as drawn
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.geometry.layer_geometry import (
@@ -20,16 +20,13 @@ from explorer.measuring.geometry.layer_geometry import (
     not_comparable,
     reading_geometry,
 )
-from explorer.measuring.geometry.vector_geometry import Geometry
-from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice, ModelScores
 from explorer.ui.widgets import controls, downloads
 
-Sides = Sequence[ModelScores]
+Sides = Sequence[sidebar_choice.ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
 
 
@@ -47,7 +44,7 @@ def asked(count: int) -> bool:
     return shown
 
 
-def pooling_control(*sides: LayerScores) -> str:
+def pooling_control(*sides: layer_scores.LayerScores) -> str:
     """The pooling of the figures by layer: one that the grids of all sides have."""
     pooling: str = controls.segments(
         "Pooling of the curves",
@@ -81,24 +78,21 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     )
     if made is None:
         return None
-    # layers are cached for every layer & pooling; one outside the grid is computed separately
-    chosen = [
-        made.geometry_of(place, side.reading) or _geometry_of(side, pairs, settings) for place, side in enumerate(sides)
-    ]
-    known = tuple(one for one in chosen if one is not None)
-    return replace(made, readings=tuple(readings), chosen=known) if len(known) == len(sides) else None
+    known = []
+    for place, side in enumerate(sides):  # layers are cached for every layer & pooling; others are computed separately
+        geometry = made.geometry_of(place, side.reading) or jobs.result(
+            geometry_key(side, settings),
+            f"Geometry of {side.reading.title} of {side.found.name}",
+            partial(reading_geometry, side.found, pairs, side.reading, settings, cached.encoder),
+        )
+        if geometry is not None:
+            known.append(geometry)
+    if len(known) < len(sides):
+        return None
+    return replace(made, readings=tuple(readings), chosen=tuple(known))
 
 
-def _geometry_of(side: ModelScores, pairs: GradedPairs, settings: Settings) -> Geometry | None:
-    found: Geometry | None = jobs.result(
-        geometry_key(side, settings),
-        f"Geometry of {side.reading.title} of {side.found.name}",
-        lambda: reading_geometry(side.found, pairs, side.reading, settings, cached.encoder),
-    )
-    return found
-
-
-def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
+def show(geometry: LayerGeometry, differences: bootstrap.Interval | None, stem: str) -> None:
     """Every measure by layer, alignment by uniformity, and the drift."""
     st.caption(messages.plain(definition(geometry)))
     for start in range(0, len(MEASURES), 3):
@@ -113,7 +107,16 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
     if len(geometry.layers) > 1:
         left, right = st.columns(2, gap="medium")
         with right:
-            _drift(geometry, differences)
+            if geometry.alike:
+                st.markdown("**Drift by layer**", help=HOW_TO_READ)
+                downloads.draw(
+                    drawn.drift_by_layer(geometry, differences),
+                    config=downloads.config("drift"),
+                    alt="CKA, shift and the score difference by layer. The table below has the numbers.",
+                )
+                st.caption(HOW_TO_READ)
+            if not_comparable(geometry):
+                st.info(not_comparable(geometry), icon=":material/difference:")
     else:
         left = st.container()
     with left:
@@ -130,36 +133,19 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
             alt="Each layer by its uniformity and alignment. The table below has the numbers.",
         )
     with st.expander("Geometry table"):
-        _tables(geometry, differences, stem)
+        rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
+        columns = {
+            measure.name: st.column_config.NumberColumn(format="%.3f", width="small", help=measure.meaning)
+            for measure in MEASURES
+        }
+        downloads.table(rows, columns=columns)
+        downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
+        if moved:
+            downloads.table(moved)
+            downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
 
 
-def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
-    if geometry.alike:
-        st.markdown("**Drift by layer**", help=HOW_TO_READ)
-        downloads.draw(
-            drawn.drift_by_layer(geometry, differences),
-            config=downloads.config("drift"),
-            alt="CKA, shift and the score difference by layer. The table below has the numbers.",
-        )
-        st.caption(HOW_TO_READ)
-    if not_comparable(geometry):
-        st.info(not_comparable(geometry), icon=":material/difference:")
-
-
-def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
-    rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
-    columns = {
-        measure.name: st.column_config.NumberColumn(format="%.3f", width="small", help=measure.meaning)
-        for measure in MEASURES
-    }
-    downloads.table(rows, columns=columns)
-    downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
-    if moved:
-        downloads.table(moved)
-        downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
-
-
-def alone(choice: Choice) -> None:
+def alone(choice: sidebar_choice.Choice) -> None:
     """The embedding geometry of A, which needs no B."""
     if not asked(1):
         return
@@ -175,6 +161,6 @@ def key_of(sides: Sides, pooling: str, settings: Settings) -> str:
     return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
 
 
-def geometry_key(side: ModelScores, settings: Settings) -> str:
+def geometry_key(side: sidebar_choice.ModelScores, settings: Settings) -> str:
     """The key of the geometry of a chosen layer & pooling."""
     return f"found {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

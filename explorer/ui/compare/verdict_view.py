@@ -4,21 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from explorer import errors, in_words
 from explorer.data import sample
 from explorer.drawing.scores import by_layer, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import StrataError
-from explorer.in_words import Rows
 from explorer.measuring.comparing import comparison_report, pair_changes
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.scores.best_cell import DevPick
-from explorer.measuring.scores.bootstrap import RESAMPLES, Interval
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.verdict import CI
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores, verdict
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
@@ -48,7 +43,8 @@ _CARDS = {
 }
 NOT_ENCODED = "Small differences in meaning are not judged: the probe packs were not encoded."
 DIFFERENCE_HELP = (
-    f"Score of B minus score of A, with its {CI}. Above 0: B is better. If the interval includes 0, it could be chance."
+    f"Score of B minus score of A, with its {verdict.CI}. Above 0: B is better. If the interval includes 0, it could "
+    "be chance."
 )
 DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
@@ -125,8 +121,8 @@ def how_measured(compared: Compared) -> None:
     several = one.scores.items_named[1]
     st.caption(
         f"{compared.metric} × 100 of {len(one.pairs):,} {several}, computed in {one.scores.precision}. In brackets "
-        f"the {CI}, from {RESAMPLES:,} bootstrap resamples of the {several}, the same for A and B. If the interval "
-        "includes 0, the difference could be chance."
+        f"the {verdict.CI}, from {bootstrap.RESAMPLES:,} bootstrap resamples of the {several}, the same for A and B. "
+        "If the interval includes 0, the difference could be chance."
     )
     for side, shown in zip("AB", compared.sides, strict=True):
         if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
@@ -145,7 +141,7 @@ def changed_cells(compared: Compared) -> None:
     st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
 
 
-def _lines(column: DeltaGenerator, title: str, icon: str, rows: Rows) -> None:
+def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, rows: in_words.Rows) -> None:
     column.markdown(f"**{icon} {title}**")
     if not rows:
         column.markdown("none")
@@ -153,11 +149,11 @@ def _lines(column: DeltaGenerator, title: str, icon: str, rows: Rows) -> None:
         chance = "" if row[comparison_report.SIGNIFICANT] else ", could be chance"
         column.markdown(
             f"{row[comparison_report.READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
-            f"({CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
+            f"({verdict.CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
         )
 
 
-def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:
+def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: bootstrap.Interval) -> None:
     """The scores of A and B, and B - A with its interval."""
     where = st.container(horizontal=True)
     for name, scores, reading in (
@@ -166,13 +162,13 @@ def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: In
     ):
         score = score_options.score_text(scores.score(reading, metric, aggregate))
         messages.number(where, name, score, reading.title, border=True, help=score_options.what_is_good(metric))
-    sure = f"significant ({CI} excludes 0)" if chosen.sure else "could be chance"
+    sure = f"significant ({verdict.CI} excludes 0)" if chosen.sure else "could be chance"
     if not np.isfinite(chosen.difference):
         sure = "a side has no score"
     messages.number(where, "B - A", comparison_report.difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
 
 
-def show_picked(found: DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
+def show_picked(found: best_cell.DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
@@ -205,7 +201,7 @@ def probe_changes(compared: Compared) -> Learned | None:
     texts = sentences_of(packs)
     try:
         by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}
-    except StrataError as error:
+    except errors.StrataError as error:
         return Learned(why_none=str(error))
     made = [vectors for reader in sides if (vectors := by_key[reader.key]) is not None]
     if len(made) < len(sides):
@@ -305,7 +301,7 @@ def _grid(compared: Compared, name: str, height: int = 0) -> None:
     )
 
 
-def _choose_clicked(key: str, name: str, scores: LayerScores) -> None:
+def _choose_clicked(key: str, name: str, scores: layer_scores.LayerScores) -> None:
     """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
     reading = controls.clicked_cell(key, scores)
     if reading is not None and name != "B":

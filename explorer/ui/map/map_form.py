@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import map_sentences, sources, uploads
 from explorer.data.tables.files import ENDINGS, read_bytes
@@ -17,7 +16,6 @@ from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import controls
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
@@ -56,7 +54,7 @@ def map_settings() -> projection.MapSettings:
     return projection.MapSettings(kind, axes, **further)
 
 
-def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
+def colour(where: st.delta_generator.DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
     """The column that colours the sentences; the first is the default."""
     names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:
@@ -107,7 +105,7 @@ def _settings(kind: str) -> dict[str, Any]:
     return found
 
 
-def sentences(choice: Choice, seed: int) -> Sentences | Path | None:
+def sentences(choice: sidebar_choice.Choice, seed: int) -> Sentences | Path | None:
     """The sentences with their attributes, or the path of vectors on disk; None, with the error shown, without any."""
     kind: str = controls.segments(
         "Sentences",
@@ -118,28 +116,24 @@ def sentences(choice: Choice, seed: int) -> Sentences | Path | None:
         "second draws the 20 most and the 20 least similar pairs by gold score, each joined by a line.",
     )
     try:
-        found = _of_kind(kind, choice, seed)
+        if kind == FILE:
+            found = _of_file()
+        elif kind == TYPED:
+            found = _typed()
+        elif (given := sidebar_choice.evaluated_on(choice.evaluation_set)) is None:
+            return None
+        elif isinstance(given, GradedPairs):
+            found = map_sentences.extremes(given, seed) if kind == EXTREMES else cached.described_pairs(given)
+        elif kind == EXTREMES:
+            st.info(NO_EXTREMES, icon=":material/block:")
+            return None
+        else:
+            columns = judged(given)
+            found = map_sentences.of_set(given.name, columns.texts, columns.columns.get(LABEL, ()))
         return map_sentences.sampled(found, seed=seed) if isinstance(found, Sentences) else found
     except StrataError as error:
         messages.trouble(error)
         return None
-
-
-def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | Path | None:
-    if kind == FILE:
-        return _of_file()
-    if kind == TYPED:
-        return _typed()
-    given = sidebar_choice.evaluated_on(choice.evaluation_set)
-    if given is None:
-        return None
-    if isinstance(given, GradedPairs):
-        return map_sentences.extremes(given, seed) if kind == EXTREMES else cached.described_pairs(given)
-    if kind == EXTREMES:
-        st.info(NO_EXTREMES, icon=":material/block:")
-        return None
-    found = judged(given)
-    return map_sentences.of_set(given.name, found.texts, found.columns.get(LABEL, ()))
 
 
 def _of_file() -> Sentences | Path | None:
@@ -159,7 +153,12 @@ def _of_file() -> Sentences | Path | None:
         before = uploads.paths()
         if before and not file:
             st.selectbox(
-                "Uploaded before", before, index=None, format_func=sources.label, key=BEFORE, on_change=_take_again
+                "Uploaded before",
+                before,
+                index=None,
+                format_func=sources.label,
+                key=BEFORE,
+                on_change=lambda: _take(st.session_state[BEFORE]),
             )
     if not file:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
@@ -186,10 +185,6 @@ def _typed() -> Sentences | None:
     return replace(map_sentences.of_table(replace(table, name=TEXT_BOX)), name="the text box")
 
 
-def _take_again() -> None:
-    if st.session_state[BEFORE] is not None:
-        _take(st.session_state[BEFORE])
-
-
-def _take(path: str) -> None:
-    st.session_state["map_file"] = path
+def _take(path: str | None) -> None:
+    if path is not None:
+        st.session_state["map_file"] = path

@@ -7,20 +7,16 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
+from explorer import errors, progress
 from explorer.data.text_sets import Attribute, Sentences, digest_of
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.sentences import sentence_maps as drawing
-from explorer.errors import StrataError
 from explorer.measuring.geometry import vector_geometry
 from explorer.measuring.maps import large_map, map_tables, projection, umap_layout
 from explorer.measuring.neighbours import query_results, vector_index
-from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.map import map_form, selection
 from explorer.ui.widgets import downloads
 
@@ -71,11 +67,15 @@ def mapped(
     )
     if maps is None:
         return None
-    changed = _changes(one, other, near)
-    return Mapped(subject, _with(described, changed), sides, tuple(vectors), near, maps)
+    known = [] if other is None else _changes(one, other, near)
+    # the changes come first, but after groups: the first column colours the map by default
+    grouped = bool(described.columns) and not described.columns[0].counts
+    first = described.columns[: 1 if described.lines or grouped else 0]
+    described = replace(described, columns=(*first, *known, *described.columns[len(first) :]))
+    return Mapped(subject, described, sides, tuple(vectors), near, maps)
 
 
-def _near(vectors: Iterable[cached.Vectors]) -> Work[tuple[vector_index.Neighbourhoods, ...]]:
+def _near(vectors: Iterable[cached.Vectors]) -> progress.Work[tuple[vector_index.Neighbourhoods, ...]]:
     found = []
     for name, of_side in zip("AB", vectors, strict=False):
         found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
@@ -83,24 +83,15 @@ def _near(vectors: Iterable[cached.Vectors]) -> Work[tuple[vector_index.Neighbou
 
 
 def _changes(
-    one: cached.Vectors, other: cached.Vectors | None, near: tuple[vector_index.Neighbourhoods, ...]
+    one: cached.Vectors, other: cached.Vectors, near: tuple[vector_index.Neighbourhoods, ...]
 ) -> Iterable[Attribute]:
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
-    if other is None:
-        return
     moved = vector_geometry.moved(one, other)
     if moved is not None:
         yield Attribute(MOVED, tuple(moved.tolist()))
     changed = 1 - vector_index.overlap_of(*(side.places[:, : vector_index.COMPARED] for side in near)).jaccard
     if np.isfinite(changed).any():
         yield Attribute(CHANGED, tuple(changed.tolist()))
-
-
-def _with(described: Sentences, known: Iterable[Attribute]) -> Sentences:
-    """Put the change columns first, but after groups: the first column colours the map by default."""
-    grouped = bool(described.columns) and not described.columns[0].counts
-    first = described.columns[: 1 if described.lines or grouped else 0]
-    return replace(described, columns=(*first, *known, *described.columns[len(first) :]))
 
 
 @st.fragment
@@ -110,7 +101,21 @@ def show(mapped: Mapped, settings: projection.MapSettings) -> None:
     colour = map_form.colour(tools, mapped.described.columns)
     found = selection.containing(tools, mapped.described.texts)
     selected = selection.current(mapped.subject, (settings, colour.name), len(mapped.described), found)
-    _tools(tools, mapped, len(selected))
+    tools.button(
+        "Clear selection",
+        key="clear selection",
+        icon=":material/deselect:",
+        on_click=selection.clear,
+        disabled=not selected,
+    )
+    if mapped.maps.places[0].shape[1] == 2:
+        both = (
+            "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "
+            "reset."
+        )
+        st.caption(f"{both if len(mapped.sides) > 1 else 'Select sentences with the lasso.'} Double-click clears.")
+    else:
+        st.caption("Drag to rotate, scroll to zoom. Select with Find, or with the lasso in 2-D.")
     span = drawing.spans(*mapped.maps.places)
     columns = st.columns(2, gap="medium")
     for name, side, faith, column in zip("AB", mapped.sides, mapped.maps.faithfulness, columns, strict=False):
@@ -164,25 +169,6 @@ def export(mapped: Mapped) -> None:
         downloads.of_vectors(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
-def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
-    with tools:
-        st.button(
-            "Clear selection",
-            key="clear selection",
-            icon=":material/deselect:",
-            on_click=selection.clear,
-            disabled=not selected,
-        )
-    if mapped.maps.places[0].shape[1] == 2:
-        both = (
-            "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "
-            "reset."
-        )
-        st.caption(f"{both if len(mapped.sides) > 1 else 'Select sentences with the lasso.'} Double-click clears.")
-    else:
-        st.caption("Drag to rotate, scroll to zoom. Select with Find, or with the lasso in 2-D.")
-
-
 def _one_map(
     mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Attribute, selected: tuple[int, ...]
 ) -> None:
@@ -196,7 +182,10 @@ def _one_map(
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
         downloads.draw(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
-    names = [(one.name, one.middle(places)) for one in _clusters(mapped)]
+    names = []  # of regions of A's map; none where every sentence is written
+    if len(mapped.described) >= drawing.FEW:
+        clusters = _named(mapped.described.digest, mapped.maps.places[0], mapped.described.texts)
+        names = [(one.name, one.middle(places)) for one in clusters]
     figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name), names)
     downloads.draw(
         # a new revision even for the same selection: otherwise the lasso's outline stays
@@ -209,15 +198,10 @@ def _one_map(
     )
 
 
-def _clusters(mapped: Mapped) -> tuple[map_tables.Cluster, ...]:
-    """Names for regions of A's map; none where every sentence is written."""
-    if len(mapped.described) < drawing.FEW:
-        return ()
-    return _named(mapped.described.digest, mapped.maps.places[0], mapped.described.texts)
-
-
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[map_tables.Cluster, ...]:
+def _named(
+    digest: str, places: np.typing.NDArray[np.float32], _texts: tuple[str, ...]
+) -> tuple[map_tables.Cluster, ...]:
     return map_tables.clusters(_texts, places)
 
 
@@ -253,17 +237,16 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
         if len(rows) > SHOWN:
             st.caption(f"The first {SHOWN} rows are shown; the file contains all {len(rows):,}.")
     picked = event["selection"]["rows"]
-    _neighbours(mapped, selected[picked[0] if picked else 0])
+    sentence = selected[picked[0] if picked else 0]
+    near = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
+    if near:
+        pick = " Select another sentence in the table above." if len(mapped.described) > 1 else ""
+        _neighbours(near, mapped.described.texts[sentence], pick)
 
 
-def _neighbours(mapped: Mapped, sentence: int) -> None:
-    rows = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
-    if not rows:
-        return
+def _neighbours(rows: downloads.Rows, text: str, pick: str = "") -> None:
     st.subheader("Nearest neighbours")
-    text = mapped.described.texts[sentence]
-    pick = "Select another sentence in the table above." if len(mapped.described) > 1 else ""
-    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors. {pick}")
+    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.{pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         rows,
@@ -278,7 +261,9 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
     downloads.rows(rows, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")
 
 
-def show_vectors(path: str, reader: Reader, settings: projection.MapSettings, *, has_model_b: bool) -> None:
+def show_vectors(
+    path: str, reader: sidebar_choice.Reader, settings: projection.MapSettings, *, has_model_b: bool
+) -> None:
     """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
     if has_model_b:
         st.caption(cached.ONE_ENCODER)
@@ -288,11 +273,9 @@ def show_vectors(path: str, reader: Reader, settings: projection.MapSettings, *,
     st.markdown(messages.plain(corpus.note))
     kind = settings.kind if settings.kind in large_map.KINDS else "UMAP"
     at_once = projection.MapSettings("PCA", seed=settings.seed)
-    used = (
-        at_once
-        if kind == "PCA"
-        else projection.MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
-    )
+    used = at_once
+    if kind != "PCA":
+        used = projection.MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
     if (kind, 2) != (settings.kind, settings.axes):
         st.caption(NOT_POSSIBLE.format(kind))
     first = _large_map(corpus, at_once)
@@ -333,31 +316,18 @@ def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_m
     if picked is not None:
         st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
     digest, row = st.session_state.get(PICKED, ("", 0))
-    if digest == corpus.digest:
-        _neighbours_on_disk(corpus, row)
+    if digest != corpus.digest:
+        return
+    try:
+        search = cached.index_on_disk(corpus, vector_index.FLAT)
+    except errors.StrataError as error:
+        messages.trouble(error)
+        return
+    if search is not None:
+        near = query_results.hit_rows(search, search.neighbours(row, vector_index.COMPARED))
+        _neighbours(near, corpus.text(row))
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _content(digest: str, settings: projection.MapSettings, _found: large_map.LargeMap, _corpus: VectorCorpus) -> Any:
     return drawing.canvas_content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
-
-
-def _neighbours_on_disk(corpus: VectorCorpus, row: int) -> None:
-    try:
-        search = cached.index_on_disk(corpus, vector_index.FLAT)
-    except StrataError as error:
-        messages.trouble(error)
-        return
-    if search is None:
-        return
-    st.subheader("Nearest neighbours")
-    text = corpus.text(row)
-    st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.")
-    near = query_results.hit_rows(search, search.neighbours(row, vector_index.COMPARED))
-    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
-    st.dataframe(
-        near,
-        hide_index=True,
-        column_config={"sentence": st.column_config.TextColumn(width="large"), "cosine": number},
-    )
-    downloads.rows(near, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")

@@ -8,7 +8,6 @@ clears the word.
 from collections.abc import Hashable, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.knobs import whole_in
 from explorer.ui import messages
@@ -30,15 +29,19 @@ def current(subject: Hashable, drawn_with: Hashable, count: int, found: Sequence
     """
     if st.session_state.get(_SUBJECT) != subject:
         opened = _SUBJECT not in st.session_state  # only the first address may come from a shared link
-        linked = _of_address(count) if opened else ()
-        st.session_state[_SELECTED] = linked if found is None else tuple(found)
+        numbers = map(whole_in, st.query_params.get(ADDRESS, "").split("-") if opened else ())
+        linked = dict.fromkeys(number for number in numbers if number is not None and number < count)
+        st.session_state[_SELECTED] = tuple(linked if found is None else found)
         st.session_state[_SUBJECT] = subject
         st.session_state.pop(_DRAWN_WITH, None)
     selected: tuple[int, ...] = st.session_state[_SELECTED]
     if st.session_state.get(_DRAWN_WITH) != drawn_with:
         st.session_state[_DRAWN_WITH] = drawn_with
         select(selected)
-    _into_address(selected if found is None else ())
+    if found is None and 0 < len(selected) <= MOST:
+        st.query_params[ADDRESS] = "-".join(map(str, selected))
+    else:
+        st.query_params.pop(ADDRESS, None)
     return selected
 
 
@@ -85,29 +88,14 @@ def _redraw(side: str, places: tuple[int, ...]) -> None:
     }
 
 
-def _of_address(count: int) -> tuple[int, ...]:
-    """The selection in the address, without invalid numbers."""
-    numbers = map(whole_in, st.query_params.get(ADDRESS, "").split("-"))
-    return tuple(dict.fromkeys(number for number in numbers if number is not None and number < count))
-
-
-def _into_address(selected: tuple[int, ...]) -> None:
-    numbers = "-".join(map(str, selected)) if len(selected) <= MOST else ""
-    if numbers:
-        st.query_params[ADDRESS] = numbers
-    else:
-        st.query_params.pop(ADDRESS, None)
-
-
-def containing(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
+def containing(where: st.delta_generator.DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
     """The indices of the sentences that contain the typed text; None if nothing is typed."""
     typed: str = where.text_input(
         "Find",
         key=WORD,
         bind="query-params",
         max_chars=LONGEST_WORD,
-        on_change=_select,
-        args=(texts,),
+        on_change=lambda: select(_holding(st.session_state[WORD], texts) or ()),
         placeholder="a word, then Enter",
         width=240,
         help="Selects every sentence that contains it, ignoring case.",
@@ -116,10 +104,6 @@ def containing(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] |
     if places == ():
         st.caption(NONE_FOUND.format(messages.plain(messages.shortened(typed))))
     return places
-
-
-def _select(texts: Sequence[str]) -> None:
-    select(_holding(st.session_state[WORD], texts) or ())
 
 
 def _holding(typed: str, texts: Sequence[str]) -> tuple[int, ...] | None:

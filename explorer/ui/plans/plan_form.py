@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.data import sources
-from explorer.data.corpora import SAMPLE, SHIPPED
+from explorer.data import corpora, sources
 from explorer.data.graded import sts
 from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
@@ -18,7 +17,6 @@ from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.runs.training_form import MethodCard
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -141,11 +139,11 @@ def fill(plan: Plan) -> None:
 def _text() -> tuple[str, ...]:
     """The sources of the one training text."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
+    known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = st.multiselect(
         "Training text",
-        controls.with_uploads([*known, *st.session_state.get(TEXT, [SAMPLE])]),
-        None if TEXT in st.session_state else [SAMPLE],
+        controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
+        None if TEXT in st.session_state else [corpora.SAMPLE],
         format_func=sources.label,
         key=TEXT,
         accept_new_options=True,
@@ -162,11 +160,11 @@ def _text() -> tuple[str, ...]:
 
 
 def _take(path: str) -> None:
-    before = [one for one in st.session_state.get(TEXT, ()) if one not in (SAMPLE, path)]
+    before = [one for one in st.session_state.get(TEXT, ()) if one not in (corpora.SAMPLE, path)]
     st.session_state[TEXT] = [*before, path]
 
 
-def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
+def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
     """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
     lacks = {card.name: _lack(card, text) for card in cards.values()}
     fitting = [name for name, lack in lacks.items() if not lack and not cards[name].lacks]
@@ -196,7 +194,7 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
     return None if wrong else tuple(chosen)
 
 
-def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
+def _lack(card: training_form.MethodCard, text: tuple[str, ...]) -> str:
     """The reason why the text has no rows for a method; "" if it has, or cannot be read."""
     for source in text:
         try:
@@ -223,7 +221,7 @@ def unreadable(text: Sequence[str]) -> bool:
 
 
 def _seeds_and_sets(
-    text: tuple[str, ...], cards: tuple[MethodCard, ...]
+    text: tuple[str, ...], cards: tuple[training_form.MethodCard, ...]
 ) -> tuple[tuple[int, ...] | None, tuple[str, str] | None]:
     """The seeds, and the names of the dev set and the test set; None in place of what is not valid."""
     training_form.fill_untouched(text, cards, (DEV, TEST))
@@ -276,7 +274,7 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget]:
     return tuple(tasks), PlanBudget(minutes, steps)
 
 
-def _grid(cards: Sequence[MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
+def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
     # the settings that every method has; a model's name is none of them
     first = [name for name, knob in cards[0].knobs.items() if not knob.masked_model] if cards else []
@@ -313,7 +311,7 @@ def grid_key(number: int, part: str) -> str:
     return f"plan {part} {number}"
 
 
-def _values(number: int, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...] | None:
+def _values(number: int, name: str, cards: Sequence[training_form.MethodCard]) -> tuple[Any, ...] | None:
     knob = cards[0].knobs[name]
     label = name.replace("_", " ")
     example = ", ".join(map(knob.text, _example(cards[0], name)))
@@ -335,7 +333,7 @@ def _values(number: int, name: str, cards: Sequence[MethodCard]) -> tuple[Any, .
     return values
 
 
-def tried_values(typed: str, name: str, cards: Sequence[MethodCard]) -> tuple[Any, ...]:
+def tried_values(typed: str, name: str, cards: Sequence[training_form.MethodCard]) -> tuple[Any, ...]:
     """Parse `0.05, 0.1` as values of a setting that every method allows."""
     words = [word for word in re.split(r"[\s,;]+", typed) if word]
     values = []
@@ -351,7 +349,7 @@ def tried_values(typed: str, name: str, cards: Sequence[MethodCard]) -> tuple[An
     return tuple(values)
 
 
-def _example(card: MethodCard, name: str) -> tuple[Any, ...]:
+def _example(card: training_form.MethodCard, name: str) -> tuple[Any, ...]:
     knob = card.knobs[name]
     if knob.choices:
         return knob.choices[:2]

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from explorer import errors, places
 from explorer.data import sources
-from explorer.errors import StrataError
-from explorer.places import runs_folder
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.plans import plan_form
@@ -44,7 +43,7 @@ def form() -> None:
         st.session_state[NAME] = ""  # the next plan has another name
     line = st.container(horizontal=True, vertical_alignment="bottom")
     names = (f"plan-{number}" for number in itertools.count(1))
-    free = next(name for name in names if not (runs_folder() / "plans" / name).exists())
+    free = next(name for name in names if not (places.runs_folder() / "plans" / name).exists())
     usual = plan.name if given is not None and plan is not None else free
     typed = line.text_input(
         "Plan name",
@@ -94,7 +93,7 @@ def _uploaded() -> Plan | None:
         found = plans.from_yaml(
             upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
         )
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
         return None
     if any(plan_form.unreadable(text) for text in found.data):
@@ -111,7 +110,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     try:
         found = cells(plan)
         wrong = _too_few_rows(found)
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
         return ()
     if wrong:
@@ -149,7 +148,7 @@ def _start(plan: Plan) -> None:
 
 def table(shown: str) -> None:
     """The list; nothing if there is no plan yet. No row is selected after `shown`, what the page shows, changes."""
-    if not any(runs_folder().glob("plans/[!.]*")):
+    if not any(places.runs_folder().glob("plans/[!.]*")):
         return
     from explorer.studies.plans import plan_folder
 
@@ -179,7 +178,7 @@ def _row(folder: PlanFolder) -> dict[str, Any]:
     row: dict[str, Any] = {"Plan": folder.name, "State": status.state}
     try:
         plan = folder.plan()
-    except StrataError as error:
+    except errors.StrataError as error:
         return row | {"Methods": messages.shortened(str(error))}
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     row |= {"Methods": ", ".join(methods), "Models": ", ".join(map(sources.shown, plan.models))}

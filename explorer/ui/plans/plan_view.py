@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
 from explorer.drawing.scores.score_by_cost import score_by_cost
-from explorer.errors import StrataError
 from explorer.evaluating.results import result_files
-from explorer.places import stamps
-from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
@@ -66,7 +63,7 @@ def show(folder: PlanFolder) -> None:
         plan = folder.plan()
         stamp = table_stamp(plan)  # before the table, so that what changes meanwhile draws it again
         found = table_at(folder, plan, stamp)
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
         _delete(folder)
         return
@@ -224,9 +221,9 @@ def table_stamp(plan: Plan) -> Hashable:
     """A value that changes when a run begins or ends, a task is evaluated, or a text or base model is another one."""
     from explorer.studies.plans import plan_folder
 
-    runs = stamps(sorted(folder / STATUS for folder in folders_with(STATUS)))
+    runs = places.stamps(sorted(folder / run_folder.STATUS for folder in run_folder.folders_with(run_folder.STATUS)))
     states = tuple(_ended(*one) or Run(Path(one[0]).parent).status().state for one in runs)
-    begun = stamps([plan_folder.plans_folder() / plan.name / STATUS])  # its tasks are in it
+    begun = places.stamps([plan_folder.plans_folder() / plan.name / run_folder.STATUS])  # its tasks are in it
     return states, begun, training_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
 
 

@@ -1,25 +1,19 @@
 """Replay a run: choose or play its evaluation steps, and show scores, geometry and the map of sentences at each."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from explorer import in_words, run_folder
+from explorer import errors, in_words, progress, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.scores import run_figures
-from explorer.errors import RunError, StrataError
 from explorer.measuring.maps import projection
 from explorer.places import Stamps, stamps
-from explorer.progress import Work, finish
-from explorer.run_folder import Evaluation
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import jobs, sidebar_choice
-from explorer.ui.access.cached import by_stamp
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
 from explorer.ui.runs import run_metrics, run_status
@@ -81,12 +75,21 @@ def show() -> None:
     )
     try:
         number = _seed(run)
-    except StrataError as error:  # its recipe cannot be read
+    except errors.StrataError as error:  # its recipe cannot be read
         messages.trouble(error)
         return
     evaluations = run_metrics.numbers(run.folder).evaluations(number)
     at = _step(evaluations, run)
-    _numbers(evaluations, at)
+    cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
+    for label, name, digits, lower_is_better, help in METRICS:
+        now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
+        value = in_words.number(now, f".{digits}f")
+        if now is None or before is None:
+            messages.number(cards, label, value, border=True, help=help)
+            continue
+        change = round(now - before, digits)
+        since = f"{change:+.{digits}f} since step {evaluations[0].step}"
+        messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
     _figures(run, evaluations, number, at)
     step_grid.show(run, evaluations, number, at)
 
@@ -136,35 +139,36 @@ def _seed(run: runs.Run) -> int:
     return number
 
 
-def _step(evaluations: list[Evaluation], run: runs.Run) -> int:
+def _step(evaluations: list[run_folder.Evaluation], run: runs.Run) -> int:
     """Choose an evaluation step; returns its index."""
     steps = [one.step for one in evaluations]
-    _turn_to_next(steps)
+    if st.session_state.pop(_NEXT, False) and st.session_state.get(STEP) in steps:  # it plays, and it is time
+        after = steps.index(st.session_state[STEP]) + 1
+        if after < len(steps):
+            st.session_state[STEP] = steps[after]
+            st.session_state[_SINCE] = time.monotonic()
+        if after >= len(steps) - 1:
+            _pause()
     best = next((one.step for one in reversed(evaluations) if one.best), steps[-1])
     if st.session_state.get(STEP) not in steps:
         st.session_state[STEP] = best  # of another run, or none yet
     line = st.container(horizontal=True, vertical_alignment="bottom")
-    with line:
-        _play_button(steps)
+    plays = _SINCE in st.session_state
+    line.button(
+        PAUSE if plays else PLAY,
+        icon=":material/pause:" if plays else ":material/play_arrow:",
+        key="play",
+        on_click=_pause if plays else _play,
+        args=() if plays else (tuple(steps),),
+    )
+    if plays:
+        with line:
+            st.fragment(_wait, run_every=EVERY / 2)()
     step: int = line.select_slider("Step", steps, key=STEP, bind="query-params", help="Move with the arrow keys.")
     return steps.index(step)
 
 
-def _numbers(evaluations: list[Evaluation], at: int) -> None:
-    """The metrics at the step, next to those at the first step."""
-    cards = st.container(horizontal=True)
-    for label, name, digits, lower_is_better, help in METRICS:
-        now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
-        value = in_words.number(now, f".{digits}f")
-        if now is None or before is None:
-            messages.number(cards, label, value, border=True, help=help)
-            continue
-        change = round(now - before, digits)
-        since = f"{change:+.{digits}f} since step {evaluations[0].step}"
-        messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
-
-
-def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int) -> None:
+def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: int, at: int) -> None:
     """The sentence map at the step, and the step on the run's curves."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -197,33 +201,8 @@ def _figures(run: runs.Run, evaluations: list[Evaluation], number: int, at: int)
     )
 
 
-def _play_button(steps: Sequence[int]) -> None:
-    """Play or pause; from the last step it starts again."""
-    plays = _SINCE in st.session_state
-    st.button(
-        PAUSE if plays else PLAY,
-        icon=":material/pause:" if plays else ":material/play_arrow:",
-        key="play",
-        on_click=_pause if plays else _play,
-        args=() if plays else (tuple(steps),),
-    )
-    if plays:
-        st.fragment(_wait, run_every=EVERY / 2)()
-
-
-def _turn_to_next(steps: Sequence[int]) -> None:
-    """Move the slider, if it is time; call it before the slider is drawn."""
-    if not st.session_state.pop(_NEXT, False) or st.session_state.get(STEP) not in steps:
-        return
-    at = steps.index(st.session_state[STEP]) + 1
-    if at < len(steps):
-        st.session_state[STEP] = steps[at]
-        st.session_state[_SINCE] = time.monotonic()
-    if at >= len(steps) - 1:
-        _pause()
-
-
 def _play(steps: tuple[int, ...]) -> None:
+    """Play; from the last step it starts again."""
     if st.session_state.get(STEP) == steps[-1]:
         st.session_state[STEP] = steps[0]
     st.session_state[_SINCE] = time.monotonic()
@@ -240,7 +219,7 @@ def _wait() -> None:
         st.rerun()
 
 
-def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
+def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at: int) -> None:
     """The map at the step."""
     st.subheader("Sentence map")
     steps = tuple(one.step for one in evaluations)
@@ -249,15 +228,27 @@ def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> No
         st.caption(NO_MAP)
         return
     travel, sentences = found
-    kind, how = "PCA", _pca_in_words(travel)
-    if _projection() == "UMAP":
-        if len(sentences) < projection.LEAST:
-            how = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {how}"
-        else:
-            places = _by_umap(run, seed, steps, travel)
-            if places is None:
-                return
-            kind, how, travel = "UMAP", _umap_in_words(travel), replace(travel, places=places)
+    kind = "PCA"
+    how = f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
+    wanted = controls.segments(
+        "Projection",
+        ["PCA", "UMAP"],
+        default="PCA",
+        key="replayed_projection",
+        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
+        "distances mean little.",
+    )
+    if wanted == "UMAP" and len(sentences) < projection.LEAST:
+        how = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {how}"
+    elif wanted == "UMAP":
+        places = _by_umap(run, seed, steps, travel)
+        if places is None:
+            return
+        kind, travel = "UMAP", replace(travel, places=places)
+        how = (
+            f"{ALIGNED} {min(SETTINGS.neighbours, len(sentences))} neighbours by cosine, min_dist "
+            f"{SETTINGS.min_dist:g}, {projection.rounds(len(sentences))} epochs, seed {SETTINGS.seed}."
+        )
     downloads.draw(
         run_figures.places(travel, sentences, at),
         key="replayed map",
@@ -272,43 +263,24 @@ def _map(run: runs.Run, evaluations: list[Evaluation], seed: int, at: int) -> No
     )
 
 
-def _projection() -> str:
-    kind: str = controls.segments(
-        "Projection",
-        ["PCA", "UMAP"],
-        default="PCA",
-        key="replayed_projection",
-        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
-        "distances mean little.",
-    )
-    return kind
-
-
-def _by_umap(run: runs.Run, seed: int, steps: tuple[int, ...], plane: projection.Travel) -> NDArray[np.float64] | None:
+def _by_umap(
+    run: runs.Run, seed: int, steps: tuple[int, ...], plane: projection.Travel
+) -> np.typing.NDArray[np.float64] | None:
     """Coordinates at all steps; None while they are being computed."""
 
-    def make() -> Work[NDArray[np.float64]]:
+    def make() -> progress.Work[np.typing.NDArray[np.float64]]:
         probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
         if probes is None:
-            raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
+            raise errors.RunError(
+                f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run."
+            )
         return (yield from projection.travel_by_umap(probes, plane, SETTINGS))
 
     key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
-    places: NDArray[np.float64] | None = jobs.result(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
-    return places
-
-
-def _pca_in_words(travel: projection.Travel) -> str:
-    return f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
-
-
-def _umap_in_words(travel: projection.Travel) -> str:
-    sentences = travel.places.shape[1]
-    return (
-        f"{ALIGNED} "
-        f"{min(SETTINGS.neighbours, sentences)} neighbours by cosine, min_dist {SETTINGS.min_dist:g}, "
-        f"{projection.rounds(sentences)} epochs, seed {SETTINGS.seed}."
+    places: np.typing.NDArray[np.float64] | None = jobs.result(
+        f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make
     )
+    return places
 
 
 def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
@@ -317,7 +289,7 @@ def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
     return stamps((run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES, *vectors))
 
 
-@by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
+@cached.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
 def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[projection.Travel, list[str]] | None:
     """The probe sentences and their paths over evaluation steps."""
     sentences = recorder.probe_sentences(_run)
@@ -327,12 +299,14 @@ def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[proj
     return projection.travel(probes), sentences
 
 
-@by_stamp(lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128)
+@cached.by_stamp(
+    lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128
+)
 def map_quality(
-    _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: NDArray[np.float64]
+    _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: np.typing.NDArray[np.float64]
 ) -> projection.Faithfulness:
     """Trustworthiness and neighbours preserved of the map at one of the steps; `_kind` is the projection of all."""
     probes = recorder.probes(_run, _seed, (_steps[_at],))
     if probes is None:
         return projection.Faithfulness(float("nan"), float("nan"), 0, 0)
-    return finish(projection.believed(probes[0], _places))
+    return progress.finish(projection.believed(probes[0], _places))

@@ -1,7 +1,7 @@
 """Score every layer & pooling of the model at a step, and show what changed since the first step."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -13,7 +13,6 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing import comparison, comparison_report, step_scores
 from explorer.measuring.scores import bootstrap, layer_scores
-from explorer.run_folder import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
@@ -31,53 +30,43 @@ NO_SUCH_LAYER = "A's layer & pooling, {}, does not exist here: the last layer is
 GRID, CHANGED = "replayed grid", "replayed changes"
 
 
-@dataclass(frozen=True)
-class SavedSteps:
-    """The steps of one seed with a saved model, and the index of the shown one."""
-
-    key: str  # identifies the models
-    steps: tuple[int, ...]
-    names: tuple[str, ...]
-    at: int
-
-
-def show(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
+def show(run: Run, evaluations: list[run_folder.Evaluation], number: int, at: int) -> None:
     """The grid at the step, if the run saved its models; on request, for all steps."""
     st.subheader("Every layer & pooling at this step")
-    saved = _saved(run, evaluations, number, at)
-    if saved is None:
-        return
-    _pins(saved.names[saved.at])
-    every = len(saved.steps) > 1 and st.toggle(
-        "Score all steps",
-        key="every_step",
-        bind="query-params",
-        help=f"Scores the {len(saved.steps)} saved models once, in the background. The slider then updates the grid at "
-        "once, on one colour scale, next to the change since the first step.",
-    )
-    choice = _with_layer_of_a(saved.names[saved.at])
-    if every:
-        _all_steps(saved, choice)
-    else:
-        _this_step(saved, choice)
-
-
-def _saved(run: Run, evaluations: list[Evaluation], number: int, at: int) -> SavedSteps | None:
-    seeds = run.recipe().seeds
-    there = set(run_folder.checkpoints(run.name))
-    named = {
+    seeds, step, there = run.recipe().seeds, evaluations[at].step, set(run_folder.checkpoints(run.name))
+    names = {
         one.step: run_folder.model_name(run.name, run_folder.checkpoint_name(seeds[number - 1], one.step, len(seeds)))
         for one in evaluations
     }
-    named = {step: name for step, name in named.items() if name in there}
-    if not named:
+    saved = {step: name for step, name in names.items() if name in there}
+    if not saved:
         st.caption(NO_MODELS)
-        return None
-    if evaluations[at].step not in named:
-        st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
-        return None
-    names = tuple(named.values())
-    return SavedSteps(models_key(run, names), tuple(named), names, list(named).index(evaluations[at].step))
+        return
+    if step not in saved:
+        st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, saved))}.")
+        return
+    _pins(saved[step])
+    every = len(saved) > 1 and st.toggle(
+        "Score all steps",
+        key="every_step",
+        bind="query-params",
+        help=f"Scores the {len(saved)} saved models once, in the background. The slider then updates the grid at "
+        "once, on one colour scale, next to the change since the first step.",
+    )
+    choice = _with_layer_of_a(saved[step])
+    if every:
+        _all_steps(run, saved, step, choice)
+        return
+    scored = sidebar_choice.scored(choice)
+    if scored is None:
+        return
+    metric, aggregate = score_options.metric_and_aggregate(scored.scores)
+    _grid(scored.scores, metric, aggregate, scored.reading, None)
+    st.caption(
+        f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {len(scored.pairs):,} {scored.scores.items_named[1]}. "
+        f"The colour scale is for this step only. Scoring took {scored.scores.seconds:.1f} s"
+        + (f"; **Score all steps** scores {len(saved) - 1} more." if len(saved) > 1 else ".")
+    )
 
 
 def models_key(run: Run, names: Sequence[str]) -> str:
@@ -121,34 +110,21 @@ def _with_layer_of_a(source: str) -> sidebar_choice.Choice:
     return instead
 
 
-def _this_step(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
-    scored = sidebar_choice.scored(choice)
-    if scored is None:
-        return
-    metric, aggregate = score_options.metric_and_aggregate(scored.scores)
-    _grid(scored.scores, metric, aggregate, scored.reading, None)
-    others = len(saved.steps) - 1
-    st.caption(
-        f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {len(scored.pairs):,} {scored.scores.items_named[1]}. "
-        f"The colour scale is for this step only. Scoring took {scored.scores.seconds:.1f} s"
-        + (f"; **Score all steps** scores {others} more." if others else ".")
-    )
-
-
-def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
+def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_choice.Choice) -> None:
+    """The grid of this step, the change by cell, and the chosen cell's score, of the `saved` models by their steps."""
     pairs = sidebar_choice.evaluated_on(choice.evaluation_set)
     if pairs is None:
         return
     if not isinstance(pairs, GradedPairs):
         st.info(ONLY_PAIRS, icon=":material/block:")
         return
-    folder = cached.found(choice.source).folder
+    folder, names, steps = cached.found(choice.source).folder, tuple(saved.values()), tuple(saved)
     reading = choice.reading_of(folder)
     also = declared.outside(reading, folder)
-    measured = " ".join((f"{saved.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
-    title = f"{len(saved.steps)} steps on {pairs.name}"
+    measured = " ".join((f"{models_key(run, names)} {pairs.digest} {choice.settings}", *(one.title for one in also)))
+    title = f"{len(saved)} steps on {pairs.name}"
     scores: tuple[layer_scores.LayerScores, ...] | None = jobs.result(
-        f"steps {measured}", title, lambda: step_scores.score_steps(saved.names, pairs, choice.settings, also=also)
+        f"steps {measured}", title, lambda: step_scores.score_steps(names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
@@ -158,27 +134,14 @@ def _all_steps(saved: SavedSteps, choice: sidebar_choice.Choice) -> None:
         f"What changed: {title}",
         lambda: step_scores.changes(scores, metric, aggregate),
     )
-    if changed is not None:
-        _side_by_side(saved, pairs, scores, changed, metric, aggregate, reading)
-
-
-def _side_by_side(
-    saved: SavedSteps,
-    pairs: GradedPairs,
-    scores: tuple[layer_scores.LayerScores, ...],
-    changed: tuple[step_scores.Change, ...],
-    metric: str,
-    aggregate: str,
-    reading: Reading,
-) -> None:
-    """The grid of this step, the change by cell, and the chosen cell's score over the steps."""
-    at, first = saved.at, saved.steps[0]
+    if changed is None:
+        return
+    at, first = steps.index(step), steps[0]
     columns = st.columns(3, gap="small")
     with columns[0]:
-        st.markdown(f"**At step {saved.steps[at]}**")
-        height = _grid(
-            scores[at], metric, aggregate, reading, grid.span_of(*scores, metric=metric, aggregate=aggregate)
-        )
+        st.markdown(f"**At step {step}**")
+        span = grid.span_of(*scores, metric=metric, aggregate=aggregate)
+        height = _grid(scores[at], metric, aggregate, reading, span)
     with columns[1]:
         st.markdown(f"**Change since step {first}**")
         downloads.draw(
@@ -200,7 +163,7 @@ def _side_by_side(
     with columns[2]:
         st.markdown(f"**{reading.title}**")
         downloads.draw(
-            run_figures.score_by_step(saved.steps, of_reading, since, at, metric, height),
+            run_figures.score_by_step(steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=downloads.config("replay-reading"),
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
@@ -213,8 +176,8 @@ def _side_by_side(
         "bootstrap resamples). "
         "Hollow cells could be chance. Click a cell to follow its layer & pooling."
     )
-    stem = f"{saved.names[0].partition('@')[0]} {pairs.name} steps"
-    downloads.rows(step_scores.step_rows(saved.steps, scores), stem, "Scores of all steps (CSV)")
+    stem = f"{names[0].partition('@')[0]} {pairs.name} steps"
+    downloads.rows(step_scores.step_rows(steps, scores), stem, "Scores of all steps (CSV)")
 
 
 def _grid(

@@ -8,25 +8,19 @@ from typing import Any
 
 import streamlit as st
 
-from explorer import in_words
-from explorer.data import sources, uploads
-from explorer.data.text_sets import digest_of
+from explorer import errors, in_words, progress
+from explorer.data import sources, text_sets, uploads
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Forecast, Models, evaluation, forecast
-from explorer.evaluating.results import result_files
-from explorer.evaluating.results.result_files import ScoredModel
-from explorer.evaluating.results.scored_task import EVALUATED, Options
+from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.tasks import ALL, Subject, named, published, suites, tasks_of, transfer
 from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
-from explorer.progress import Progress, Work
 from explorer.training.record.run_results import scored
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
-from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
 from explorer.ui.widgets import controls
@@ -48,7 +42,7 @@ TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "al
 
 def fields() -> dict[str, Knob]:
     """The settings in the order of the form."""
-    knobs = dict(Options.knobs)
+    knobs = dict(scored_task.Options.knobs)
     again = knobs.pop("again")
     return {**knobs, "max_length": Settings.knobs["max_length"], "again": again}
 
@@ -214,14 +208,14 @@ def _estimate() -> None:
 def estimate_key(choice: EvaluationChoice) -> str:
     """The job key of an estimate, which depends on the files of models and tasks, and on what is saved."""
     now = cached.as_they_are(choice.models, choice.tasks), result_files.stamp()
-    return f"{ESTIMATE} of {choice} {digest_of([repr(now)])}"
+    return f"{ESTIMATE} of {choice} {text_sets.digest_of([repr(now)])}"
 
 
 def _take(path: str) -> None:
     st.session_state[TASKS] = [*(one for one in st.session_state.get(TASKS, ()) if one != path), path]
 
 
-def _continue(job: Job) -> None:
+def _continue(job: jobs.Job) -> None:
     """Start a stopped evaluation again, which measures what is not saved."""
     jobs.forget(JOB)
     jobs.follow(JOB, job.title, job.make)
@@ -265,12 +259,12 @@ class EvaluationChoice:
     typed: Mapping[str, Any]  # the settings that are not empty
 
     @property
-    def options(self) -> Options:
+    def options(self) -> scored_task.Options:
         """The settings of an evaluation; an error if a value is not allowed."""
         title = self.typed.get("titles", USUAL)
         typed = {**self.typed, "titles": () if title == USUAL else (title,)}
         typed.pop("max_length", None)
-        return Options(**controls.checked(typed, fields()))
+        return scored_task.Options(**controls.checked(typed, fields()))
 
     @property
     def max_length(self) -> int | None:
@@ -284,7 +278,7 @@ class EvaluationChoice:
         Models that are not among the known ones were typed in, and are looked for.
         """
         if not self.models or not self.tasks:
-            raise BadChoice("Choose at least one model and one suite or task.")
+            raise errors.BadChoice("Choose at least one model and one suite or task.")
         for model in self.models:
             if model not in known and not is_word_model(model):
                 cached.found(model)
@@ -293,35 +287,35 @@ class EvaluationChoice:
         transfer.check_choice(options.probe, options.seeds)
         return found
 
-    def evaluated(self) -> Work[EvaluationResult]:
+    def evaluated(self) -> progress.Work[EvaluationResult]:
         """Score the models on the tasks; an error if nothing could be scored."""
         models, failed = yield from self._subjects()
         found = yield from evaluation(models, self.tasks, self.options)
         found = replace(found, failed=(*failed, *found.failed))
         if not found.results:
-            raise StrataError(next(iter((*found.failed, *found.missing)), "Nothing could be scored."))
+            raise errors.StrataError(next(iter((*found.failed, *found.missing)), "Nothing could be scored."))
         return found
 
-    def expected(self) -> Work[Forecast]:
+    def expected(self) -> progress.Work[Forecast]:
         """Estimate the time of what is not saved."""
         models, failed = yield from self._subjects()
         found = yield from forecast(models, self.tasks, self.options)
         return replace(found, failed=(*failed, *found.failed))
 
-    def _subjects(self) -> Work[tuple[Models, tuple[str, ...]]]:
+    def _subjects(self) -> progress.Work[tuple[Models, tuple[str, ...]]]:
         """The models that are there, and in words those that are not."""
-        found: list[tuple[ScoredModel, AnySubject]] = []
+        found: list[tuple[result_files.ScoredModel, AnySubject]] = []
         failed: list[str] = []
-        settings = replace(EVALUATED, max_length=self.max_length)
+        settings = replace(scored_task.EVALUATED, max_length=self.max_length)
         for name in self.models:
-            yield Progress(f"reading the files of {name}", 0, 0)
+            yield progress.Progress(f"reading the files of {name}", 0, 0)
             if is_word_model(name):
                 word = WordSubject(name, settings)
                 found.append((word.scored, word))
                 continue
             try:
                 model = cached.found(name)
-            except StrataError as error:  # such as a run that was deleted meanwhile
+            except errors.StrataError as error:  # such as a run that was deleted meanwhile
                 failed.append(f"{name}: {error}")
                 continue
             found.append((scored(model), Subject(model, settings, cached.encoder)))

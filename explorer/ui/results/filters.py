@@ -7,10 +7,7 @@ import streamlit as st
 
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
-from explorer.evaluating.results import result_table, scored_task
-from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.results.result_table import ModelRow
-from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
+from explorer.evaluating.results import result_files, result_table, scored_task
 from explorer.ui import messages
 
 ALL = "all tasks"
@@ -27,8 +24,8 @@ TAKEN = "Another row is called '{}'. Give each row a name of its own."
 class FilteredResults:
     """The rows and columns to show."""
 
-    rows: tuple[ModelRow, ...]
-    tasks: tuple[ScoredTask, ...]
+    rows: tuple[result_table.ModelRow, ...]
+    tasks: tuple[scored_task.ScoredTask, ...]
     title: str  # of the layer & pooling
     measure: str | None  # None: of each task its main one
     without_base: tuple[str, ...] = ()  # bases that were not evaluated on a task that what was trained from them has
@@ -39,7 +36,7 @@ class FilteredResults:
         return self.title == MODEL_DEFAULT and self.measure is None
 
 
-def chosen(results: Sequence[Result]) -> FilteredResults:
+def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
     """Draw the controls above the table."""
     rows, known = result_table.models(results), kinds.published()
     places = {task: place for place, task in enumerate(known)}
@@ -60,7 +57,7 @@ def chosen(results: Sequence[Result]) -> FilteredResults:
             "other model could have an average.",
         )
         if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
-            shown = [one for one in tasks if one.kind != RUN_TEST] or tasks
+            shown = [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
         else:
             shown = [one for one in tasks if suite_of(one) == (suite or suites[0])]
         shown = _under_some_settings(shown)
@@ -96,7 +93,7 @@ def chosen(results: Sequence[Result]) -> FilteredResults:
     return FilteredResults(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
 
 
-def _renamed(rows: tuple[ModelRow, ...]) -> tuple[ModelRow, ...]:
+def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.ModelRow, ...]:
     """The rows under the names that the visitor gave them, which the exports have too."""
     if not rows:
         return rows
@@ -122,13 +119,13 @@ def _renamed(rows: tuple[ModelRow, ...]) -> tuple[ModelRow, ...]:
     return tuple(replace(row, name=given.get(row.key, row.name)) for row in rows)
 
 
-def suite_of(task: ScoredTask) -> str:
+def suite_of(task: scored_task.ScoredTask) -> str:
     """The suite of a task, under any settings; `OTHERS` for a file of the user, `RUNS` for the test set of a run."""
     known = (suite for suite, tasks in kinds.suites().items() if task.name in tasks and not task.folder)
-    return RUNS if task.kind == RUN_TEST else next(known, OTHERS)
+    return RUNS if task.kind == scored_task.RUN_TEST else next(known, OTHERS)
 
 
-def _under_some_settings(tasks: list[ScoredTask]) -> list[ScoredTask]:
+def _under_some_settings(tasks: list[scored_task.ScoredTask]) -> list[scored_task.ScoredTask]:
     """The tasks under the settings to choose, where there are several; under different ones scores do not compare."""
     settings = scored_task.varying(tasks)
     by_usual = sorted(tasks, key=lambda task: len(task.unusual))

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import sources
-from explorer.data.text_sets import digest_of
+from explorer.data import sources, text_sets
 from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
-from explorer.evaluating.results.rank_groups import ERROR, Ranking
-from explorer.evaluating.results.result_files import Result, SavedResults
-from explorer.evaluating.results.result_table import GROUP, ModelRow, ranked, rows_for, what_differs
-from explorer.evaluating.results.scored_task import COSTS, FINE_TUNING, ScoredTask
+from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -61,7 +56,7 @@ def show(chosen: FilteredResults) -> None:
         key="results",
         placeholder="",
         # what decides comes first: many tasks are wider than the screen
-        column_order=sorted(header, key=lambda name: (name != "model", name != average, name != GROUP)),
+        column_order=sorted(header, key=lambda name: (name != "model", name != average, name != result_table.GROUP)),
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width=widest_name),
             **{
@@ -74,7 +69,7 @@ def show(chosen: FilteredResults) -> None:
             average: st.column_config.Column(
                 help="Only for models that have every task shown.", width=WIDE if average in wide else None
             ),
-            GROUP: st.column_config.TextColumn(help=LETTERS),
+            result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
         },
     )
     st.caption(
@@ -106,11 +101,11 @@ def show(chosen: FilteredResults) -> None:
         )
 
 
-def ranking_text(ranking: Ranking, tasks: int) -> str:
+def ranking_text(ranking: rank_groups.Ranking, tasks: int) -> str:
     """The best model, and which models it is significantly better than."""
     best, rest = ranking.names[0], range(1, len(ranking.names))
-    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= ERROR]
-    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= ERROR]
+    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= rank_groups.ERROR]
+    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= rank_groups.ERROR]
     over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
     parts = [f"**{messages.plain(best)}** scores highest {over}: {ranking.scores[0]:.2f}."]
     if worse:
@@ -147,19 +142,23 @@ def _numbers(
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
         deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
         content.append(
-            {"model": messages.ends(name, LONGEST), **numbers, **({GROUP: letters.get(name, "")} if letters else {})}
+            {
+                "model": messages.ends(name, LONGEST),
+                **numbers,
+                **({result_table.GROUP: letters.get(name, "")} if letters else {}),
+            }
         )
     frame = pd.DataFrame(content, columns=header)
-    scores = [column for column in header if column not in ("model", GROUP)]
+    scores = [column for column in header if column not in ("model", result_table.GROUP)]
     frame[scores] = frame[scores].astype(float)
     styled = frame.style.format("{:.2f}", subset=scores, na_rep="")
     for (place, column), text in deviations.items():
         styled = styled.format(lambda value, text=text: text, subset=pd.IndexSlice[place, column])
-    best = styled.highlight_min if chosen.measure in COSTS else styled.highlight_max
+    best = styled.highlight_min if chosen.measure in scored_task.COSTS else styled.highlight_max
     return best(subset=scores, props="font-weight: bold")
 
 
-def every_result() -> list[Result]:
+def every_result() -> list[result_files.Result]:
     """Every result: those of files, then the test scores of runs on data that no file has of their training.
 
     The bases of these runs follow, on the same data.
@@ -182,25 +181,31 @@ def warn_of_unreadable() -> None:
         st.warning(messages.plain(UNREADABLE.format(named)), icon=":material/broken_image:")
 
 
-def ranking_of(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
+def ranking_of(
+    rows: Sequence[result_table.ModelRow], tasks: Sequence[scored_task.ScoredTask]
+) -> rank_groups.Ranking | None:
     """The rank groups of models, remembered for the same results."""
-    names, digests = (digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks)))
+    names, digests = (
+        text_sets.digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks))
+    )
     return _ranking((result_files.stamp(), names, digests), rows, tasks)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _stored(stamp: Hashable) -> SavedResults:
+def _stored(stamp: Hashable) -> result_files.SavedResults:
     return result_files.read_all()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _ranking(key: Hashable, _rows: Sequence[ModelRow], _tasks: Sequence[ScoredTask]) -> Ranking | None:
-    return ranked(_rows, _tasks)
+def _ranking(
+    key: Hashable, _rows: Sequence[result_table.ModelRow], _tasks: Sequence[scored_task.ScoredTask]
+) -> rank_groups.Ranking | None:
+    return result_table.ranked(_rows, _tasks)
 
 
 def show_published(chosen: FilteredResults) -> None:
     """The rows of a paper's table; nothing if no paper has a score on the tasks shown."""
-    published = rows_for([task.name for task in chosen.tasks if task.kind != FINE_TUNING])
+    published = result_table.rows_for([task.name for task in chosen.tasks if task.kind != scored_task.FINE_TUNING])
     if not published or not chosen.rows:
         return
     st.subheader("Published scores")
@@ -216,7 +221,7 @@ def show_published(chosen: FilteredResults) -> None:
     tasks = {
         named[task.digest]: task
         for task in chosen.tasks
-        if task.kind != FINE_TUNING and any(task.name in row.scores for row in rows)
+        if task.kind != scored_task.FINE_TUNING and any(task.name in row.scores for row in rows)
     }
     table: list[dict[str, object]] = []
     if kind == SCORES:
@@ -242,7 +247,7 @@ def show_published(chosen: FilteredResults) -> None:
             },
         },
     )
-    differs = what_differs(rows, measured, list(tasks.values()), chosen.title)
+    differs = result_table.what_differs(rows, measured, list(tasks.values()), chosen.title)
     used = ", ".join(dict.fromkeys(rows[0].measure(task.name) for task in tasks.values()))
     st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
 
@@ -294,7 +299,7 @@ def show_by_layer(chosen: FilteredResults) -> None:
     st.caption("Half of the queries choose the layer & pooling with the highest nDCG@10; all scores are on the others.")
 
 
-def lines_of(chosen: FilteredResults, task: ScoredTask, pooling: str) -> Lines:
+def lines_of(chosen: FilteredResults, task: scored_task.ScoredTask, pooling: str) -> Lines:
     """The scores of each model on a task, from layer 0 on."""
     found = {}
     for row in chosen.rows:

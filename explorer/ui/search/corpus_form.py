@@ -3,17 +3,10 @@
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import corpora, sources
-from explorer.data.corpora import SAMPLE
+from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
 from explorer.data.graded import sets, sts
-from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.sample import SEARCH
-from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.data.text_sets import PAIRS as PAIRS_KIND
-from explorer.data.text_sets import Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.ui import messages
@@ -23,7 +16,7 @@ from explorer.ui.search import query_view
 from explorer.ui.widgets import controls
 
 PAIRS = "the evaluation set"
-OF_SAMPLE = (sets.SAMPLE, SetIdentity(SetKind.OTHER, SEARCH))
+OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
 SOURCE = "corpus"
 UPLOAD = "uploaded corpus"
 
@@ -32,9 +25,9 @@ UPLOAD = "uploaded corpus"
 class SearchedCorpus:
     """What is searched, which set it is, and the judgements of a retrieval set."""
 
-    identity: SetIdentity
-    sentences: Sentences
-    task: RetrievalSet | None = None
+    identity: sets.SetIdentity
+    sentences: text_sets.Sentences
+    task: retrieval_sets.RetrievalSet | None = None
 
     @property
     def usual_query(self) -> str:
@@ -44,13 +37,15 @@ class SearchedCorpus:
         return self.task.queries[0] if self.task else self.sentences.texts[0]
 
 
-def source(line: DeltaGenerator) -> str:
+def source(line: st.delta_generator.DeltaGenerator) -> str:
     """What names the corpus; the widgets are drawn into `line`."""
     with line:
         chosen: str = st.selectbox(
             "Search in",
             controls.with_uploads(
-                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE)
+                sidebar.with_current(
+                    [PAIRS, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE
+                )
             ),
             format_func=sources.label,
             key=SOURCE,
@@ -66,7 +61,7 @@ def source(line: DeltaGenerator) -> str:
         controls.upload_to_keep(
             "Corpus (file)",
             UPLOAD,
-            _take,
+            lambda path: st.session_state.update({SOURCE: path}),
             "The file is kept on this machine only.",
             "One sentence a line, or a table: all its columns of sentences are used. "
             "For more than 20 MB, type the file's path instead.",
@@ -91,9 +86,13 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
         if source == PAIRS:
             given = sidebar_choice.evaluated_on(identity)
             return None if given is None else _of_set(identity, given)
-        if source in RETRIEVAL_SETS or is_folder(source) or sidebar_choice.kind_of(source) == PAIRS_KIND:
+        if (
+            source in sources.RETRIEVAL_SETS
+            or sources.is_folder(source)
+            or sidebar_choice.kind_of(source) == PAIRS_KIND
+        ):
             given = cached.evaluated_on(identity)
-            if isinstance(given, RetrievalSet):
+            if isinstance(given, retrieval_sets.RetrievalSet):
                 return _of_set(identity, given)
         return SearchedCorpus(identity, cached.searched(source))
     except SetNotFound as error:
@@ -103,13 +102,9 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     return None
 
 
-def _of_set(identity: SetIdentity, given: Evaluated) -> SearchedCorpus:
+def _of_set(identity: sets.SetIdentity, given: Evaluated) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
-    if isinstance(given, RetrievalSet):
+    if isinstance(given, retrieval_sets.RetrievalSet):
         return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)
     texts = [cell for cells in judged(given).texts.values() for cell in cells]
     return SearchedCorpus(identity, corpora.of_texts(given.name, texts))
-
-
-def _take(path: str) -> None:
-    st.session_state[SOURCE] = path

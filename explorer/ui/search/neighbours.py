@@ -4,20 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from explorer import in_words
-from explorer.data.retrieval_sets import Judged, RetrievalSet
-from explorer.data.text_sets import Sentences
+from explorer import errors, in_words
+from explorer.data import retrieval_sets, text_sets
 from explorer.drawing.scores.distributions import neighbours_kept
-from explorer.errors import StrataError
 from explorer.measuring.comparing.pair_changes import QueryChanges
 from explorer.measuring.neighbours import query_results, ranking_judge, vector_index
-from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.verdict import CI
+from explorer.measuring.scores import correlation, verdict
 from explorer.ui import messages
 from explorer.ui.access import jobs, sidebar_choice
-from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads
 
@@ -34,7 +29,9 @@ NO_SCORE = "A layer & pooling under which all documents have one vector has no r
 MEAN_HELP = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
 
 
-def search_side(reader: Reader, corpus: Sentences, query: str) -> query_results.SearchSide | None:
+def search_side(
+    reader: sidebar_choice.Reader, corpus: text_sets.Sentences, query: str
+) -> query_results.SearchSide | None:
     """Corpus and query, encoded by one side; None, with progress or the error below the side's title, until then."""
     st.markdown(reader.title)
     try:
@@ -56,19 +53,19 @@ def search_side(reader: Reader, corpus: Sentences, query: str) -> query_results.
         if encoder.tokens([query], most).truncated:
             st.warning(CUT.format(encoder.limit(most)), icon=":material/content_cut:")
         return query_results.SearchSide(index, query_results.vector_of(encoder, query, reader.reading, most))
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
         return None
 
 
-def _key(reader: Reader, corpus: Sentences) -> str:
+def _key(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> str:
     """What identifies encoder, layer & pooling, settings and corpus."""
     return f"{reader.key} {corpus.digest}"
 
 
 def changes(
-    readers: tuple[Reader, ...],
-    corpus: Sentences,
+    readers: tuple[sidebar_choice.Reader, ...],
+    corpus: text_sets.Sentences,
     one: query_results.SearchSide,
     other: query_results.SearchSide,
     k: int,
@@ -124,7 +121,7 @@ def _sentences(count: int) -> str:
     return f"{count:,} sentence{'' if count == 1 else 's'}"
 
 
-def choose_judged_query(task: RetrievalSet, query: str | None) -> None:
+def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) -> None:
     """A menu of the judged queries; the chosen one becomes the query."""
     queries = {query_results.asked(text): number for number, text in enumerate(task.queries, start=1)}
     st.session_state[MENU] = query if query in queries else None
@@ -134,13 +131,13 @@ def choose_judged_query(task: RetrievalSet, query: str | None) -> None:
         key=MENU,
         format_func=lambda text: f"{queries[text]} · {text}",
         placeholder=f"one of {len(queries):,}",
-        on_change=_take_judged_query,
+        on_change=_take,
         help="Queries of the retrieval set whose relevant documents are known. Each side then has a score. This page "
         "reads them without the prompts that a model may declare for queries and documents; Results reads them with.",
     )
 
 
-def relevant(task: RetrievalSet, query: str, corpus: Sequence[str]) -> Judged:
+def relevant(task: retrieval_sets.RetrievalSet, query: str, corpus: Sequence[str]) -> retrieval_sets.Judged:
     """The grades of the documents relevant to a query, by their position in the corpus; none if it is not judged."""
     judged = next(
         (of for text, of in zip(task.queries, task.judgements, strict=True) if query_results.asked(text) == query), {}
@@ -157,13 +154,15 @@ def show_score(ndcg: float, of_relevant: tuple[int, ...]) -> None:
     st.markdown(f"**nDCG@10 {100 * ndcg:.2f}** · relevant at rank {ranks}", help=SCORE_HELP)
 
 
-def _take_judged_query() -> None:
+def _take() -> None:
     chosen = st.session_state[MENU]
     if chosen is not None:
         query_view.choose(chosen)
 
 
-def query_changes(sides: tuple[Reader, ...], task: RetrievalSet, searched: tuple[str, ...]) -> None:
+def query_changes(
+    sides: tuple[sidebar_choice.Reader, ...], task: retrieval_sets.RetrievalSet, searched: tuple[str, ...]
+) -> None:
     """The means of both sides, the queries that changed most, and means by length and shared words.
 
     `searched` are the documents, each text once; of a large set only some are searched, and nothing is shown.
@@ -183,7 +182,7 @@ def query_changes(sides: tuple[Reader, ...], task: RetrievalSet, searched: tuple
     cards = st.container(horizontal=True)
     for name, of_side in zip("AB", scores, strict=True):
         messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=MEAN_HELP)
-    interval = f"{CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
+    interval = f"{verdict.CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
     messages.number(
         cards, "B - A", f"{float(gap.difference):+.2f}", interval, border=True, help="Above 0: B is better."
     )
@@ -203,16 +202,18 @@ def query_changes(sides: tuple[Reader, ...], task: RetrievalSet, searched: tuple
     downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
 
 
-def _scores(reader: Reader, task: RetrievalSet, searched: tuple[str, ...]) -> NDArray[np.float64] | None:
+def _scores(
+    reader: sidebar_choice.Reader, task: retrieval_sets.RetrievalSet, searched: tuple[str, ...]
+) -> np.typing.NDArray[np.float64] | None:
     """The nDCG@10 of every query under a side, from 0 to 1; None while it is being computed."""
     documents, queries = reader.vectors(searched), reader.vectors(task.queries)
     if documents is None or queries is None:
         return None
     place = {text: at for at, text in enumerate(searched)}
-    every = unit(documents)[[place[text] for text in task.documents]]
-    scores: NDArray[np.float64] | None = jobs.result(
+    every = correlation.unit(documents)[[place[text] for text in task.documents]]
+    scores: np.typing.NDArray[np.float64] | None = jobs.result(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
-        lambda: ranking_judge.of_queries(every, unit(queries), task.judgements),
+        lambda: ranking_judge.of_queries(every, correlation.unit(queries), task.judgements),
     )
     return scores

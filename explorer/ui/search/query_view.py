@@ -6,14 +6,11 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from explorer import in_words
+from explorer import errors, in_words
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
-from explorer.errors import StrataError
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
@@ -62,7 +59,7 @@ OTHER_MODEL = (
 )
 
 
-def query(place: DeltaGenerator, usual: str | None) -> str | None:
+def query(place: st.delta_generator.DeltaGenerator, usual: str | None) -> str | None:
     """The query, its box drawn into `place`; None, with a message, if it is empty.
 
     `usual` is searched until the visitor or the address gives another one. None: the corpus is not known yet.
@@ -103,7 +100,7 @@ def one_line(text: str) -> str:
     return " ".join(text.replace("\0", " ").split())[:MOST].rstrip()
 
 
-def size(line: DeltaGenerator) -> int:
+def size(line: st.delta_generator.DeltaGenerator) -> int:
     """The number of results of each side."""
     with line:
         k: int = controls.segments("Results", query_results.SIZES, default=10, key="k")
@@ -115,7 +112,7 @@ def choose(text: str) -> None:
     st.session_state[QUERY] = text
 
 
-def results_area(query: str) -> DeltaGenerator:
+def results_area(query: str) -> st.delta_generator.DeltaGenerator:
     """Where to draw the results, below a line that names their query; grey while the box holds another text."""
     keys = {"box": QUERY, "hint": _HINT, "named": _NAMED.replace(" ", "-"), "results": RESULTS}
     st.html(_LOOK.format(**keys, query=in_css(query)))
@@ -181,7 +178,7 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
             microscope.words_button(microscope.SEARCH, f"of {key}", query, sentence, "Why?")
 
 
-def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator, k: int) -> None:
+def show_vectors(source: str, choice: sidebar_choice.Choice, box: st.delta_generator.DeltaGenerator, k: int) -> None:
     """Search vectors on disk: the index to choose and the query in `box`, then the results, once all is ready."""
     kind = INDEXES[
         controls.segments(
@@ -198,7 +195,7 @@ def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator
     try:
         found = sidebar_choice.encoder(choice.source)
         corpus = cached.corpus_on_disk(source, choice.reading_of(found.folder).title) if found else None
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
     if corpus is not None:
         st.caption(messages.plain(corpus.note))
@@ -207,7 +204,7 @@ def show_vectors(source: str, choice: sidebar_choice.Choice, box: DeltaGenerator
         with results_area(asked):
             try:
                 _show_hits(corpus, choice, asked, k, kind)
-            except StrataError as error:
+            except errors.StrataError as error:
                 messages.trouble(error)
     if sidebar_choice.model_b():
         st.caption(cached.ONE_ENCODER)
@@ -235,7 +232,7 @@ def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, 
     downloads.rows(rows, messages.shortened(query, 40), "Results (CSV)")
 
 
-def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> NDArray[np.float32] | None:
+def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> np.typing.NDArray[np.float32] | None:
     """The vector of the query under model A, with the layer & pooling of the vectors; None if it made none of them."""
     found = sidebar_choice.encoder(choice.source)
     if found is None:

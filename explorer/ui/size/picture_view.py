@@ -6,14 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import errors, in_words, places, progress
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
-from explorer.errors import StrataError
-from explorer.in_words import rounded
 from explorer.measuring.scores.verdict import WORSE
-from explorer.places import given_path, runs_folder
-from explorer.progress import Work
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, front
 from explorer.ui import messages
@@ -57,7 +53,18 @@ def show(picture: Picture) -> None:
         f"{messages.plain(size_points.text_of(picture))} Click a mark to choose its layer & pooling for every page, "
         "and its size for the export below."
     )
-    _table(picture)
+    best = set(front(picture.points, tuple(COSTS)))
+    only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
+    downloads.table([_row(picture, point) for point in picture.points if point in best or not only], lines=12)
+    st.download_button(
+        "Table (CSV)",
+        lambda: size_points.as_text(picture, "csv"),
+        "sizes.csv",
+        "text/csv",
+        icon=":material/table:",
+        on_click="ignore",
+        key="sizes as csv",
+    )
 
 
 def chosen(picture: Picture) -> Point:
@@ -82,31 +89,10 @@ def _choose(picture: Picture) -> None:
         sidebar.choose_reading(OWN if point.size.pooling == MODEL_DEFAULT else parse(point.size.reading, last))
 
 
-def _table(picture: Picture) -> None:
-    best = set(front(picture.points, tuple(COSTS)))
-    only = st.toggle(
-        "Only the front",
-        True,
-        key=ONLY_FRONT,
-        help=size_points.FRONT,
-    )
-    shown = [point for point in picture.points if point in best] if only else list(picture.points)
-    downloads.table([_row(picture, point) for point in shown], lines=12)
-    st.download_button(
-        "Table (CSV)",
-        lambda: size_points.as_text(picture, "csv"),
-        "sizes.csv",
-        "text/csv",
-        icon=":material/table:",
-        on_click="ignore",
-        key="sizes as csv",
-    )
-
-
 def _row(picture: Picture, point: Point) -> dict[str, object]:
     verdict = point.verdict
     numbers = (point.score, verdict.difference, verdict.low, verdict.high)
-    score, difference, low, high = (rounded(number, 2) for number in numbers)
+    score, difference, low, high = (in_words.rounded(number, 2) for number in numbers)
     return {
         **({"model": point.model} if len(picture.models) > 1 else {}),
         "layer & pooling": point.size.reading,
@@ -116,7 +102,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "difference": difference,
         "95 % CI, low": low,
         "95 % CI, high": high,
-        **{name: rounded(cost(point), 2) for name, cost in COSTS.items()},
+        **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
     }
 
 
@@ -143,7 +129,7 @@ def export(subject: SizeRequest, picture: Picture) -> None:
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
         )
         return
-    usual = runs_folder() / "smaller" / downloads.file_name(point.title)
+    usual = places.runs_folder() / "smaller" / downloads.file_name(point.title)
     written = st.text_input(
         "Folder",
         key=FOLDER,
@@ -152,15 +138,28 @@ def export(subject: SizeRequest, picture: Picture) -> None:
         "are really removed.",
     )
     try:
-        folder = given_path(written.strip()) if written.strip() else usual
-    except StrataError as error:
+        folder = places.given_path(written.strip()) if written.strip() else usual
+    except errors.StrataError as error:
         messages.trouble(error)
         _button(None)
         return
     key = key_of(subject, point, folder)
     job = jobs.find(key)
     if job is not None and job.state == jobs.DONE:
-        _tell(folder, point)
+        st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
+        if point.size.stored in (INT8, BITS):
+            st.caption(CODES.format(point.size.stored))
+        st.code(
+            f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
+            language=None,  # the colours of highlighted code are too faint to read
+        )
+        st.button(
+            "Compare with the whole model",
+            icon=":material/compare_arrows:",
+            on_click=sidebar.choose_model_b,
+            args=(str(folder),),
+            key="compare the smaller encoder",
+        )
     elif job is not None and job.live:
         jobs.progress_of(job)
     else:
@@ -183,7 +182,7 @@ def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folde
     jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
 
 
-def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> Work[None]:
+def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> progress.Work[None]:
     from explorer.evaluating.tasks.judges import judge_of
     from explorer.studies.size.export import export
     from explorer.studies.size.picture import besides, limited
@@ -191,20 +190,3 @@ def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path)
     encoder = limited(cached.encoder(subject.found, subject.settings), subject.max_length)
     fit_on = besides(subject.text, judge_of(subject.given, encoder))
     yield from export(encoder, subject.found, picture, point, fit_on, folder)
-
-
-def _tell(folder: Path, point: Point) -> None:
-    st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
-    if point.size.stored in (INT8, BITS):
-        st.caption(CODES.format(point.size.stored))
-    st.code(
-        f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
-        language=None,  # the colours of highlighted code are too faint to read
-    )
-    st.button(
-        "Compare with the whole model",
-        icon=":material/compare_arrows:",
-        on_click=sidebar.choose_model_b,
-        args=(str(folder),),
-        key="compare the smaller encoder",
-    )

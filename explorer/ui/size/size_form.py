@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import sources
-from explorer.data.corpora import SAMPLE
+from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
-from explorer.data.graded.sets import SetIdentity
-from explorer.data.sources import NAMED_SETS
-from explorer.data.text_sets import Sentences
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.tasks.transfer import TASKS
@@ -21,7 +17,6 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, SizeOptions
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls
 
@@ -39,22 +34,35 @@ ABOUT = (
 
 
 @dataclass(frozen=True)
-class SizeChoice:
-    """What is to be measured: names of the evaluation set, of the text and of other encoders, and the sizes."""
+class SizeRequest:
+    """Everything that decides a picture: encoders, evaluation set, the text of projections, and the sizes."""
 
-    on: SetIdentity
-    text: str
+    found: Found
+    given: Evaluated
+    text: text_sets.Sentences
     options: SizeOptions
-    others: tuple[str, ...]
+    others: tuple[Found, ...]
+    max_length: int | None
+
+    @property
+    def key(self) -> str:
+        """The key of the picture."""
+        digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
+        return f"sizes {' '.join(digests)} {self.options} {self.max_length}"
+
+    @property
+    def settings(self) -> Settings:
+        """The precision that every page has unless another one is chosen."""
+        return Settings(max_length=self.max_length)
 
 
-def asked(choice: Choice) -> SizeChoice:
-    """The form; an error if the dimensions are no numbers."""
+def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
+    """Draw the form, and read what it names; None, with the error shown, if the evaluation set is missing."""
     own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         on: str = st.selectbox(
             "Score on",
-            controls.with_uploads(sidebar.with_current([PAIRS, *own, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            controls.with_uploads(sidebar.with_current([PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()], ON)),
             format_func=sources.label,
             key=ON,
             bind="query-params",
@@ -65,7 +73,7 @@ def asked(choice: Choice) -> SizeChoice:
         )
         text: str = st.selectbox(
             "Fit PCA and int8 on",
-            controls.with_uploads(sidebar.with_current([SAMPLE, *sts.menu()], TEXT)),
+            controls.with_uploads(sidebar.with_current([corpora.SAMPLE, *sts.menu()], TEXT)),
             format_func=sources.label,
             key=TEXT,
             bind="query-params",
@@ -74,54 +82,29 @@ def asked(choice: Choice) -> SizeChoice:
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
-    with st.expander("Sizes", icon=":material/tune:"):
-        options, others = _sizes()
-    return SizeChoice(
-        choice.evaluation_set if on == PAIRS else sources.identity(on.strip()), text.strip(), options, others
-    )
-
-
-def _sizes() -> tuple[SizeOptions, tuple[str, ...]]:
     knobs = SizeOptions.knobs
-    typed = {
-        "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
-        "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
-        "cut_by": controls.segments_of(knobs["cut_by"], WAY),
-        "stored": controls.draw(FORM, knobs["stored"]),
-    }
-    others = st.multiselect(
-        "Other encoders in the same picture",
-        sidebar.encoders(),
-        key=OTHERS,
-        persist_state="session",
-        select_all=False,
-        accept_new_options=True,
-        help="Such as runs of the method distil, under their model default.",
-    )
-    return SizeOptions(**controls.checked(typed, knobs)), tuple(others)
-
-
-@dataclass(frozen=True)
-class SizeRequest:
-    """Everything that decides a picture."""
-
-    found: Found
-    given: Evaluated
-    text: Sentences
-    asked: SizeChoice
-    others: tuple[Found, ...]
-    max_length: int | None
-
-    @property
-    def key(self) -> str:
-        """The key of the picture."""
-        digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
-        return f"sizes {' '.join(digests)} {self.asked.options} {self.max_length}"
-
-    @property
-    def settings(self) -> Settings:
-        """The precision that every page has unless another one is chosen."""
-        return Settings(max_length=self.max_length)
+    with st.expander("Sizes", icon=":material/tune:"):
+        typed = {
+            "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
+            "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
+            "cut_by": controls.segments_of(knobs["cut_by"], WAY),
+            "stored": controls.draw(FORM, knobs["stored"]),
+        }
+        others = st.multiselect(
+            "Other encoders in the same picture",
+            sidebar.encoders(),
+            key=OTHERS,
+            persist_state="session",
+            select_all=False,
+            accept_new_options=True,
+            help="Such as runs of the method distil, under their model default.",
+        )
+        options = SizeOptions(**controls.checked(typed, knobs))
+    given = sidebar_choice.evaluated_on(choice.evaluation_set if on == PAIRS else sources.identity(on.strip()))
+    sentences, with_these = cached.searched(text.strip()), tuple(map(cached.found, others))
+    if given is None:
+        return None
+    return SizeRequest(found, given, sentences, options, with_these, choice.settings.max_length)
 
 
 def picture(subject: SizeRequest) -> Picture | None:
@@ -153,4 +136,4 @@ def _measured(subject: SizeRequest) -> Work[Picture]:
     for found in (subject.found, *subject.others):
         yield Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
-    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.asked.options, encoders[1:]))
+    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.options, encoders[1:]))

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
@@ -20,7 +19,7 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
     """The values that differ from their default; None if a value is not allowed."""
     found: dict[str, bool | int | float | str] = {}
     wrong: list[StrataError] = []
-    columns: list[DeltaGenerator] = []
+    columns: list[st.delta_generator.DeltaGenerator] = []
     for place, knob in enumerate(knobs):
         if place % COLUMNS == 0:  # a row at a time: a narrow screen stacks columns
             columns = st.columns(COLUMNS)
@@ -109,8 +108,16 @@ def presets(card: MethodCard) -> None:
 
 
 def marked_preset(card: MethodCard) -> str | None:
-    """The name of the set of values that the fields have; None if there is none."""
-    return next((name for name, values in _presets(card).items() if _filled_with(card, values)), None)
+    """The name of the set of values that the fields have, whatever the batch size, which follows the text."""
+    shown = {
+        name: st.session_state.get(key_of(card.name, name), _shown(knob, knob.default))
+        for name, knob in card.knobs.items()
+        if name != "batch_size"
+    }
+    for preset, values in _presets(card).items():
+        if all(value == _shown(card.knobs[name], values[name]) for name, value in shown.items()):
+            return preset
+    return None
 
 
 def _presets(card: MethodCard) -> dict[str, Values]:
@@ -126,16 +133,6 @@ def _presets(card: MethodCard) -> dict[str, Values]:
         if values:
             found[name.capitalize()] = {**usual, **values}
     return found
-
-
-def _filled_with(card: MethodCard, values: Values) -> bool:
-    """Whether the fields have these values; the batch size follows the text."""
-    state = st.session_state
-    return all(
-        state.get(key_of(card.name, name), _shown(knob, knob.default)) == _shown(knob, values[name])
-        for name, knob in card.knobs.items()
-        if name != "batch_size"
-    )
 
 
 def _choose_preset(card: MethodCard, key: str) -> None:
@@ -154,7 +151,13 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
     key = key_of(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
-    label, tip = messages.plain(knob.label), _tip(card, knob)
+    values = f"Default: {Knob.text(knob.default)}. "
+    if card.kind.as_published or knob.paper is not None:
+        paper = f"The paper's value: {Knob.text(knob.paper_value)}. "
+        values = paper if knob.paper_value == knob.default else values + paper
+    values += f"Allowed: {knob.allowed}."
+    label, tip = messages.plain(knob.label), f"{messages.plain(knob.help)}\n\n{messages.plain(values)}"
+    tip += f"\n\nOn the command line: `--set {knob.name}=…`"
     found: bool | int | float | str
     if knob.choices:
         found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
@@ -188,12 +191,3 @@ def _mark(card: MethodCard, knob: Knob) -> None:
     value = _reference(card, knob)
     shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.text(value)
     st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")
-
-
-def _tip(card: MethodCard, knob: Knob) -> str:
-    values = f"Default: {Knob.text(knob.default)}. "
-    if card.kind.as_published or knob.paper is not None:
-        paper = f"The paper's value: {Knob.text(knob.paper_value)}. "
-        values = paper if knob.paper_value == knob.default else values + paper
-    values += f"Allowed: {knob.allowed}."
-    return f"{messages.plain(knob.help)}\n\n{messages.plain(values)}\n\nOn the command line: `--set {knob.name}=…`"

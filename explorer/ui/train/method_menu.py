@@ -7,18 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import reference_scores
-from explorer.data.text_sets import KINDS, digest_of
-from explorer.data.wordnet import Need
+from explorer import errors, places, progress
+from explorer.data import reference_scores, text_sets, wordnet
 from explorer.encoding.locate import model_names
-from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values
-from explorer.places import cache_folder
-from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.runs.training_form import METHOD, METHOD_BY_HAND, MethodCard
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import controls
 
@@ -36,13 +31,13 @@ MADE = (
 )
 
 
-def method() -> MethodCard:
+def method() -> training_form.MethodCard:
     """The chosen method."""
     cards = training_form.methods()
     name: str = st.selectbox(
         "Method",
         list(cards),
-        key=METHOD,
+        key=training_form.METHOD,
         on_change=_by_hand,
         bind="query-params",
         help="Sorted by family. The list below says which methods fit the text. The name is the same on the command "
@@ -55,14 +50,14 @@ def method() -> MethodCard:
     return card
 
 
-def about(card: MethodCard) -> None:
+def about(card: training_form.MethodCard) -> None:
     """What the method does, and its paper."""
     with st.expander(f"About {messages.plain(card.name)}", icon=":material/menu_book:"):
         st.markdown(messages.plain(card.kind.about()))
         st.markdown(f"Paper: [{messages.plain(card.kind.paper.line)}]({card.kind.paper.link})")
 
 
-def ready(card: MethodCard) -> bool:
+def ready(card: training_form.MethodCard) -> bool:
     """Whether everything the method needs is on this machine; if not, show what is missing and a fetch button."""
     for need in card.lacks:
         st.warning(
@@ -75,8 +70,12 @@ def ready(card: MethodCard) -> bool:
 
 def every(sources: tuple[str, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
-    cards = sorted(training_form.methods().values(), key=lambda card: KINDS.index(card.kind.rows))
-    lacks = {card.name: text_form.lacks(sources, card.kind.rows) or _missing(card) for card in cards}
+    cards = sorted(training_form.methods().values(), key=lambda card: text_sets.KINDS.index(card.kind.rows))
+    lacks = {
+        card.name: text_form.lacks(sources, card.kind.rows)
+        or "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
+        for card in cards
+    }
     fitting = sum(not lack for lack in lacks.values())
     fit = f"{fitting} of {len(lacks)} fit this text" if sources else f"{len(lacks)}"
     folded = st.expander(
@@ -94,54 +93,51 @@ def every(sources: tuple[str, ...]) -> None:
             for family, of_family in groupby(of_kind, key=lambda card: card.kind.family):
                 st.caption(messages.plain(family))
                 for card in of_family:
-                    _one_of_many(card, lacks[card.name])
+                    lack, title = lacks[card.name], messages.plain(card.kind.title())
+                    button, about = st.columns([1, 3], vertical_alignment="center")
+                    button.button(
+                        card.name,
+                        key=f"choose {card.name}",
+                        on_click=_choose,
+                        args=(card,),
+                        disabled=bool(lack),
+                        width="stretch",
+                    )
+                    about.markdown(f":gray[{title} Does not fit: {messages.plain(lack)}.]" if lack else title)
+                    if card.kind.when_to_use:
+                        about.caption(_advice(card))
 
 
-def _one_of_many(card: MethodCard, lack: str) -> None:
-    button, about = st.columns([1, 3], vertical_alignment="center")
-    button.button(
-        card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
-    )
-    title = messages.plain(card.kind.title())
-    about.markdown(f":gray[{title} Does not fit: {messages.plain(lack)}.]" if lack else title)
-    if card.kind.when_to_use:
-        about.caption(_advice(card))
-
-
-def _advice(card: MethodCard) -> str:
+def _advice(card: training_form.MethodCard) -> str:
     return messages.plain(reference_scores.advice(card.name, card.kind.when_to_use))
 
 
-def _choose(card: MethodCard) -> None:
-    st.session_state[METHOD] = card.name
+def _choose(card: training_form.MethodCard) -> None:
+    st.session_state[training_form.METHOD] = card.name
     _by_hand()
 
 
 def _by_hand() -> None:
-    st.session_state[METHOD_BY_HAND] = True
+    st.session_state[training_form.METHOD_BY_HAND] = True
 
 
-def _missing(card: MethodCard) -> str:
-    return "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
-
-
-def _fetch(need: Need) -> Work[None]:
-    yield Progress(f"fetching {need.name}", 0, 0)
+def _fetch(need: wordnet.Need) -> progress.Work[None]:
+    yield progress.Progress(f"fetching {need.name}", 0, 0)
     need.fetch()
 
 
-def generators_ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
+def generators_ready(card: training_form.MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
     """Whether all are here; for a missing one, buttons to fetch it or to make one from the base encoder."""
     knobs = [knob for knob in card.knobs.values() if knob.masked_model]
     here = [_is_here(card, knob, str(settings.get(knob.name, knob.default)), base, sources) for knob in knobs]
     return all(here)
 
 
-def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple[str, ...]) -> bool:
+def _is_here(card: training_form.MethodCard, knob: Knob, named: str, base: str, sources: tuple[str, ...]) -> bool:
     try:
         model_names.find(named)
         return True
-    except HubUnreachable:
+    except errors.HubUnreachable:
         label = messages.plain(knob.name.replace("_", " "))
         st.warning(
             NO_GENERATOR.format(messages.plain(card.name), label, messages.plain(named), label),
@@ -149,17 +145,17 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
         )
         sidebar_choice.offer(sidebar_choice.FETCH.format(named), lambda: model_names.fetch(named))
         _offer_to_make(card, knob, base, sources)
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
     return False
 
 
-def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
+def _offer_to_make(card: training_form.MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
     """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
     columns = text_form.columns(sources, card.kind.rows)
     try:
         folder = folder_of(model_names.find(base).digest, cached.sentences_digest(sources, columns))
-    except StrataError:  # the form shows the error of the base or of the text
+    except errors.StrataError:  # the form shows the error of the base or of the text
         return
     key = f"make {folder}"
     job = jobs.find(key)
@@ -170,24 +166,22 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
             "Use it",
             key=f"use made {knob.name}",
             icon=":material/check:",
-            on_click=_use,
-            args=(card, knob, folder),
+            on_click=lambda: st.session_state.update({knob_form.key_of(card.name, knob.name): str(folder)}),
             type="primary",
         )
     elif job is not None and job.state != jobs.DONE:
         jobs.progress_of(job)
     else:
+
+        def begin() -> None:
+            jobs.forget(key)
+            jobs.follow(key, "making a generator", partial(_make, base, sources, columns), lane=jobs.TRAINING)
+
         label = f"Make one from {messages.plain(base)} and this text"
-        make = partial(_begin, key, partial(_make, base, sources, columns))
-        controls.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
+        controls.button(st.container(), label, begin, key=f"make {knob.name}", icon=":material/build:")
 
 
-def _begin(key: str, make: jobs.Make) -> None:
-    jobs.forget(key)
-    jobs.follow(key, "making a generator", make, lane=jobs.TRAINING)
-
-
-def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[None]:
+def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> progress.Work[None]:
     from explorer.data.corpora import corpus
     from explorer.data.text_sets import SENTENCES
     from explorer.encoding.load.loading import load
@@ -200,8 +194,4 @@ def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[
 
 def folder_of(base: str, text: str) -> Path:
     """Where the generator of a base and a text is kept, both given by their digests."""
-    return cache_folder() / "generators" / digest_of(("generator", VERSION, base, text))[:DIGITS]
-
-
-def _use(card: MethodCard, knob: Knob, folder: Path) -> None:
-    st.session_state[knob_form.key_of(card.name, knob.name)] = str(folder)
+    return places.cache_folder() / "generators" / text_sets.digest_of(("generator", VERSION, base, text))[:DIGITS]

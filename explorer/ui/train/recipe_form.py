@@ -7,23 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from explorer import run_folder
-from explorer.data import sources
+from explorer import errors, knobs, places, run_folder
+from explorer.data import sources, text_sets
 from explorer.data.sources import HELD_OUT, identity, label, shown
-from explorer.data.text_sets import SCORED_PAIRS
 from explorer.encoding.locate import layout, model_names
-from explorer.errors import BadChoice, StrataError
-from explorer.knobs import Knob, Values
-from explorer.places import given_path
 from explorer.training.record import runs
-from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.runs.training_form import MethodCard
 from explorer.ui.train import knob_form, method_menu, text_form
 from explorer.ui.widgets import controls
 
@@ -59,7 +52,7 @@ def recipe() -> Recipe | None:
         sources = text_form.chosen_text()
     with right:
         plain = method_menu.method()
-        card = MethodCard(plain.kind, family)
+        card = training_form.MethodCard(plain.kind, family)
         knob_form.follow_encoder(card, plain)
         method_menu.about(card)
         ready = method_menu.ready(card)
@@ -77,7 +70,7 @@ def recipe() -> Recipe | None:
     judging = _judging(sources, card)
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
-    if rows is not None and settings is not None and judging is not None and card.kind.rows == SCORED_PAIRS:
+    if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
         rows = text_form.left(sources, card.kind.rows, judged_on, batch)
     if rows is not None and settings is not None:
         steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
@@ -95,12 +88,14 @@ def recipe() -> Recipe | None:
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
         return None
 
 
-def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
+def _settings(
+    card: training_form.MethodCard, rows: int | None
+) -> tuple[knobs.Values | None, st.delta_generator.DeltaGenerator]:
     """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
     st.subheader("Training settings" if card.kind.trains() else "Settings")
     fitting = knob_form.fit_batch(card, rows) if card.kind.trains() and rows is not None else None
@@ -112,7 +107,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
         whose = OF_PAPER if card.kind.as_published else OF_DEFAULTS
         st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
     if card.of_encoders:
-        values = [f"{name.replace('_', ' ')} {Knob.text(value)}" for name, value in card.of_encoders.items()]
+        values = [f"{name.replace('_', ' ')} {knobs.Knob.text(value)}" for name, value in card.of_encoders.items()]
         st.caption(OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values))))
     place = st.container()
     with st.expander("More settings", icon=":material/tune:"):
@@ -126,7 +121,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
-def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) -> str:
+def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held_out_sets: int = 0) -> str:
     """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`; some evaluation sets are held-out rows."""
     if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
@@ -145,7 +140,7 @@ def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) 
     return summary + f" {held:,} rows are held out." * bool(held)
 
 
-def is_demonstration(model: str | None, sources: tuple[str, ...], card: MethodCard) -> bool:
+def is_demonstration(model: str | None, sources: tuple[str, ...], card: training_form.MethodCard) -> bool:
     """Whether the form shows the demonstration: its model, text and method, with the values of its preset."""
     from explorer.training.recipe import demonstration
 
@@ -182,7 +177,7 @@ def fill(recipe: Recipe) -> None:
     training_form.choose_text(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
-    knob_form.fill(MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
+    knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
     training_form.choose_set(DEV, recipe.dev)
@@ -200,7 +195,7 @@ def base() -> str | None:
         )
         return source
     options = [source]
-    with suppress(StrataError):  # an unreadable recipe names no base
+    with suppress(errors.StrataError):  # an unreadable recipe names no base
         options.append(run.recipe().model)
     if st.session_state.get(BASE) not in options:
         st.session_state[BASE] = None
@@ -231,17 +226,17 @@ def choose(source: str) -> None:
     st.session_state[BASE] = source
 
 
-def _run_of(source: str) -> Run | None:
+def _run_of(source: str) -> runs.Run | None:
     """The run that trained a model or a checkpoint, found by the model's name or folder."""
     try:
         if source.startswith(run_folder.RUN):
             return runs.find(run_folder.run_and_checkpoint(source)[0])
-        return runs.of_model(given_path(source).absolute())
-    except (OSError, StrataError):  # the page shows the model's error
+        return runs.of_model(places.given_path(source).absolute())
+    except (OSError, errors.StrataError):  # the page shows the model's error
         return None
 
 
-def _judging(sources: tuple[str, ...], card: MethodCard) -> Recipe | None:
+def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     if SEEDS not in st.session_state:
         st.session_state[SEEDS] = "1"
@@ -263,7 +258,7 @@ def _judging(sources: tuple[str, ...], card: MethodCard) -> Recipe | None:
         )
         try:
             seeds = training_form.typed_seeds(typed)
-        except BadChoice as error:
+        except errors.BadChoice as error:
             messages.trouble(error)
             seeds = ()
     columns = text_form.columns(sources, card.kind.rows)

@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import errors, in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
-from explorer.errors import BadChoice
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORSE, Verdict
@@ -157,7 +156,7 @@ def actions(run: Run) -> None:
     def rename() -> None:
         new = str(st.session_state[name]).strip()
         if not new:
-            raise BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
+            raise errors.BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
         if new != run.name:
             training_form.choose(training_queue.rename(run, new))
 

@@ -9,11 +9,9 @@ import streamlit as st
 
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
-from explorer.data.sources import HELD_OUT
 from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
-from explorer.ui.access.jobs import Job
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls
 
@@ -78,7 +76,7 @@ def _base_on_test(recipe: Recipe) -> None:
     if test is None or not recipe.kind.trains():
         return
     uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    if not (test == HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
+    if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
     now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
@@ -88,7 +86,7 @@ def _base_on_test(recipe: Recipe) -> None:
     st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
 
 
-def _gain(job: Job, was_live: bool) -> None:
+def _gain(job: jobs.Job, was_live: bool) -> None:
     if job.live:
         st.caption(TESTING)
         return

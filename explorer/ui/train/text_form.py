@@ -4,26 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data import sources, splitting
-from explorer.data.corpora import SAMPLE, SHIPPED
+from explorer.data import corpora, sample, sources, splitting, text_sets
 from explorer.data.graded import sets, sts
 from explorer.data.labelled import labelled_sets
-from explorer.data.sample import MINIMAL_PAIRS
-from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import SENTENCES, Kind
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.runs.training_form import (
-    ASKED_FOR_FILE,
-    FILLED,
-    METHOD,
-    METHOD_BY_HAND,
-    SOURCES,
-    MethodCard,
-    choose_text,
-)
 from explorer.ui.train import knob_form
 from explorer.ui.widgets import controls
 
@@ -37,16 +24,16 @@ _NOTED = "_text of the form"
 
 def chosen_text() -> tuple[str, ...]:
     """The chosen names and files."""
-    filled = st.session_state.pop(FILLED, False)
-    asked = bool(st.session_state.get(ASKED_FOR_FILE)) and not st.session_state.get(SOURCES)
+    filled = st.session_state.pop(training_form.FILLED, False)
+    asked = bool(st.session_state.get(training_form.ASKED_FOR_FILE)) and not st.session_state.get(training_form.SOURCES)
     if asked:
         _upload_box(opened=True)
     chosen: list[str] = st.multiselect(
         "Training text",
         _offered(),
-        None if filled else [MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
+        None if filled else [sample.MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
         format_func=sources.label,
-        key=SOURCES,
+        key=training_form.SOURCES,
         on_change=follow_text,
         bind="query-params",
         accept_new_options=True,
@@ -60,8 +47,8 @@ def chosen_text() -> tuple[str, ...]:
         _upload_box(opened=False)
     found = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if found:
-        st.session_state[ASKED_FOR_FILE] = False
-    note(found)
+        st.session_state[training_form.ASKED_FOR_FILE] = False
+    st.session_state[_NOTED] = found  # a later text is compared with it
     return found
 
 
@@ -78,9 +65,9 @@ def _upload_box(*, opened: bool) -> None:
     )
 
 
-def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = False) -> int | None:
+def rows(chosen: tuple[str, ...], card: training_form.MethodCard, keep_duplicates: bool = False) -> int | None:
     """The number of rows the text has for a method; None, with the error shown, if they do not fit."""
-    if not chosen and st.session_state.get(ASKED_FOR_FILE):
+    if not chosen and st.session_state.get(training_form.ASKED_FOR_FILE):
         st.info(ASKED, icon=":material/upload_file:")
         return None
     if not chosen:
@@ -97,13 +84,22 @@ def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = Fals
     except StrataError as error:
         messages.trouble(error)
         return None
-    _report(count, duplicates if keep_duplicates else 0, card.kind.rows, reports)
+    kind, kept = card.kind.rows, [report for report in reports if report.rows_kept]
+    text = f"{count:,} {'sentences' if kind == text_sets.SENTENCES else f'rows of {kind.title}'}"
+    if kept:
+        text += f", of {min(one.least_words for one in kept)} to {max(one.most_words for one in kept)} words each"
+    if duplicates and keep_duplicates:
+        text += f". {duplicates:,} of them are duplicates, which *keep duplicates* keeps"
+    st.caption(f"{text}.")
+    for report in reports:
+        for dropped in report.dropped:
+            st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
     if divided:
         st.caption(messages.plain(f"{divided}."))
     return count
 
 
-def left(chosen: tuple[str, ...], kind: Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
+def left(chosen: tuple[str, ...], kind: text_sets.Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
         count, dropped = cached.left(chosen, kind, columns(chosen, kind), evaluated, batch)
@@ -115,7 +111,7 @@ def left(chosen: tuple[str, ...], kind: Kind, evaluated: tuple[str, ...], batch:
     return count
 
 
-def lacks(chosen: Sequence[str], kind: Kind) -> str:
+def lacks(chosen: Sequence[str], kind: text_sets.Kind) -> str:
     """The reason why the text has no rows of this kind; "" if it has."""
     for source in chosen:
         try:
@@ -127,13 +123,13 @@ def lacks(chosen: Sequence[str], kind: Kind) -> str:
     return ""
 
 
-def columns(chosen: Sequence[str], kind: Kind) -> dict[str, str]:
+def columns(chosen: Sequence[str], kind: text_sets.Kind) -> dict[str, str]:
     """The columns that the visitor chose instead of the recognised ones, by role."""
     kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in kind.trained)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
-def choose_columns(chosen: Sequence[str], kind: Kind) -> None:
+def choose_columns(chosen: Sequence[str], kind: text_sets.Kind) -> None:
     """A select box for each role that a column of the file can have."""
     files = _files(chosen)
     if not files:
@@ -162,44 +158,31 @@ def column_key(role: str) -> str:
 def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    # the train part of the sample's pairs, and of every uploaded set that has one
+    divided = [
+        sets.SAMPLE,
+        *(one for one in sets.kept_sets() if not cached.why_not_split(one, splitting.TRAIN_PART)),
+    ]
+    parts = [sources.written(sets.parts(one)[0]) for one in divided]
     labelled = labelled_sets.available()
-    known = [*SHIPPED, *sidebar_choice.uploaded_sets(), *_train_parts(), *whole, *sts.menu(), *labelled]
-    chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
+    known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *parts, *whole, *sts.menu(), *labelled]
+    chosen = st.session_state.get(training_form.SOURCES, st.query_params.get_all(training_form.SOURCES))
     return controls.with_uploads([*known, *chosen])
 
 
-def _train_parts() -> list[str]:
-    """The train part of the sample's pairs, and of every uploaded set that has one."""
-    own = (one for one in sets.kept_sets() if not cached.why_not_split(one, splitting.TRAIN_PART))
-    return [sources.written(sets.parts(one)[0]) for one in (sets.SAMPLE, *own)]
-
-
-def _report(count: int, duplicates: int, kind: Kind, reports: Sequence[Report]) -> None:
-    kept = [report for report in reports if report.rows_kept]
-    text = f"{count:,} {'sentences' if kind == SENTENCES else f'rows of {kind.title}'}"
-    if kept:
-        text += f", of {min(one.least_words for one in kept)} to {max(one.most_words for one in kept)} words each"
-    again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)
-    st.caption(f"{text}.{again}")
-    for report in reports:
-        for dropped in report.dropped:
-            st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
-
-
 def _files(chosen: Sequence[str]) -> list[str]:
-    return [source for source in chosen if source not in SHIPPED and sources.is_file(source)]
+    return [source for source in chosen if source not in corpora.SHIPPED and sources.is_file(source)]
 
 
 def _take(path: str) -> None:
     """Add a file to the choice; the default samples are removed."""
-    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
-    choose_text([*before, path])
+    before = [
+        source
+        for source in st.session_state.get(training_form.SOURCES, [])
+        if source not in (corpora.SAMPLE, sample.MINIMAL_PAIRS, path)
+    ]
+    training_form.choose_text([*before, path])
     follow_text()
-
-
-def note(chosen: tuple[str, ...]) -> None:
-    """Remember the text that the form shows, with which a later one is compared."""
-    st.session_state[_NOTED] = chosen
 
 
 def follow_text() -> None:
@@ -210,14 +193,14 @@ def follow_text() -> None:
     from explorer.training.recipe import demonstration
 
     state = st.session_state
-    before, chosen = state.get(_NOTED, ()), tuple(state.get(SOURCES, ()))
-    if state.get(METHOD_BY_HAND) or not chosen:
+    before, chosen = state.get(_NOTED, ()), tuple(state.get(training_form.SOURCES, ()))
+    if state.get(training_form.METHOD_BY_HAND) or not chosen:
         return
     shown = demonstration()
     is_shown = chosen == shown.data
     name = shown.method if is_shown else of_text(chosen)
-    if name and (name != state.get(METHOD) or before in ((), shown.data) or is_shown):
-        state[METHOD] = name
+    if name and (name != state.get(training_form.METHOD) or before in ((), shown.data) or is_shown):
+        state[training_form.METHOD] = name
         knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {})
 
 
@@ -231,7 +214,7 @@ def of_text(chosen: tuple[str, ...]) -> str:
         return ""
 
 
-def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
+def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool) -> None:
     """Why the method fits the visitor's text; if it does not fit, a button that chooses the one that does."""
     name = of_text(chosen) if chosen else ""
     if not name:
@@ -254,5 +237,5 @@ def explain(chosen: tuple[str, ...], card: MethodCard, fits: bool) -> None:
 
 
 def _use_fitting(name: str) -> None:
-    st.session_state[METHOD], st.session_state[METHOD_BY_HAND] = name, False
+    st.session_state[training_form.METHOD], st.session_state[training_form.METHOD_BY_HAND] = name, False
     knob_form.fill(training_form.methods()[name], {})
