@@ -28,7 +28,7 @@ from explorer.training.loop import judging
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui import layers
+from explorer.ui import layers, size
 from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view
@@ -39,8 +39,6 @@ from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.results import table_view
 from explorer.ui.runs import run_metrics, training_queue
 from explorer.ui.search import neighbours
-from explorer.ui.size import picture_view
-from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.start import own_pairs_form
 from explorer.ui.widgets import microscope
 from tests.evaluating.results_by_hand import result
@@ -221,14 +219,14 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
     return answered(desk, step_grid.models_key(Run(desk.folder / "run"), names), (x.steps, x.weights))
 
 
-def subject(x: Any) -> SizeRequest:
+def subject(x: Any) -> size.SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
-    return SizeRequest(one, named(x.data, x), named(x.text, x), x.wanted, tuple(others), x.length)
+    return size.SizeRequest(one, named(x.data, x), named(x.text, x), x.wanted, tuple(others), x.length)
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
     point = Point("tiny", x.size, Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
-    return picture_view.key_of(subject(x), point, Path(x.folder))
+    return size.key_of(subject(x), point, Path(x.folder))
 
 
 def results(desk: Desk, x: Any) -> Hashable:

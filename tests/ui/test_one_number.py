@@ -18,10 +18,9 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
-from explorer.ui import layers
+from explorer.ui import layers, size
 from explorer.ui.access import jobs
 from explorer.ui.results import filters
-from explorer.ui.size import picture_view, size_form
 from explorer.ui.train import run_view
 from explorer.ui.widgets import controls
 from tests import trainings
@@ -185,11 +184,11 @@ def of_results(run):
 
 def of_size(run):
     settings = {"dimensions": "32", "poolings": ["mean"], "stored": ["float32"]}
-    chosen = {controls.key_of(size_form.FORM, name): value for name, value in settings.items()}
+    chosen = {controls.key_of(size.FORM, name): value for name, value in settings.items()}
     app = opened(run, "size", chosen)
-    app.button(key=size_form.START).click()
+    app.button(key=size.START).click()
     measured(app)
-    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
     rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}
     return {BASE: rows["model default"], "mean of layer 1": rows["mean of layer 1"]}
 

@@ -11,7 +11,7 @@ from explorer.training.record.status import FINISHED, Status
 from explorer.ui.widgets import verdict_banner
 from tests.drawing import made_up
 from tests.studies.plans.test_plan_report import done, found
-from tests.ui.size.test_size_page import picture, point
+from tests.ui.test_size_page import picture, point
 
 
 @pytest.mark.parametrize("kind", [BETTER, WORSE, CHANCE])

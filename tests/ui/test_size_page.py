@@ -10,12 +10,12 @@ from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import FIRST, Picture, Point, Size
-from explorer.ui.size import picture_view, size_form
+from explorer.ui import size
 from explorer.ui.widgets import controls
 from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
-POOLINGS, DIMENSIONS, STORED = (controls.key_of(size_form.FORM, name) for name in ("poolings", "dimensions", "stored"))
+POOLINGS, DIMENSIONS, STORED = (controls.key_of(size.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 
 
@@ -28,7 +28,7 @@ def timed_once(monkeypatch):
 @pytest.fixture
 def app(furnished, place):
     furnished.switch_page("pages/size.py")
-    furnished.query_params[size_form.ON] = str(place.test)
+    furnished.query_params[size.ON] = str(place.test)
     for key, value in CHOSEN.items():
         furnished.session_state[key] = value
     return furnished.run()
@@ -42,13 +42,13 @@ def pressed(app, key):
 
 
 def test_nothing_is_measured_before_it_is_asked_for(app):
-    assert size_form.START in buttons(app)
+    assert size.START in buttons(app)
     assert not app.dataframe
 
 
 def test_every_size_is_measured_and_the_verdict_comes_first(app):
-    pressed(app, size_form.START)
-    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    pressed(app, size.START)
+    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
     rows = app.dataframe[0].value
     sizes = set(zip(rows["layer & pooling"], rows["dimensions"], rows["stored as"], strict=True))
     layers = [f"mean of layer {layer}" for layer in range(3)]
@@ -61,8 +61,8 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
 def test_what_is_typed_before_the_click_is_measured(app):
     app.session_state[DIMENSIONS] = "24"  # which no other test has measured
     app.run().text_input(key=DIMENSIONS).set_value("16")
-    pressed(app, size_form.START)
-    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    pressed(app, size.START)
+    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
     assert set(app.dataframe[0].value["dimensions"]) == {16, 32}, "and the whole model"
 
 
@@ -71,50 +71,50 @@ def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
     app.run()
     assert "Dimensions cannot be 'many'. Choose whole numbers" in words(app.error)[0]
     app.session_state[DIMENSIONS] = "999"
-    pressed(app.run(), size_form.START)
+    pressed(app.run(), size.START)
     assert "999 is not a possible number of dimensions. Choose 1 to 32" in words(app.error)[0]
     app.session_state[DIMENSIONS] = "8"
-    app.session_state[size_form.ON] = "more minimal pairs"
-    pressed(app.run(), size_form.START)
+    app.session_state[size.ON] = "more minimal pairs"
+    pressed(app.run(), size.START)
     assert not app.error
     assert app.dataframe
 
 
 def test_the_chosen_size_is_exported_once(app, tmp_path):
-    if size_form.START in buttons(app):  # a test before this one may have measured the same
-        pressed(app, size_form.START)
-    app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    app.run().text_input(key=picture_view.FOLDER).set_value("~nosuch/x").run()
+    if size.START in buttons(app):  # a test before this one may have measured the same
+        pressed(app, size.START)
+    app.session_state[size.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
+    app.run().text_input(key=size.FOLDER).set_value("~nosuch/x").run()
     assert any("no user with this home folder" in told for told in words(app.error))
-    assert app.button(key=picture_view.WRITE).disabled
-    app.text_input(key=picture_view.FOLDER).set_value("").run()
-    app.text_input(key=picture_view.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
-    pressed(app, picture_view.WRITE)
+    assert app.button(key=size.WRITE).disabled
+    app.text_input(key=size.FOLDER).set_value("").run()
+    app.text_input(key=size.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
+    pressed(app, size.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert opened[0].auto_model.config.num_hidden_layers == 1
     assert opened.get_embedding_dimension() == 8
-    app.session_state[picture_view.FOLDER] = str(tmp_path / "small")
+    app.session_state[size.FOLDER] = str(tmp_path / "small")
     app.run()
-    assert picture_view.WRITE not in buttons(app)  # it is written
-    app.session_state[size_form.WAY] = FIRST
-    pressed(app.run(), size_form.START)
-    assert picture_view.WRITE in buttons(app), "what is written has other dimensions"
+    assert size.WRITE not in buttons(app)  # it is written
+    app.session_state[size.WAY] = FIRST
+    pressed(app.run(), size.START)
+    assert size.WRITE in buttons(app), "what is written has other dimensions"
     assert not app.success
 
 
 def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
-    if size_form.START in buttons(app):
-        pressed(app, size_form.START)
+    if size.START in buttons(app):
+        pressed(app, size.START)
     other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     other.query_params["model"] = str(shutil.copytree(place.model, tmp_path / "copy"))
-    other.query_params[size_form.ON] = str(place.test)
+    other.query_params[size.ON] = str(place.test)
     for key, value in CHOSEN.items():
         other.session_state[key] = value
     other.switch_page("pages/size.py")
     measured(other)
-    assert size_form.START not in buttons(other), "it has the same files"
-    assert picture_view.WRITE in buttons(other)
+    assert size.START not in buttons(other), "it has the same files"
+    assert size.WRITE in buttons(other)
 
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:

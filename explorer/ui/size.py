@@ -1,27 +1,148 @@
-"""Show the size-quality picture: the verdict, the figure to click and the table; export the chosen size as a folder."""
+"""Measure the sizes of an encoder, show their picture of size and quality, and export the chosen one as a folder."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from explorer import errors, in_words, places, progress
+from explorer import errors, in_words, places
+from explorer.data import corpora, sources, text_sets
+from explorer.data.graded import sts
 from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
+from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
+from explorer.evaluating.tasks.judges import Evaluated, judge_of
+from explorer.evaluating.tasks.transfer import TASKS
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
+from explorer.progress import Progress, Work
+from explorer.studies.size import export as exporting
+from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
-from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, front
+from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.size.size_form import SizeRequest
 from explorer.ui.widgets import controls, downloads, verdict_banner
 
+PAIRS = "the evaluation set"
+FORM = "sizes"
+ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
+STARTED, START = "_sizes started", "measure sizes"
+ABOUT = (
+    "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer. A "
+    "minute or two for 3,000 sentences on two cores."
+)
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 CODES = "The model card in it has the lines that store vectors as {}."
+
+
+@dataclass(frozen=True)
+class SizeRequest:
+    """Everything that decides a picture: encoders, evaluation set, the text of projections, and the sizes."""
+
+    found: Found
+    given: Evaluated
+    text: text_sets.Sentences
+    options: SizeOptions
+    others: tuple[Found, ...]
+    max_length: int | None
+
+    @property
+    def key(self) -> str:
+        """The key of the picture."""
+        digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
+        return f"sizes {' '.join(digests)} {self.options} {self.max_length}"
+
+    @property
+    def settings(self) -> Settings:
+        """The precision that every page has unless another one is chosen."""
+        return Settings(max_length=self.max_length)
+
+
+def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
+    """Draw the form, and read what it names; None, with the error shown, if the evaluation set is missing."""
+    own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        on: str = st.selectbox(
+            "Score on",
+            controls.with_uploads(sidebar.with_current([PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            format_func=sources.label,
+            key=ON,
+            bind="query-params",
+            accept_new_options=True,
+            width=300,
+            help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
+            "regression on the vectors). Or type the path of a file or folder and press Enter.",
+        )
+        text: str = st.selectbox(
+            "Fit PCA and int8 on",
+            controls.with_uploads(sidebar.with_current([corpora.SAMPLE, *sts.menu()], TEXT)),
+            format_func=sources.label,
+            key=TEXT,
+            bind="query-params",
+            accept_new_options=True,
+            width=300,
+            help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
+            "are dimensions are needed.",
+        )
+    knobs = SizeOptions.knobs
+    with st.expander("Sizes", icon=":material/tune:"):
+        typed = {
+            "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
+            "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
+            "cut_by": controls.segments_of(knobs["cut_by"], WAY),
+            "stored": controls.draw(FORM, knobs["stored"]),
+        }
+        others = st.multiselect(
+            "Other encoders in the same picture",
+            sidebar.encoders(),
+            key=OTHERS,
+            persist_state="session",
+            select_all=False,
+            accept_new_options=True,
+            help="Such as runs of the method distil, under their model default.",
+        )
+        options = SizeOptions(**controls.checked(typed, knobs))
+    given = sidebar_choice.evaluated_on(choice.evaluation_set if on == PAIRS else sources.identity(on.strip()))
+    sentences, with_these = cached.searched(text.strip()), tuple(map(cached.found, others))
+    if given is None:
+        return None
+    return SizeRequest(found, given, sentences, options, with_these, choice.settings.max_length)
+
+
+def picture(subject: SizeRequest) -> Picture | None:
+    """The picture; None, with a button to start or the progress, until it is measured."""
+    started: set[str] = st.session_state.setdefault(STARTED, set())
+    known: Picture | None = jobs.known(subject.key)
+    if known is not None:
+        return known
+    if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
+        controls.button(
+            st.container(),
+            "Measure sizes",
+            partial(started.add, subject.key),
+            key=START,
+            type="primary",
+            icon=":material/play_arrow:",
+            help=ABOUT,
+        )
+        return None
+    title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
+    found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))
+    return found
+
+
+def _measured(subject: SizeRequest) -> Work[Picture]:
+    encoders = []
+    for found in (subject.found, *subject.others):
+        yield Progress(f"loading {found.name}", 0, 0)
+        encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
+    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.options, encoders[1:]))
 
 
 def headline(picture: Picture) -> None:
@@ -182,11 +303,7 @@ def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folde
     jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
 
 
-def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> progress.Work[None]:
-    from explorer.evaluating.tasks.judges import judge_of
-    from explorer.studies.size.export import export
-    from explorer.studies.size.picture import besides, limited
-
-    encoder = limited(cached.encoder(subject.found, subject.settings), subject.max_length)
-    fit_on = besides(subject.text, judge_of(subject.given, encoder))
-    yield from export(encoder, subject.found, picture, point, fit_on, folder)
+def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> Work[None]:
+    encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
+    fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
+    yield from exporting.export(encoder, subject.found, picture, point, fit_on, folder)

@@ -1,1 +1,0 @@
-"""The Size page: what an encoder loses and gains as it gets smaller."""
