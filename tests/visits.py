@@ -24,6 +24,14 @@ def measured(app: AppTest, seconds: float = 60) -> AppTest:
     return app
 
 
+def opened(app: AppTest, page: str, **link: str) -> AppTest:
+    """A page, measured, as a link opens it; `link` has the parameters of its address."""
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.switch_page(f"pages/{page}.py")
+    return measured(app)
+
+
 def under_way() -> bool:
     """Whether any work is under way."""
     return any(job.live for job in list(jobs._jobs.values()))

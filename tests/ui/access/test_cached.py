@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+import numpy as np
 import pytest
 from huggingface_hub import constants
 
@@ -104,3 +105,18 @@ def test_a_stamp_changes_with_the_version_of_a_set_that_the_hub_had(tmp_path):
 @pytest.mark.parametrize("name", ["sample", "Sample pairs", "", "no such file.csv", "a\0b", "~nobody/x", "x" * 5000])
 def test_what_has_no_file_has_an_empty_stamp(name):
     assert cached.stamp(name) == ()
+
+
+def test_vectors_with_the_name_size_and_time_of_others_are_others(tmp_path):
+    path = tmp_path / "mine.npy"
+    np.save(path, np.ones((3, 2)))
+    before, first = path.stat(), cached._stamp(str(path))
+    np.save(path, np.eye(3, 2))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    second = cached._stamp(str(path))
+    np.save(tmp_path / "other.npy", np.eye(3, 2))
+    os.utime(tmp_path / "other.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
+    path.unlink()
+    path.symlink_to(tmp_path / "other.npy")
+    assert len({first, second, cached._stamp(str(path))}) == 3
+    assert cached._stamp(str(path)) == cached._stamp(str(path))

@@ -24,7 +24,7 @@ from explorer.ui.frame import page_list, sidebar
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, fetches, lead, measured, words
+from tests.visits import buttons, cards, fetches, lead, measured, opened, words
 
 NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
 
@@ -52,8 +52,7 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
     measured(app)
     app.switch_page("pages/train.py").run()
     assert SCORING.isdisjoint(one.key for one in (*app.selectbox, *app.radio, *app.number_input))
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     assert {name: app.selectbox(key=name).value for name in chosen} == chosen
     assert app.radio(key="precision").value == "float32"
 
@@ -83,9 +82,7 @@ def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
 
 
 def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_half(app, bundled_scores):
-    app.query_params["precision"] = "float32"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", precision="float32")
     whole = sample.pairs()
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
     found = best_cell.choose(dev, test)
@@ -107,8 +104,7 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
     worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
     found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     (told,) = (one for one in words(app.warning) if one.startswith(layers.FAILS.format(mean.title)))
     assert best_cell.difference_in_words(worse, layers.SECOND.format(other.title)) in told
     assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
@@ -119,8 +115,7 @@ def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch)
     gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
     found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap)
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     (told,) = (one for one in words(app.info) if one.startswith(layers.VERDICT.format(best.title)))
     assert layers.ALSO_SECOND in told
     assert told.count("0.35 above") == 1
@@ -138,10 +133,7 @@ def own_set(count=60, parts=("",)):
 def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bundled_encoder):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set())
-    app.query_params["sts"] = written(own)
-    app.query_params["precision"] = "float32"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", sts=written(own), precision="float32")
     assert not app.exception
     dev, test = (finish(score_layers(bundled_encoder, sets.uploaded_pairs(half))) for half in sets.halves(own))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
@@ -151,9 +143,7 @@ def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bun
 def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set(12))
-    app.query_params["sts"] = written(own)
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", sts=written(own))
     assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in cards(app))
     assert layers.INFLATED in words(app.info)
     assert (why := sets.why_not_split(own))
@@ -164,10 +154,7 @@ def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app
 def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkeypatch, bundled_encoder, title):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
     monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
-    app.query_params["sts"] = title
-    app.query_params["precision"] = "float32"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", sts=title, precision="float32")
     measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
@@ -178,9 +165,7 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkey
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
     monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
     (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
-    app.query_params["sts"] = "STS-B test"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", sts="STS-B test")
     assert layers.INFLATED in words(app.info)
     assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
 
@@ -198,10 +183,7 @@ def small_set(folder):
 
 
 def test_a_link_names_encoder_set_and_reading(app):
-    app.query_params["reading"] = "max of layers 1 + 6"
-    app.query_params["precision"] = "float32"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", reading="max of layers 1 + 6", precision="float32")
     assert app.selectbox(key="reading").value == "max of layers 1 + 6"
     assert any("float32" in caption.value for caption in app.caption)
 
@@ -210,8 +192,7 @@ def test_a_link_names_encoder_set_and_reading(app):
 def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_default(app, named, bundled_scores):
     if named:
         app.query_params["reading"] = named
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
     assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
@@ -219,16 +200,13 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
-    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model"))
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
     assert app.selectbox(key="reading").value == "model default"
     assert {card.label: card.delta for card in app.metric}[layers.CHOSEN] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     app.selectbox(key="reading").select("cls of layer 3").run()
     app.switch_page("pages/start.py").run()
     assert app.selectbox(key="reading").value == "cls of layer 3"
@@ -280,10 +258,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typ
 
 def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
     app, encoder = of_six_layers
-    app.query_params["reading"] = "mean of layers 4-6"
-    app.query_params["beside_reading"] = "last of layer 6"
-    app.switch_page("pages/compare.py")
-    measured(app)
+    opened(app, "compare", reading="mean of layers 4-6", beside_reading="last of layer 6")
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
     one, other = parse("mean of layers 4-6", 6), parse("last of layer 6", 6)
     scores = finish(score_layers(encoder, sample.pairs(), also=[one, other]))
@@ -294,10 +269,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
 @pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
 def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_layers, page):
     app, _ = of_six_layers
-    app.query_params["reading"] = "last of layers 4-6"
-    app.query_params["beside_reading"] = "weighted mean of layer 3"
-    app.switch_page(f"pages/{page}.py")
-    measured(app)
+    opened(app, page, reading="last of layers 4-6", beside_reading="weighted mean of layer 3")
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
 
 
@@ -320,8 +292,7 @@ def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(ap
 def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(app, monkeypatch, page, name):
     monkeypatch.delenv("STRATA_DATA", raising=False)
     app.query_params["sts"], app.query_params["beside"] = name, "all-MiniLM-L6-v2"
-    app.switch_page(f"pages/{page}.py")
-    measured(app)
+    opened(app, page)
     assert [one.value for one in (*app.error, *app.exception)] == []
     card = sidebar_choice.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
     assert len([said for said in words(app.info) if said.startswith(card)]) == 1
@@ -347,9 +318,7 @@ def test_a_name_that_means_no_set_is_an_error(app, name):
 
 
 def test_an_impossible_length_is_an_error_in_words(app, bundled_encoder):
-    app.query_params["max_length"] = "5000"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", max_length="5000")
     with pytest.raises(StrataError) as refused:
         bundled_encoder.limit(5000)
     assert words(app.error) == [str(refused.value)]
@@ -379,18 +348,14 @@ def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkey
     blocked = tmp_path / "a file where the folder should be"
     blocked.write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(blocked))
-    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model"))
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
     assert [error.value for error in (*app.exception, *app.error)] == []
     assert layers.CHOSEN in cards(app)
 
 
 def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
-    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model", seed=3))
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model", seed=3)))
     shutil.rmtree(tmp_path / "cache")
     st.cache_resource.clear()
     measured(app)
@@ -402,10 +367,7 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
     first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
     own = sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
-    app.query_params["sts"] = written(own)
-    app.query_params["aggregate"] = "mean"
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers", sts=written(own), aggregate="mean")
     assert any(told.startswith(layers.SILENT.format("mean", "single")) for told in words(app.warning))
     assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
     assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single")}
@@ -416,8 +378,7 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     title, reason = "cls of layer 1", layer_scores.NOT_MEASURABLE.format("bfloat16")
     app.query_params["model"] = str(tmp_path / "tiny")
     app.query_params["precision"], app.query_params["reading"] = "bfloat16", title
-    app.switch_page("pages/layers.py")
-    measured(app)
+    opened(app, "layers")
     assert not app.exception
     assert cards(app)[layers.CHOSEN] == layer_scores.NO_SCORE
     notes = {card.label: card.delta for card in app.metric}

@@ -18,7 +18,7 @@ from explorer.ui.compare import changes_view
 from explorer.ui.sentences import own_sentences
 from explorer.ui.widgets import microscope
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, measured, words
+from tests.visits import buttons, cards, measured, opened, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
@@ -212,8 +212,7 @@ def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
 def test_what_was_typed_is_there_again_after_another_page(app):
     typed(app, TYPED)
     app.switch_page("pages/start.py").run()
-    app.switch_page("pages/sentences.py")
-    measured(app)
+    opened(app, "sentences")
     assert app.text_area(key=own_sentences.BOX).value == TYPED
     app.button(key="reset sentences").click()
     measured(app)
