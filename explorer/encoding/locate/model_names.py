@@ -251,7 +251,7 @@ def download(name: str, revision: str | None = None) -> Work[None]:
     yield asking
     sizes = yield from _meanwhile(lambda: files_on_hub(name, revision), lambda: asking)
     for file, size in sizes.items():
-        yield from _fetch_file(name, revision, file, size)
+        yield from _download_file(name, revision, file, size)
     folder = lookup.cached(name, revision)
     missing = "its config.json" if folder is None else lacks(folder)
     if missing:
@@ -261,7 +261,7 @@ def download(name: str, revision: str | None = None) -> Work[None]:
         )
 
 
-def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[None]:
+def _download_file(name: str, revision: str | None, file: str, size: int) -> Work[None]:
     from huggingface_hub import hf_hub_download
 
     bar = _Bar()

@@ -302,7 +302,11 @@ def tokenizer_errors(tokenizer: str) -> Iterator[None]:
 
 
 def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
-    """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens, or of one."""
+    """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens, or of one.
+
+    Sentences of one length form a batch without padding or mask; lengths are mixed only if too few sentences of one
+    length are left to use the machine fully.
+    """
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batch: list[int] = []
     for place in longest_first:

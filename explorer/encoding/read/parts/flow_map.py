@@ -26,6 +26,126 @@ _LOG_SCALE = 3.0  # factor between the trained parameter and a scale's logarithm
 _LEAST_SPREAD = 1e-6
 
 
+class Scaling(nn.Module):
+    """ActNorm: shift and scale every dimension; initialised so that the first vectors have mean 0 and variance 1."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.size = nn.Parameter(torch.zeros(width))
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Shift and scale vectors (sentence, width)."""
+        if beginning:
+            with torch.no_grad():
+                spread = vectors.std(0, correction=0)
+                self.shift.copy_(-vectors.mean(0))
+                sizes = -(spread + _LEAST_SPREAD).log() / _LOG_SCALE
+                # constant dimensions are not scaled: the scale would be infinite
+                self.size.copy_(torch.where(spread > _LEAST_SPREAD, sizes, torch.zeros_like(sizes)))
+        return (vectors + self.shift) * (_LOG_SCALE * self.size).exp()
+
+    def undone(self, vectors: Tensor) -> Tensor:
+        """Invert `forward`."""
+        return vectors * (-_LOG_SCALE * self.size).exp() - self.shift
+
+    def growth(self) -> Tensor:
+        """The logarithm of the determinant of its Jacobian."""
+        return _LOG_SCALE * self.size.sum()
+
+
+class Coupling(nn.Module):
+    """Additive coupling: shift the second half of the dimensions by a small network of the first half."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(width // 2, inner, bias=False)
+        self.second = nn.Linear(inner, inner, bias=False)
+        self.last = nn.Linear(inner, width - width // 2)
+        self.scalings = nn.ModuleList([Scaling(inner), Scaling(inner)])
+        self.size = nn.Parameter(torch.zeros(width - width // 2))
+        for layer in (self.first, self.second):
+            nn.init.normal_(layer.weight, std=0.05)
+        nn.init.zeros_(self.last.weight)  # starts as the identity
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Shift half of the dimensions of vectors (sentence, width)."""
+        kept, moved = self._halves(vectors)
+        return torch.cat([kept, moved + self._way(kept, beginning)], dim=1)
+
+    def undone(self, vectors: Tensor) -> Tensor:
+        """Invert `forward`."""
+        kept, moved = self._halves(vectors)
+        return torch.cat([kept, moved - self._way(kept)], dim=1)
+
+    def _halves(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        half = self.first.in_features
+        return vectors[:, :half], vectors[:, half:]
+
+    def _way(self, kept: Tensor, beginning: bool = False) -> Tensor:
+        inner = self.scalings[0](self.first(kept), beginning).relu()
+        inner = self.scalings[1](self.second(inner), beginning).relu()
+        way: Tensor = self.last(inner) * (_LOG_SCALE * self.size).exp()
+        return way
+
+
+class Flow(nn.Module):
+    """A normalising flow: invertible steps that map vectors (sentence, width) to a normal distribution.
+
+    The flow of BERT-flow (Li and others 2020): levels of steps, each a scaling, a reversal of the dimensions and an
+    additive coupling; after every level but the last, half of the dimensions is final.
+    """
+
+    def __init__(self, width: int, levels: int = 3, steps: int = 3, inner: int = 32) -> None:
+        super().__init__()
+        self.width, self.levels, self.steps, self.inner = width, levels, steps, inner
+        widths = [width // 2**level for level in range(levels)]
+        self.scalings = nn.ModuleList(Scaling(one) for one in widths for _ in range(steps))
+        self.couplings = nn.ModuleList(Coupling(one, inner) for one in widths for _ in range(steps))
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Map vectors to the normal distribution; `beginning` initialises every scaling with these vectors."""
+        done = []
+        for level in range(self.levels):
+            for scaling, coupling in self._level(level):
+                vectors = coupling(scaling(vectors, beginning).flip(1), beginning)
+            if level < self.levels - 1:
+                half = vectors.shape[1] // 2
+                done.append(vectors[:, half:])
+                vectors = vectors[:, :half]
+        return torch.cat([*done, vectors], dim=1)
+
+    def undone(self, mapped: Tensor) -> Tensor:
+        """Invert `forward`."""
+        widths = [self.width // 2**level for level in range(self.levels)]
+        sizes = [wide - narrow for wide, narrow in pairwise(widths)]
+        *done, vectors = torch.split(mapped, [*sizes, widths[-1]], dim=1)
+        for level in reversed(range(self.levels)):
+            if level < self.levels - 1:
+                vectors = torch.cat([vectors, done[level]], dim=1)
+            for scaling, coupling in reversed(self._level(level)):
+                vectors = scaling.undone(coupling.undone(vectors).flip(1))
+        return vectors
+
+    def growth(self) -> Tensor:
+        """The logarithm of the determinant of its Jacobian; constant, since couplings have determinant 1."""
+        steps = (step for level in range(self.levels) for step in self._level(level))
+        return torch.stack([scaling.growth() for scaling, _ in steps]).sum()
+
+    def surprise(self, mapped: Tensor) -> Tensor:
+        """The mean negative log-likelihood of mapped vectors, in bits per dimension; lower is better."""
+        likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
+        bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
+        return bits
+
+    def _level(self, level: int) -> list[tuple[Scaling, Coupling]]:
+        """The steps of a level, in order."""
+        places = range(level * self.steps, (level + 1) * self.steps)
+        # a list of modules has no element type
+        return [(cast(Scaling, self.scalings[place]), cast(Coupling, self.couplings[place])) for place in places]
+
+
 class FlowMap(nn.Module):
     """A frozen flow, in float32 whatever the encoder's precision."""
 
@@ -105,119 +225,3 @@ def _other_sizes(place: Path, sizes: Sizes) -> NotWeights:
         f"{place / 'model.safetensors'} has weights of other sizes than its settings ({stated}). Export the model "
         "again."
     )
-
-
-class Scaling(nn.Module):
-    """ActNorm: shift and scale every dimension; initialised so that the first vectors have mean 0 and variance 1."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.shift = nn.Parameter(torch.zeros(width))
-        self.size = nn.Parameter(torch.zeros(width))
-
-    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Shift and scale vectors (sentence, width)."""
-        if beginning:
-            with torch.no_grad():
-                spread = vectors.std(0, correction=0)
-                self.shift.copy_(-vectors.mean(0))
-                sizes = -(spread + _LEAST_SPREAD).log() / _LOG_SCALE
-                # constant dimensions are not scaled: the scale would be infinite
-                self.size.copy_(torch.where(spread > _LEAST_SPREAD, sizes, torch.zeros_like(sizes)))
-        return (vectors + self.shift) * (_LOG_SCALE * self.size).exp()
-
-    def undone(self, vectors: Tensor) -> Tensor:
-        """Invert `forward`."""
-        return vectors * (-_LOG_SCALE * self.size).exp() - self.shift
-
-    def growth(self) -> Tensor:
-        """The logarithm of the determinant of its Jacobian."""
-        return _LOG_SCALE * self.size.sum()
-
-
-class Coupling(nn.Module):
-    """Additive coupling: shift the second half of the dimensions by a small network of the first half."""
-
-    def __init__(self, width: int, inner: int) -> None:
-        super().__init__()
-        self.first = nn.Linear(width // 2, inner, bias=False)
-        self.second = nn.Linear(inner, inner, bias=False)
-        self.last = nn.Linear(inner, width - width // 2)
-        self.scalings = nn.ModuleList([Scaling(inner), Scaling(inner)])
-        self.size = nn.Parameter(torch.zeros(width - width // 2))
-        for layer in (self.first, self.second):
-            nn.init.normal_(layer.weight, std=0.05)
-        nn.init.zeros_(self.last.weight)  # starts as the identity
-        nn.init.zeros_(self.last.bias)
-
-    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Shift half of the dimensions of vectors (sentence, width)."""
-        kept, moved = self._halves(vectors)
-        return torch.cat([kept, moved + self._way(kept, beginning)], dim=1)
-
-    def undone(self, vectors: Tensor) -> Tensor:
-        """Invert `forward`."""
-        kept, moved = self._halves(vectors)
-        return torch.cat([kept, moved - self._way(kept)], dim=1)
-
-    def _halves(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        half = self.first.in_features
-        return vectors[:, :half], vectors[:, half:]
-
-    def _way(self, kept: Tensor, beginning: bool = False) -> Tensor:
-        inner = self.scalings[0](self.first(kept), beginning).relu()
-        inner = self.scalings[1](self.second(inner), beginning).relu()
-        way: Tensor = self.last(inner) * (_LOG_SCALE * self.size).exp()
-        return way
-
-
-class Flow(nn.Module):
-    """An invertible map of vectors (sentence, width)."""
-
-    def __init__(self, width: int, levels: int = 3, steps: int = 3, inner: int = 32) -> None:
-        super().__init__()
-        self.width, self.levels, self.steps, self.inner = width, levels, steps, inner
-        widths = [width // 2**level for level in range(levels)]
-        self.scalings = nn.ModuleList(Scaling(one) for one in widths for _ in range(steps))
-        self.couplings = nn.ModuleList(Coupling(one, inner) for one in widths for _ in range(steps))
-
-    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Map vectors to the normal distribution; `beginning` initialises every scaling with these vectors."""
-        done = []
-        for level in range(self.levels):
-            for scaling, coupling in self._level(level):
-                vectors = coupling(scaling(vectors, beginning).flip(1), beginning)
-            if level < self.levels - 1:
-                half = vectors.shape[1] // 2
-                done.append(vectors[:, half:])
-                vectors = vectors[:, :half]
-        return torch.cat([*done, vectors], dim=1)
-
-    def undone(self, mapped: Tensor) -> Tensor:
-        """Invert `forward`."""
-        widths = [self.width // 2**level for level in range(self.levels)]
-        sizes = [wide - narrow for wide, narrow in pairwise(widths)]
-        *done, vectors = torch.split(mapped, [*sizes, widths[-1]], dim=1)
-        for level in reversed(range(self.levels)):
-            if level < self.levels - 1:
-                vectors = torch.cat([vectors, done[level]], dim=1)
-            for scaling, coupling in reversed(self._level(level)):
-                vectors = scaling.undone(coupling.undone(vectors).flip(1))
-        return vectors
-
-    def growth(self) -> Tensor:
-        """The logarithm of the determinant of its Jacobian; constant, since couplings have determinant 1."""
-        steps = (step for level in range(self.levels) for step in self._level(level))
-        return torch.stack([scaling.growth() for scaling, _ in steps]).sum()
-
-    def surprise(self, mapped: Tensor) -> Tensor:
-        """The mean negative log-likelihood of mapped vectors, in bits per dimension; lower is better."""
-        likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
-        bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
-        return bits
-
-    def _level(self, level: int) -> list[tuple[Scaling, Coupling]]:
-        """The steps of a level, in order."""
-        places = range(level * self.steps, (level + 1) * self.steps)
-        # a list of modules has no element type
-        return [(cast(Scaling, self.scalings[place]), cast(Coupling, self.couplings[place])) for place in places]
