@@ -55,7 +55,7 @@ def main() -> None:
     sets = {
         graded.name: drawn(next(iter(encoders.values())), graded)
         for graded in (
-            sample.probe_pairs(),
+            sample.pairs(),
             *(sts.load(*sts.name_and_split(name)) for name in ("STS-B dev", "SICK-R test")),
         )
     }

@@ -52,7 +52,7 @@ def own(tmp_path_factory, place):
 @pytest.fixture(scope="module")
 def pairs(own, tmp_path_factory):
     """A file of so many pairs that bfloat16 would give it another score."""
-    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.probe_pairs()
+    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.pairs()
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = zip(given.gold, given.first, given.second, strict=True)
         csv.writer(file).writerows([("score", "sentence1", "sentence2"), *rows])
