@@ -4,7 +4,6 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, export, geometry_view, verdict_view
@@ -55,6 +54,6 @@ pooling = verdict_view.lines(compared)
 asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
-    geometry_view.show(geometry, by_layer(comparison, compared.differences, pooling), compared.stem)
+    geometry_view.show(geometry, compared.layer_differences(pooling), compared.stem)
 changes_view.flipped_pairs(one_shown.graded, comparison, choices)
 export.show(compared, changes, pick, pooling, asked, geometry)

@@ -154,7 +154,7 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
     yield table(layer_geometry.geometry_rows(found), other=3)
     yield heading(f"Drift by layer, {found.pooling}")
     if found.alike:
-        differences = findings.layer_differences()
+        differences = findings.layer_differences(found.pooling)
         yield note(layer_geometry.HOW_TO_READ)
         yield picture(by_layer.drift_by_layer(found, differences), "CKA, shift and score difference")
         yield table(layer_geometry.drift_rows(found, differences), {"CKA": 3, "shift": 3})

@@ -93,17 +93,12 @@ class Findings:
         """Scores, differences and intervals of every common layer & pooling."""
         return cell_rows(self.comparison, self.differences, self.metric, self.aggregate)
 
-    def layer_differences(self) -> Interval | None:
-        """The differences (layer) under the pooling of the geometry."""
-        return None if self.geometry is None else by_layer(self.comparison, self.differences, self.geometry.pooling)
-
-
-def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> Interval | None:
-    """The differences (layer) under a pooling; None if the grids have no such cells in common."""
-    grid = differences.grid
-    if grid is None or pooling not in comparison.one.poolings:
-        return None
-    return grid.at((slice(comparison.one.last + 1), comparison.one.poolings.index(pooling)))
+    def layer_differences(self, pooling: str) -> Interval | None:
+        """The differences (layer) under a pooling; None if the grids have no such cells in common."""
+        grid, scores = self.differences.grid, self.comparison.one
+        if grid is None or pooling not in scores.poolings:
+            return None
+        return grid.at((slice(scores.last + 1), scores.poolings.index(pooling)))
 
 
 def about_models(findings: Findings) -> dict[str, dict[str, object]]:
@@ -142,14 +137,22 @@ def about_measuring(findings: Findings) -> dict[str, object]:
 def as_json(findings: Findings) -> str:
     """Everything, as JSON."""
     geometry, picked = findings.geometry, findings.picked_here
-    content = {
+    content: dict[str, object] = {
         **about_models(findings),
         **about_measuring(findings),
         "learned": learned.as_json(findings.learned),
         "where": findings.where,
         "verdict": findings.verdict.as_json(),
         "chosen": findings.chosen(),
-        **({} if picked is None else {"picked": _about_picking(picked)}),
+    }
+    if picked is not None:
+        content["picked"] = {
+            "on": picked.pairs,
+            "pairs": picked.count,
+            "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
+            "pairs_in_both": picked.shared,
+        }
+    content |= {
         "cells": findings.cells(),
         "cosines_by_grade": median_rows(findings.comparison.gold_bins()),
     }
@@ -162,28 +165,22 @@ def as_json(findings: Findings) -> str:
             "close_pairs": geometry.close,
             "close_from": geometry.close_from,
             "layers": geometry_rows(geometry),
-            "drift": drift_rows(geometry, findings.layer_differences()),
+            "drift": drift_rows(geometry, findings.layer_differences(geometry.pooling)),
         }
     return json.dumps(content, indent=1, ensure_ascii=False)
-
-
-def _about_picking(picked: DevPick) -> dict[str, object]:
-    return {
-        "on": picked.pairs,
-        "pairs": picked.count,
-        "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
-        "pairs_in_both": picked.shared,
-    }
 
 
 def as_text(findings: Findings) -> str:
     """The verdict, then the differences as a grid for the terminal, the significant ones marked."""
     comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
     one, other = findings.found
-    row = findings.chosen()
-    lines = [
-        *_learned_lines(findings),
-        *_scores_of_tuned(findings.verdict),
+    row, verdict = findings.chosen(), findings.verdict
+    lines = learned.lines(findings.learned, findings.where) or [verdict.sentence().text]
+    lines += [*([findings.probes.why_none] if findings.probes.why_none else []), ""]
+    if verdict.tuning:  # the scores of other models follow
+        lines += [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
+        lines += [verdict.why_not_same] if verdict.why_not_same else []
+    lines += [
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
@@ -205,21 +202,6 @@ def as_text(findings: Findings) -> str:
     lines += ["", *comparison.not_measured_text]
     lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
-
-
-def _learned_lines(findings: Findings) -> list[str]:
-    """What was learned, or why that is not known; the verdict if nothing was measured."""
-    text = learned.lines(findings.learned, findings.where)
-    why = [findings.probes.why_none] if findings.probes.why_none else []
-    return [*(text or [findings.verdict.sentence().text]), *why, ""]
-
-
-def _scores_of_tuned(verdict: ComparisonVerdict) -> list[str]:
-    """The scores of a tuned model and its base; nothing of other models, whose scores follow."""
-    if verdict.tuning is None:
-        return []
-    parts = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
-    return [*parts, *([verdict.why_not_same] if verdict.why_not_same else [])]
 
 
 def _cell(interval: Interval, at: tuple[int, ...]) -> str:

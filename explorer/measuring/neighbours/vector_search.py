@@ -6,7 +6,6 @@ vectors, and decides how much of the index a query searches.
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -191,7 +190,7 @@ def _opened(corpus: VectorCorpus, setting: IndexSetting) -> VectorSearch | None:
 
 def _built(corpus: VectorCorpus, setting: IndexSetting) -> Work[VectorSearch]:
     started = time.monotonic()
-    index = yield from (_trained_lists if setting.kind == IVF else _trained_graph)(corpus, setting)
+    index = yield from _trained(corpus, setting)
     for start in range(0, len(corpus), ADDED):
         yield Progress("building the index", start, len(corpus))
         vectors = corpus.rows(slice(start, start + ADDED))
@@ -209,31 +208,26 @@ def _built(corpus: VectorCorpus, setting: IndexSetting) -> Work[VectorSearch]:
     return VectorSearch(corpus, facts, index) if saved is None else saved
 
 
-def _trained_lists(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
-    """Empty inverted lists around centroids of k-means, a round at a time."""
+def _trained(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
+    """An empty index whose vectors have 8 bits per number: inverted lists, or a graph."""
     faiss = faiss_library()
+    bits, product = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    if setting.kind == HNSW:
+        yield Progress("training the index", 0, 0)
+        index = faiss.IndexHNSWSQ(corpus.width, bits, setting.links, product)
+        index.hnsw.efConstruction = CONSTRUCTION
+        index.train(_sample(corpus, FOR_GRAPH))
+        return index
     sample, centroids = _sample(corpus, TRAINED_ON * setting.nlist), None
-    for done in range(ROUNDS):
+    for done in range(ROUNDS):  # of k-means
         yield Progress("training the index", done, ROUNDS)
         means = faiss.Kmeans(corpus.width, setting.nlist, niter=1, spherical=True, seed=0)
         means.train(sample, init_centroids=centroids)
         centroids = means.centroids
     lists = faiss.IndexFlatIP(corpus.width)
     lists.add(centroids)
-    index = faiss.IndexIVFScalarQuantizer(
-        lists, corpus.width, setting.nlist, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
+    index = faiss.IndexIVFScalarQuantizer(lists, corpus.width, setting.nlist, bits, product)
     index.train(sample)
-    return index
-
-
-def _trained_graph(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
-    """An empty graph; its vectors have 8 bits per number."""
-    faiss = faiss_library()
-    yield Progress("training the index", 0, 0)
-    index = faiss.IndexHNSWSQ(corpus.width, faiss.ScalarQuantizer.QT_8bit, setting.links, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = CONSTRUCTION
-    index.train(_sample(corpus, FOR_GRAPH))
     return index
 
 
@@ -248,7 +242,11 @@ def tuned(corpus: VectorCorpus, index: Any, setting: IndexSetting) -> Work[tuple
     """The setting with the least effort that has enough recall, its recall on other queries, and their number."""
     if corpus.searched < 4:
         return setting, None, 0
-    choosing, stating = yield from _truths(corpus)
+    count, nearest = min(QUERIES, corpus.searched // 2), min(NEAREST, corpus.searched - 1)
+    drawn = corpus.rows_searched(np.random.default_rng(0).choice(corpus.searched, 2 * count, replace=False))
+    stage = "searching all vectors for true neighbours"
+    _, cosines = yield from all_searched(corpus, corpus.rows(drawn), nearest, drawn, stage)
+    choosing, stating = ((drawn[some], cosines[some, -1], nearest) for some in (slice(count), slice(count, None)))
     chosen = setting
     for chosen in _efforts(setting):
         yield Progress("measuring the recall of the index", 0, 0)
@@ -266,25 +264,13 @@ def recall(corpus: VectorCorpus, index: Any, setting: IndexSetting, truth: Truth
     return float((cosines >= least[:, None] - SAME).mean())
 
 
-def _truths(corpus: VectorCorpus) -> Work[tuple[Truth, Truth]]:
-    count = min(QUERIES, corpus.searched // 2)
-    drawn = corpus.rows_searched(np.random.default_rng(0).choice(corpus.searched, 2 * count, replace=False))
-    nearest = min(NEAREST, corpus.searched - 1)
-    stage = "searching all vectors for true neighbours"
-    _, cosines = yield from all_searched(corpus, corpus.rows(drawn), nearest, drawn, stage)
-    choosing, stating = ((drawn[some], cosines[some, -1], nearest) for some in (slice(count), slice(count, None)))
-    return choosing, stating
-
-
-def _efforts(setting: IndexSetting) -> Iterator[IndexSetting]:
-    if setting.kind == IVF:
-        probes = LEAST_PROBES
-        while probes < min(setting.nlist, MOST_PROBES):
-            yield replace(setting, nprobe=probes)
-            probes *= 2
-        yield replace(setting, nprobe=min(setting.nlist, MOST_PROBES))
-        return
-    ef = LEAST_EF
-    while ef <= MOST_EF:
-        yield replace(setting, ef=ef)
-        ef *= 2
+def _efforts(setting: IndexSetting) -> list[IndexSetting]:
+    """The setting with more and more effort: twice as much each time."""
+    graph = setting.kind == HNSW
+    least, most = (LEAST_EF, MOST_EF) if graph else (LEAST_PROBES, min(setting.nlist, MOST_PROBES))
+    efforts = []
+    while least < most:
+        efforts.append(least)
+        least *= 2
+    efforts.append(most)
+    return [replace(setting, ef=each) if graph else replace(setting, nprobe=each) for each in efforts]

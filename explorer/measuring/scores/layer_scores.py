@@ -278,17 +278,12 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggrega
         if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
             return "every [CLS] of layer 0 is the same vector"
         return "all cosines are equal"
-    return NO_CORRELATION.format(aggregate, _part_without(scores, cosines))
-
-
-def _part_without(scores: LayerScores, cosines: Cosines) -> str:
-    """The first sub-corpus whose gold scores or cosines are all equal."""
     names = np.array(scores.parts)
     for name in dict.fromkeys(scores.parts):
         inside = names == name
         if np.ptp(scores.gold[inside]) == 0 or np.ptp(cosines[inside]) <= SAME:
-            return name
-    return "a sub-corpus"
+            return NO_CORRELATION.format(aggregate, name)
+    return NO_CORRELATION.format(aggregate, "a sub-corpus")
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
@@ -314,11 +309,11 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
 
 def for_people(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Rows as tables on pages and in files show them: columns by their names on pages, and yes or no in words."""
-    return [{_TITLES.get(name, name): _in_words(value) for name, value in row.items()} for row in rows]
-
-
-def _in_words(value: object) -> object:
-    return ("yes" if value else "no") if isinstance(value, bool) else value
+    words = {True: "yes", False: "no"}
+    return [
+        {_TITLES.get(name, name): words[value] if isinstance(value, bool) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def as_csv(rows: Sequence[Mapping[str, object]]) -> str:

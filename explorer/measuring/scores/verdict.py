@@ -163,7 +163,7 @@ def sentence(verdict: Verdict, before: str, after: str, pairs: str, *, optimisti
     if verdict.kind == UNKNOWN:
         detail = f"{scores}, on {pairs}. A score that is missing cannot be compared."
         return Sentence.of(UNKNOWN, detail, optimistic)
-    gap, low, high = map(_signed, verdict.known[2:])
+    gap, low, high = (f"{round(number, 2) + 0.0:+.2f}" for number in verdict.known[2:])  # -0.00 is 0.00
     detail = f"{scores}: {gap} ({CI} {low} to {high}) on {pairs}"
     return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
 
@@ -171,8 +171,3 @@ def sentence(verdict: Verdict, before: str, after: str, pairs: str, *, optimisti
 def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:
     """Pieces of text as markup: each is escaped, and the emphasised ones are marked."""
     return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)
-
-
-def _signed(number: float) -> str:
-    """A number with its sign; -0.00 is 0.00."""
-    return f"{round(number, 2) + 0.0:+.2f}"

@@ -80,13 +80,17 @@ def layer_weights(encoder: Encoder, sentences: Sequence[str], max_length: int | 
     """Compute an encoder's pooler weights for some sentences."""
     import torch
 
+    from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
+
     head = encoder.head
     if head is None or head.attention is None:
         raise UnsupportedModel(
             f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the setting 'pooler': "
             "see `python -m explorer methods`."
         )
-    limit = encoder.limit(max_length)
+    named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
+    # a pooling of other layers names itself
+    parts = (*(named.get(name, name) for name in head.poolings), "attention over layers")
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)
         shares, without = _from_parts(head, states)
@@ -96,11 +100,11 @@ def layer_weights(encoder: Encoder, sentences: Sequence[str], max_length: int | 
         first_layer=head.attention.first_layer,
         query_pooling=head.attention.asks,
         key_pooling=head.attention.answers,
-        parts=_parts_of(head),
+        parts=parts,
         shares=_array(shares),
         without=_array(without),
         cut=tuple(encoder.tokens([sentence], max_length).truncated > 0 for sentence in sentences),
-        max_length=limit,
+        max_length=encoder.limit(max_length),
     )
 
 
@@ -129,16 +133,6 @@ class ProbeWeights:
 
 def _array(numbers: Tensor) -> Floats:
     return np.asarray(numbers.double().cpu().numpy())
-
-
-def _parts_of(head: Head) -> tuple[str, ...]:
-    """The names of the parts, in order."""
-    from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
-
-    named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
-    # a pooling of other layers names them itself
-    attention = ["attention over layers"] if head.attention else []
-    return (*(named.get(name, name) for name in head.poolings), *attention)
 
 
 def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:

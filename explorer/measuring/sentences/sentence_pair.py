@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 MOST = 64  # tokens of a sentence that are shown; more are not readable in a figure
 
 Floats = NDArray[np.float64]
-Shares = tuple[
-    Floats, Floats
-]  # of each token of either sentence: what it adds to the cosine; those of a sentence sum to it
+Shares = tuple[Floats, Floats]  # of each token of either sentence, what it adds: those of a sentence sum to the cosine
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +99,11 @@ def token_pair(
     )
     vectors = yield from of_reading(encoder, [first, second], reading, max_length)
     pooled = pooled_layers(encoder, reading)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left, right = (
+            side / np.linalg.norm(side, axis=-1, keepdims=True)
+            for side in (hidden[:, :MOST].astype(np.float64), other_hidden[:, :MOST].astype(np.float64))
+        )
     shares = None
     if pooled is not None:
         layers = list(pooled.row.layers)
@@ -108,7 +111,7 @@ def token_pair(
         shares = token_shares(one, other, pooled.pooling)
     return TokenPair(
         tokens=(tokens, other_tokens),
-        cosines=_token_cosines(hidden[:, :MOST], other_hidden[:, :MOST]),
+        cosines=np.asarray(left @ right.transpose(0, 2, 1), dtype=np.float32),
         cosine=float(similarities(vectors)[0, 1]),
         pooled=pooled,
         shares=shares,
@@ -132,13 +135,6 @@ def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
     if lengths == 0:
         return None
     return parts[0] @ u / lengths, parts[1] @ v / lengths
-
-
-def _token_cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
-    sides = one.astype(np.float64), other.astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (side / np.linalg.norm(side, axis=-1, keepdims=True) for side in sides)
-    return np.asarray(first @ second.transpose(0, 2, 1), dtype=np.float32)
 
 
 def token_states(

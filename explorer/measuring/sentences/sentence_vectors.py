@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder, Views
 
 Vectors = NDArray[np.float32]
+_FLOAT32 = "Switch precision to float32."
 SHOWN = 80  # characters of a sentence in an error
 Matrix = NDArray[np.float64]
 # a fixed time in the zip file, so that equal vectors give equal files
@@ -91,35 +92,27 @@ def _cause(encoder: Encoder, text: str, reading: Reading, max_length: int | None
     """The kind of error, and the first part whose output for a text is not finite, with what to do."""
     import torch
 
+    exact = encoder.precision == "float32"
     states = encoder.states([text], max_length)
     highest = len(states.hidden) - 1 if reading == OWN else max(reading.row.layers)
     for layer in range(highest + 1):
         if not states.hidden[layer].isfinite().all():
             where = f"They come from its layer {layer}" if layer else "They come from its embedding layer"
-            if _damaged(encoder):
+            # in another precision than float32 an infinite weight may be rounding
+            weights = list(encoder.model.parameters())
+            if any(bool((~one.isfinite() if exact else one.isnan()).any()) for one in weights):
                 return NotWeights, f"{where}, whose weights are damaged: copy or download the model again."
             below = "a layer below it, or " if layer else ""
-            return UnsupportedModel, f"{where}. {_otherwise(encoder, f'Choose {below}another model.')}"
+            return UnsupportedModel, f"{where}. {f'Choose {below}another model.' if exact else _FLOAT32}"
     if reading == OWN and encoder.head is not None:
         names = encoder.head.stage_names
         with torch.inference_mode():
             for at, found in enumerate(encoder.head.stages(states.hidden, states.mask)):
                 if not found.isfinite().all():
                     after = f", after {' → '.join(names[:at])}" if at else ""
-                    step = _otherwise(encoder, "Choose another layer & pooling, or another model.")
+                    step = "Choose another layer & pooling, or another model." if exact else _FLOAT32
                     return UnsupportedModel, f"They come from its {names[at]}{after}. {step}"
     return UnsupportedModel, "Encoded alone, it is finite: start again, and look at this machine if it happens again."
-
-
-def _otherwise(encoder: Encoder, step: str) -> str:
-    """What to do if the weights are numbers."""
-    return step if encoder.precision == "float32" else "Switch precision to float32."
-
-
-def _damaged(encoder: Encoder) -> bool:
-    """Whether a weight is NaN; or infinite, which in another precision than float32 may be rounding."""
-    weights = list(encoder.model.parameters())
-    return any(bool((~one.isfinite() if encoder.precision == "float32" else one.isnan()).any()) for one in weights)
 
 
 def similarities(vectors: NDArray[Any]) -> Matrix:
@@ -225,16 +218,11 @@ def as_projector(
     lines = [*[tuple(columns)] * (len(columns) > 1), *rows]
     # nine digits represent any float32 exactly
     numbers = "".join("\t".join(f"{number:.9g}" for number in vector) + "\n" for vector in vectors.tolist())
-    metadata = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+    # each text as one line and one cell; an empty one becomes "-", since empty lines are skipped
+    cells = (["-" if cell is None else " ".join(str(cell).split()) or "-" for cell in line] for line in lines)
+    metadata = "".join("\t".join(line) + "\n" for line in cells)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("vectors.tsv", numbers), ("metadata.tsv", metadata)):
             archive.writestr(zipfile.ZipInfo(name, _WHEN), text.encode("utf-8"), zipfile.ZIP_DEFLATED)
     return file.getvalue()
-
-
-def _cell(value: object) -> str:
-    """A text as one line and one cell; an empty one becomes "-", since empty lines are skipped."""
-    if value is None:
-        return "-"
-    return " ".join(str(value).split()) or "-"

@@ -103,18 +103,15 @@ def word_pair(
         right = left if first == second else (yield from word_parts(other))
         rows, columns = (np.vstack([side.parts, side.reference[None]]) for side in (left, right))
         cells = rows @ columns.T
-        return WordPair(words, *_sums(cells), cosine, (left.points, right.points), cuts, cells)
+        by_row, by_column = cells.sum(axis=1), cells.sum(axis=0)
+        rests = float(by_row[-1]), float(by_column[-1])
+        points = left.points, right.points
+        return WordPair(words, (by_row[:-1], by_column[:-1]), rests, cosine, points, cuts, cells)
     of_first, path = yield from added(one, other.last)
     of_second, other_path = yield from added(other, one.last)
     rests = float(one.first @ other.last), float(other.first @ one.last)
     points = len(path.weights), len(other_path.weights)
     return WordPair(words, (of_first, of_second), rests, cosine, points, cuts)
-
-
-def _sums(cells: Floats) -> tuple[tuple[Floats, Floats], tuple[float, float]]:
-    """The contributions and the rests: the sums of the rows, and those of the columns."""
-    rows, columns = cells.sum(axis=1), cells.sum(axis=0)
-    return (rows[:-1], columns[:-1]), (float(rows[-1]), float(columns[-1]))
 
 
 def changes(before: WordPair, after: WordPair) -> tuple[WordChange, ...]:

@@ -42,7 +42,14 @@ def summary(pairs: Pairs) -> str:
     """One sentence: the word behind the change from A to B, or the one that adds most."""
     sides = list(pairs.values())
     if len(sides) < 2:
-        return _most(sides[0])
+        pair = sides[0]
+        every = [
+            (float(value), word)
+            for words, values in zip(pair.words, pair.contributions, strict=True)
+            for word, value in zip(words, values, strict=True)
+        ]
+        value, most = max(every, default=(0.0, ""))
+        return MOST.format(most, pair.cosine, in_words.signed(value)) if every else ""
     before, after = sides
     if before.words != after.words:
         return OTHER_WORDS
@@ -82,18 +89,6 @@ def missed_notes(pairs: Pairs) -> list[str]:
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
     return change.word, in_words.signed(change.gap), in_words.signed(change.before), in_words.signed(change.after)
-
-
-def _most(pair: WordPair) -> str:
-    every = [
-        (float(value), word)
-        for words, values in zip(pair.words, pair.contributions, strict=True)
-        for word, value in zip(words, values, strict=True)
-    ]
-    if not every:
-        return ""
-    value, word = max(every)
-    return MOST.format(word, pair.cosine, in_words.signed(value))
 
 
 def word_rows(pairs: Pairs) -> Rows:
@@ -178,15 +173,13 @@ def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
     for number, sentence in enumerate(sentences):
         lines += ["", f"{sentence}  ({', '.join(pairs)})"]
         if len({pair.words for pair in pairs.values()}) > 1:
-            lines += [f"  {side}: {_listed(pair, number)}" for side, pair in pairs.items()]
+            for side, pair in pairs.items():
+                parts = (*pair.contributions[number], pair.rests[number])
+                listed = zip((*pair.words[number], REST), parts, strict=True)
+                lines.append(f"  {side}: {', '.join(f'{word} {value:+.3f}' for word, value in listed)}")
             continue
         words = next(iter(pairs.values())).words[number]
         for place, word in enumerate((*words, REST)):
             values = [(*pair.contributions[number], pair.rests[number])[place] for pair in pairs.values()]
             lines.append("  ".join([*(f"{value:+8.3f}" for value in values), word]))
     return "\n".join(lines)
-
-
-def _listed(pair: WordPair, number: int) -> str:
-    values = zip(pair.words[number], pair.contributions[number], strict=True)
-    return ", ".join([*(f"{word} {value:+.3f}" for word, value in values), f"{REST} {pair.rests[number]:+.3f}"])

@@ -94,7 +94,7 @@ def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
 
     from explorer.measuring.neighbours import vector_search
 
-    go, real = threading.Event(), vector_search._trained_lists
+    go, real = threading.Event(), vector_search._trained
 
     def slow(corpus, setting):
         from explorer.progress import Progress
@@ -103,7 +103,7 @@ def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
             yield Progress("training the index", 1, 10)
         return (yield from real(corpus, setting))
 
-    monkeypatch.setattr(vector_search, "_trained_lists", slow)
+    monkeypatch.setattr(vector_search, "_trained", slow)
     np.save(desk.folder / "again.npy", np.random.default_rng(1).normal(size=(len(LINES), 5)))
     (desk.folder / "again.txt").write_text("\n".join(LINES), encoding="utf-8")
     app.query_params["corpus"], app.query_params["query"] = str(desk.folder / "again.npy"), LINES[2]
