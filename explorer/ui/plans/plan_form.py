@@ -166,7 +166,7 @@ def _take(path: str) -> None:
 
 def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
     """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
-    lacks = {card.name: _lack(card, text) for card in cards.values()}
+    lacks = {card.name: training_form.lacks(text, card.kind.rows) for card in cards.values()}
     fitting = [name for name, lack in lacks.items() if not lack and not cards[name].lacks]
     chosen: list[str] = st.multiselect(
         "Methods",
@@ -192,18 +192,6 @@ def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) 
             messages.trouble(NEEDS.format(name, missing[0].name))
         wrong |= bool(lacks[name] or missing)
     return None if wrong else tuple(chosen)
-
-
-def _lack(card: training_form.MethodCard, text: tuple[str, ...]) -> str:
-    """The reason why the text has no rows for a method; "" if it has, or cannot be read."""
-    for source in text:
-        try:
-            lack = cached.serves(source, {})[card.kind.rows]
-        except StrataError:  # the field of the text shows the error
-            continue
-        if lack:
-            return f"{sources.shown(source)} {lack}"
-    return ""
 
 
 def unreadable(text: Sequence[str]) -> bool:

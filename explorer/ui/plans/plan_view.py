@@ -53,7 +53,6 @@ HELP = {
     "memory (GB)": "Memory that a step on the longest rows needs, in GB. Lower is better.",
     "seeds": "How many of the row's trainings are finished.",
 }
-FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX"))
 
 
 def show(folder: PlanFolder) -> None:
@@ -247,7 +246,6 @@ def verdict(found: PlanTable) -> None:
 
 
 def _table(name: str, found: PlanTable) -> None:
-    from explorer.evaluating.results import table_formats
     from explorer.studies.plans import plan_report, plan_table
 
     keys, (header, rows) = plan_table.columns(found), plan_table.written(found)
@@ -265,15 +263,7 @@ def _table(name: str, found: PlanTable) -> None:
     )
     st.caption(plan_report.how_in_words(found))
     with st.container(horizontal=True):
-        for form, ending, label in FORMS:
-            st.download_button(
-                label,
-                table_formats.written(form, header, rows),
-                f"{downloads.file_name(name)}.{ending}",
-                icon=":material/table:",
-                on_click="ignore",
-                key=f"plan as {form}",
-            )
+        downloads.formats(header, rows, downloads.file_name(name), "plan")
         # made on request: the self-contained page includes 4 MB of plotly
         st.download_button(
             "Report (HTML)",

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
+from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -80,15 +80,7 @@ def show(chosen: FilteredResults) -> None:
         names = ", ".join(map(sources.shown, chosen.without_base))
         st.caption(messages.plain(NO_BASE.format(names)))
     with st.container(horizontal=True):
-        for form, ending, label in (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX")):
-            st.download_button(
-                label,
-                table_formats.written(form, header, rows),
-                f"results.{ending}",
-                icon=":material/table:",
-                on_click="ignore",
-                key=f"results as {form}",
-            )
+        downloads.formats(header, rows, "results", "results")
         st.download_button(
             "MTEB files",
             result_files.zipped,

@@ -15,8 +15,8 @@ import streamlit as st
 
 from explorer.data.corpora import matching_sets
 from explorer.data.graded import sets
-from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, texts_of, written
-from explorer.data.text_sets import KINDS, SCORED_PAIRS
+from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, shown, texts_of, written
+from explorer.data.text_sets import KINDS, SCORED_PAIRS, Kind
 from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
 from explorer.knobs import Knob, Values
@@ -96,6 +96,18 @@ def ask_for_file() -> None:
 def follow_text() -> None:
     """Reset dev and test set to follow the text again; only in a callback."""
     st.session_state[BY_HAND] = set()
+
+
+def lacks(text: Sequence[str], kind: Kind) -> str:
+    """The reason why a text has no rows of this kind; "" if it has, or cannot be read."""
+    for source in text:
+        try:
+            lack = cached.serves(source, {})[kind]
+        except StrataError:  # the field of the text shows the error
+            continue
+        if lack:
+            return f"{shown(source)} {lack}"
+    return ""
 
 
 def held_out_of(cards: Sequence[MethodCard]) -> list[str]:

@@ -72,7 +72,7 @@ def every(sources: tuple[str, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
     cards = sorted(training_form.methods().values(), key=lambda card: text_sets.KINDS.index(card.kind.rows))
     lacks = {
-        card.name: text_form.lacks(sources, card.kind.rows)
+        card.name: training_form.lacks(sources, card.kind.rows)
         or "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
         for card in cards
     }

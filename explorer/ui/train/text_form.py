@@ -111,18 +111,6 @@ def left(chosen: tuple[str, ...], kind: text_sets.Kind, evaluated: tuple[str, ..
     return count
 
 
-def lacks(chosen: Sequence[str], kind: text_sets.Kind) -> str:
-    """The reason why the text has no rows of this kind; "" if it has."""
-    for source in chosen:
-        try:
-            lack = cached.serves(source, {})[kind]
-        except StrataError:  # `rows` shows the error
-            continue
-        if lack:
-            return f"{sources.shown(source)} {lack}"
-    return ""
-
-
 def columns(chosen: Sequence[str], kind: text_sets.Kind) -> dict[str, str]:
     """The columns that the visitor chose instead of the recognised ones, by role."""
     kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in kind.trained)}

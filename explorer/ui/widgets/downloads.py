@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from explorer.drawing import style
+from explorer.evaluating.results import table_formats
 from explorer.measuring.scores.layer_scores import as_csv, for_people
 from explorer.measuring.sentences.sentence_vectors import as_npy, as_parquet, as_projector
 from explorer.ui import messages
@@ -64,6 +65,19 @@ def table(numbers: Rows, *, lines: int | None = None, columns: ColumnConfigMappi
     st.dataframe(
         for_people(numbers), hide_index=True, height=height, column_config=columns, placeholder=messages.MISSING
     )
+
+
+def formats(header: Sequence[str], cells: Sequence[Sequence[str]], stem: str, key: str) -> None:
+    """Buttons that download a table as CSV, Markdown and LaTeX."""
+    for form, ending, label in (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX")):
+        st.download_button(
+            label,
+            table_formats.written(form, header, cells),
+            f"{stem}.{ending}",
+            icon=":material/table:",
+            on_click="ignore",
+            key=f"{key} as {form}",
+        )
 
 
 def file_name(text: str) -> str:
