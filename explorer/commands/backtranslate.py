@@ -6,8 +6,7 @@ are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
 
 import argparse
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import finish_or_stop, say
+from explorer.commands.parts import flags, output
 from explorer.data.corpora import corpus
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.locate.model_names import find
@@ -38,10 +37,12 @@ def run(options: argparse.Namespace) -> None:
 
     text, reports = corpus(options.data, SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
-        say(report)
+        output.say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
     work = backtranslate(
         text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
     )
-    finish_or_stop(work, f"Stopped. What was translated is in {options.out}; the same command goes on from there.")
+    output.finish_or_stop(
+        work, f"Stopped. What was translated is in {options.out}; the same command goes on from there."
+    )
     print(options.out)

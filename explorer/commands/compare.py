@@ -11,12 +11,9 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import shown, write_report
-from explorer.data import sources
-from explorer.data.sample import probe_packs
-from explorer.encoding.load import declared
-from explorer.encoding.load.loading import load
+from explorer.commands.parts import flags, output
+from explorer.data import sample, sources
+from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.knobs import Knob
@@ -78,7 +75,9 @@ def run(options: argparse.Namespace) -> None:
     settings = flags.read(options, Settings)
 
     def scored(on: GradedPairs, *chosen: Reading) -> tuple[LayerScores, LayerScores]:
-        one, other = (shown(measure(side, on, settings, also=[at])) for side, at in zip(found, chosen, strict=True))
+        one, other = (
+            output.shown(measure(side, on, settings, also=[at])) for side, at in zip(found, chosen, strict=True)
+        )
         return one, other
 
     titles = options.reading, options.other_reading or options.reading
@@ -105,13 +104,13 @@ def run(options: argparse.Namespace) -> None:
     if options.report:
         words = _words(found, about, probes, settings)
     if options.geometry or options.report:
-        geometry = shown(layer_geometry(found, pairs, options.pooling, readings, settings))
+        geometry = output.shown(layer_geometry(found, pairs, options.pooling, readings, settings))
     findings = Findings(found, pairs, comparison, differences, *metric, options.seed, geometry, picked, verdict, probes)
     print(as_json(findings) if options.json else as_text(findings))
     if options.report:
         from explorer.drawing.reports.report import report
 
-        write_report(options.report, report(findings, options.pooling, words))
+        output.write_report(options.report, report(findings, options.pooling, words))
 
 
 def _encoded_probes(
@@ -120,9 +119,11 @@ def _encoded_probes(
     """The changes of the probe packs, which both models encode."""
     sides = []
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
-        work = of_reading(load_encoder(side, settings), sentences_of(probe_packs()), reading, settings.max_length)
-        sides.append(probed(probe_packs(), shown(work)).by_pack)
-    return verdict.probe_changes(probe_packs(), *sides)
+        work = of_reading(
+            load_encoder(side, settings), sentences_of(sample.probe_packs()), reading, settings.max_length
+        )
+        sides.append(probed(sample.probe_packs(), output.shown(work)).by_pack)
+    return verdict.probe_changes(sample.probe_packs(), *sides)
 
 
 def _words(found: tuple[Found, Found], about: Comparison, probes: Learned, settings: Settings) -> ExplainedPairs:
@@ -130,8 +131,8 @@ def _words(found: tuple[Found, Found], about: Comparison, probes: Learned, setti
 
     @cache
     def loaded(model: Found) -> Encoder:
-        return load(model, "float32", settings.device, attention=EAGER)
+        return loading.load(model, "float32", settings.device, attention=EAGER)
 
     sides = dict(zip("AB", zip(found, (about.one_reading, about.other_reading), strict=True), strict=True))
     pairs = [(one.first, one.second) for one in probes.pairs]
-    return shown(of_pairs(sides, pairs, loaded, settings.max_length, settings.device))
+    return output.shown(of_pairs(sides, pairs, loaded, settings.max_length, settings.device))

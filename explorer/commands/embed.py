@@ -9,8 +9,7 @@ import argparse
 import json
 import shlex
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, code, say
+from explorer.commands.parts import flags, output
 from explorer.data.vectors import embedding_folder
 from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.measure import Settings
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     )
     world = World(request.settings.precision, request.settings.device, PATIENCE)
     try:
-        with ProgressLine(LOGGED) as line:
+        with output.ProgressLine(LOGGED) as line:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
                 estimated = finish(estimate(request, world), tell)
@@ -66,12 +65,12 @@ def run(options: argparse.Namespace) -> None:
             there = embedding_folder.read_manifest(options.out) if options.out.is_dir() else None
             whole = len(embedding_folder.shards_in(options.out)) if there else 0
             where = shlex.quote(str(options.out))
-            say(
+            output.say(
                 f"Stopped. {whole:,} of {there.shards:,} shards are written in {where}; the same command resumes."
                 if there
                 else "Stopped before the first shard."
             )
-        raise SystemExit(code(stop)) from None
+        raise SystemExit(output.code(stop)) from None
     if text:
         print(text)
     world.leave()
@@ -79,9 +78,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _result_text(done: Embedded, request: Request, processes: int) -> str:
     if done.empty:
-        say(f"{done.empty:,} rows without a word were left out.")
+        output.say(f"{done.empty:,} rows without a word were left out.")
     if done.other_releases:
-        say(
+        output.say(
             f"Another release of {', '.join(done.other_releases)} began {request.folder}: the last digits of vectors "
             "may differ between shards."
         )

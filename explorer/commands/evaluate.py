@@ -15,8 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import finish_or_stop, say, say_unreadable, shown
+from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.data.graded import sts
 from explorer.data.text_sets import LABELLED_TEXTS
@@ -126,11 +125,11 @@ def run(options: argparse.Namespace) -> None:
         chosen.seeds, settings, options.precision or "auto", options.device, options.online
     )
     if tuned:
-        say_unreadable()
+        output.say_unreadable()
     if options.estimate:
         _print_estimate(models, tasks, chosen)
         for name, task in product(options.models, tuned):
-            cost = shown(fine_tuning.cost(task, name, training))
+            cost = output.shown(fine_tuning.cost(task, name, training))
             print(f"{name}, {fine_tuning.column(task)[0]}: {cost.words}")
         return
     world = _processes(measurement)
@@ -140,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
     message = "Stopped. What was measured is saved; the same command goes on from there."
     if world and not world.main:
         message = ""
-    found = finish_or_stop(evaluation(models, tasks, chosen, share), message)
+    found = output.finish_or_stop(evaluation(models, tasks, chosen, share), message)
     if world:
         found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
         world.leave()
@@ -148,7 +147,7 @@ def run(options: argparse.Namespace) -> None:
             return
     if tuned:
         encoders = [name for name in options.models if not is_word_model(name)]
-        found = found.and_(finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
+        found = found.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
         left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
         found = replace(found, missing=(*found.missing, *left_out))
     _print(found, options)
@@ -157,7 +156,7 @@ def run(options: argparse.Namespace) -> None:
 def _print(found: EvaluationResult, options: argparse.Namespace) -> None:
     """Print the table, after what was reused, is missing or failed."""
     for text in (*_reused(found), *found.repeated, *found.missing, *found.failed):
-        say(text)
+        output.say(text)
     if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
@@ -207,7 +206,7 @@ def _is_classification(task: str) -> bool:
 
 def _print_estimate(models: Sequence[tuple[ScoredModel, AnySubject]], tasks: Sequence[str], options: Options) -> None:
     """Print what each task takes that is not fine-tuned on."""
-    expected = shown(forecast(models, tasks, options))
+    expected = output.shown(forecast(models, tasks, options))
     for name, task, cost in expected.costs:
         if cost is None:
             print(f"{name}, {task}: not estimated, since it has no transformer")
@@ -220,7 +219,7 @@ def _print_estimate(models: Sequence[tuple[ScoredModel, AnySubject]], tasks: Seq
     if expected.reused:
         print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")
     for text in (*expected.missing, *expected.failed):
-        say(text)
+        output.say(text)
 
 
 def _processes(settings: Settings) -> World | None:

@@ -9,11 +9,9 @@ import json
 from dataclasses import replace
 from functools import cache, partial
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import ProgressLine, code, say, write_report
+from explorer.commands.parts import flags, output
 from explorer.data import sources
-from explorer.encoding.load import declared
-from explorer.encoding.load.loading import load
+from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -80,9 +78,9 @@ def run(options: argparse.Namespace) -> None:
     if options.report:
         from explorer.drawing.reports.report import words_page
 
-        write_report(options.report, words_page(explained, options.reference, models))
+        output.write_report(options.report, words_page(explained, options.reference, models))
     if stop is not None:
-        raise SystemExit(code(stop))
+        raise SystemExit(output.code(stop))
 
 
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
@@ -100,7 +98,7 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
         raise BadChoice(f"Both --pairs {options.pairs} and {text} were given. {NEXT}")
     pairs, report = sources.sentence_pairs(options.pairs, online=options.online)
     for dropped in report.dropped if report else ():
-        say(f"{options.pairs}: {dropped}")
+        output.say(f"{options.pairs}: {dropped}")
     return pairs, words or [lookup.BUNDLED]
 
 
@@ -109,13 +107,13 @@ def _explained(
 ) -> tuple[list[Explained], KeyboardInterrupt | None]:
     """Every pair under every side, or those that were done when a signal came."""
     loads = {
-        side: cache(partial(load, found, "float32", options.device, attention=EAGER))
+        side: cache(partial(loading.load, found, "float32", options.device, attention=EAGER))
         for side, (found, _) in sides.items()
     }
     settings = options.reference, options.max_length, options.device
     whole = options.json or options.report is not None
     done: list[Explained] = []
-    with ProgressLine() as line:
+    with output.ProgressLine() as line:
 
         def tell(progress: Progress) -> None:
             of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""

@@ -7,8 +7,7 @@ Train a copy of an encoder to predict masked words of plain sentences. Pass the 
 import argparse
 from dataclasses import replace
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import say, shown
+from explorer.commands.parts import flags, output
 from explorer.data.corpora import SAMPLE, corpus
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.load.loading import load
@@ -35,10 +34,10 @@ def run(options: argparse.Namespace) -> None:
 
     text, reports = corpus(options.data or [SAMPLE], SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
-        say(report)
+        output.say(report)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
-    found = shown(make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed))
-    say(
+    found = output.shown(make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed))
+    output.say(
         f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
         f"({100 * found.before:.1f} % before)."
     )

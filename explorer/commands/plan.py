@@ -8,8 +8,7 @@ STRATA_RUNS), and the Train page shows them too.
 import argparse
 import json
 
-from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.output import say, say_unreadable
+from explorer.commands.parts import flags, output, plan_steps
 from explorer.data.sources import shown
 from explorer.errors import BadChoice
 from explorer.knobs import Knob
@@ -49,13 +48,13 @@ def run(options: argparse.Namespace) -> None:
         begun = plan_folder.find(options.plan)
         plan = begun.plan()
     plan = with_sets(plan)
-    say_unreadable()
+    output.say_unreadable()
     if options.commands:
         for cell in execution.check(plan):
             print(cell.recipe.command())
         return
     dev, test = sets_of(cells(plan))
-    say(f"dev set: {' or '.join(map(shown, dev))}; test set: {' or '.join(map(shown, test))}")
+    output.say(f"dev set: {' or '.join(map(shown, dev))}; test set: {' or '.join(map(shown, test))}")
     if options.estimate and not options.table:
         execution.check(plan)
         plan_steps.tell_estimate(plan)
@@ -74,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         failed = plan_steps.work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
     found = plan_table.table(plan)
     for text in found.unmeasured:
-        say(text)
+        output.say(text)
     if options.json:
         print(json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1))
     else:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import flags, plan_steps
-from explorer.commands.parts.output import finish_or_stop, say_unreadable
+from explorer.commands.parts import flags, output, plan_steps
 from explorer.errors import StrataError
 from explorer.knobs import Knob
 
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
             how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
-    say_unreadable()
+    output.say_unreadable()
     settings: dict[str, Any] = dict(flags.settings(options))
     if options.steps is not None:
         settings["steps"] = options.steps
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.only_table:
         for plan in found.plans.values():
             failed |= worked_off(plan)
-        finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+        output.finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
     header, rows = reproduction.written(found)
     notes: list[str] = []
     if not flags.form(options):  # in a terminal, what rows share is a note below them

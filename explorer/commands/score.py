@@ -6,8 +6,7 @@ Spearman's and Pearson's correlation (× 100) with human scores, for every layer
 
 import argparse
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import say, shown
+from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.encoding.load.declared import named, outside
 from explorer.encoding.locate.model_names import find
@@ -52,11 +51,11 @@ def run(options: argparse.Namespace) -> None:
         raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
     pairs, report = sources.scored_pairs(options.sts, columns, options.online)
     if report is not None:
-        say(report)
+        output.say(report)
     found = find(options.model, online=options.online)
     asked = [named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in outside(reading, found.folder)]
-    scores = shown(measure(found, pairs, flags.read(options, Settings), also=also))
+    scores = output.shown(measure(found, pairs, flags.read(options, Settings), also=also))
     if options.json:
         print(layer_scores.as_json(found, pairs, scores))
     elif options.csv:

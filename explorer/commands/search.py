@@ -11,8 +11,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import shown
+from explorer.commands.parts import flags, output
 from explorer.data.corpora import of_source
 from explorer.data.vectors.vector_corpus import VectorCorpus, opened, prepared
 from explorer.encoding.load.declared import named
@@ -105,13 +104,13 @@ def run(options: argparse.Namespace) -> None:
     found = [find(name, online=options.online) for name in models]
     for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
         encoder, reading = load_encoder(model, settings), named(title, model.folder)
-        vectors = shown(of_reading(encoder, searched.texts, reading, options.max_length))
+        vectors = output.shown(of_reading(encoder, searched.texts, reading, options.max_length))
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
         sides.append(query_results.SearchSide(Index(vectors), vector))
         used.append((model, reading))
     one, other = sides[0], sides[1] if len(sides) > 1 else None
     findings = query_results.search(one, other, options.k)
-    whole = shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
+    whole = output.shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
     about = query, searched, used, findings, whole
     print(query_results.as_json(*about, options.k) if options.json else query_results.as_text(*about))
 
@@ -120,8 +119,8 @@ def _of_vectors(options: argparse.Namespace) -> str:
     """The sentences nearest to the query, and what the search cost, as text or JSON."""
     query = query_results.asked(options.query)
     files = opened(options.vectors, options.text, flags.roles(options), options.reading)
-    found = shown(prepared(files), logged=10)
-    search = shown(searchable(found, INDEXES.get(options.index or "")), logged=10)
+    found = output.shown(prepared(files), logged=10)
+    search = output.shown(searchable(found, INDEXES.get(options.index or "")), logged=10)
     place = found.place_of(query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)

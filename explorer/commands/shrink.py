@@ -7,8 +7,7 @@ that transformers and sentence-transformers open.
 
 import argparse
 
-from explorer.commands.parts import flags
-from explorer.commands.parts.output import shown
+from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.data.corpora import of_source
 from explorer.encoding.locate.model_names import find
@@ -76,10 +75,10 @@ def run(options: argparse.Namespace) -> None:
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
     encoder, *more = [limited(load_encoder(one, settings), settings.max_length) for one in models]
-    found = shown(picture(encoder, given, text, sizes, more))
+    found = output.shown(picture(encoder, given, text, sizes, more))
     if options.export:
         named = (*sizes.poolings, *sizes.dimensions, *sizes.stored)
         sized = ((one, one.size) for one in found.points)
         point = next(one for one, size in sized if (size.pooling, size.dimensions, size.stored) == named)
-        shown(export(encoder, models[0], found, point, besides(text, judge_of(given, encoder)), options.export))
+        output.shown(export(encoder, models[0], found, point, besides(text, judge_of(given, encoder)), options.export))
     print(as_text(found, flags.form(options) or "text"), end="")

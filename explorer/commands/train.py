@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
-from explorer.commands.parts.output import ProgressLine, Signals, say, shown
 from explorer.data import corpora, sources
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice
@@ -96,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
             f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
         )
     if options.estimate:
-        print(shown(try_out(_recipe(options), options.online)).words)
+        print(output.shown(try_out(_recipe(options), options.online)).words)
         return
     if options.resume:
         run = runs.find(options.resume, options.out)
@@ -106,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
         run = _new_run(_recipe(options), options, started)
     where = shlex.join(["--out", str(options.out)] if options.out else [])
     message = f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip()
-    with output.ending(message if _first() else ""), ProgressLine() as line, output.noted() as signals:
+    with output.ending(message if _first() else ""), output.ProgressLine() as line, output.noted() as signals:
         work = running.train(run, options.online, lambda: signals.number)
         if _first() and not options.resume:
             work = running.or_nothing(run, work)
@@ -118,7 +117,7 @@ def run(options: argparse.Namespace) -> None:
         status = run.status()
         found = status.learned
         for text in learned.lines(found):
-            say(text)
+            output.say(text)
         result = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "learned": learned.as_json(found),
                 "verdict": status.verdict and status.verdict.as_json(),
@@ -131,7 +130,7 @@ def _first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _reporter(run: runs.Run, line: ProgressLine, signals: Signals) -> Callable[[Progress], None]:
+def _reporter(run: runs.Run, line: output.ProgressLine, signals: output.Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
     The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
@@ -220,5 +219,5 @@ def _fitting(data: Sequence[str]) -> str:
     if suggestion is None:
         raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
     if _first():
-        say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
+        output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
