@@ -117,13 +117,11 @@ def _encoded_probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
 ) -> Learned:
     """The changes of the probe packs, which both models encode."""
-    sides = []
+    packs, sides = sample.probe_packs(), []
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
-        work = of_reading(
-            load_encoder(side, settings), sentences_of(sample.probe_packs()), reading, settings.max_length
-        )
-        sides.append(probed(sample.probe_packs(), output.shown(work)).by_pack)
-    return verdict.probe_changes(sample.probe_packs(), *sides)
+        work = of_reading(load_encoder(side, settings), sentences_of(packs), reading, settings.max_length)
+        sides.append(probed(packs, output.shown(work)).by_pack)
+    return verdict.probe_changes(packs, *sides)
 
 
 def _words(found: tuple[Found, Found], about: Comparison, probes: Learned, settings: Settings) -> ExplainedPairs:
