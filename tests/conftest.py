@@ -4,6 +4,7 @@ Imports are inside the fixtures: the process that hands the files out to others 
 """
 
 import gc
+import logging
 import os
 import shutil
 import sys
@@ -130,6 +131,17 @@ def packages_are_searched_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture
+def logged():
+    """The warnings and errors that are logged during a test."""
+    messages = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: messages.append(record.getMessage())
+    logging.getLogger().addHandler(handler)
+    yield messages
+    logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture(scope="session")

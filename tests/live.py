@@ -30,6 +30,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-gpu-compositing",  # otherwise it first tries to draw with one
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -72,7 +73,12 @@ def tabs() -> BrowserContext:
 
         profile = _open.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
         playwright = _open.enter_context(sync_playwright())
-        opened = playwright.chromium.launch_persistent_context(profile, executable_path=executable(), args=FLAGS)
+        opened = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=executable(),
+            args=FLAGS,
+            reduced_motion="reduce",  # what moves while a page waits is drawn by the processor, sixty times a second
+        )
         _open.callback(opened.close)
         _tabs.append(opened)
     return _tabs[0]

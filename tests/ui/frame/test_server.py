@@ -1,5 +1,4 @@
 import asyncio
-import logging
 import signal
 import threading
 
@@ -89,18 +88,17 @@ def test_the_server_begins_at_its_start_and_stops_at_its_end():
     assert not any(job.live for job in jobs._jobs.values())
 
 
-def test_a_run_under_way_is_saved_at_the_end_of_the_server_which_says_how_to_resume_it(place, caplog):
+def test_a_run_under_way_is_saved_at_the_end_of_the_server_which_says_how_to_resume_it(place, logged):
     async def life():
         async with server.until_the_server_ends(None):
             run = training_queue.start(trainings.recipe(place, settings={"steps": 5000}), "mine")
             wait_until(lambda: run.status().step > 1)
             return run
 
-    caplog.set_level(logging.WARNING, logger=server.__name__)
     run = asyncio.run(life())
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == max(trainings.losses(run)) > 1
-    (line,) = caplog.messages
+    (line,) = logged
     assert line == "'mine' is interrupted. Resume it on its page, or with: python -m explorer train --resume mine"
 
 
