@@ -3,8 +3,8 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from explorer import typed_json
 from explorer.encoding.read.head import Head
 from explorer.training.loop.measured_facts import LORA, Adapters, Cut, Estimate, TextOverlap
 from explorer.training.record.status import CARD, PAGE, REPORT, RunFacts
+from tests.processes import process
 
 ROOT = Path(explorer.__file__).parents[1]
 BEFORE = "    def found_by(self"
@@ -20,29 +21,6 @@ FIELD = """    moon: str | None = field(
         default=None, metadata=fact(lambda training: f"full, {len(training.results)} seeds", "Phase of the moon")
     )
 
-"""
-# trains a run, compares it with its base, and opens its page; all of it in the copy of the package
-SCRIPT = """
-import sys
-from pathlib import Path
-from streamlit.testing.v1 import AppTest
-import explorer
-from explorer.__main__ import main
-from tests import trainings
-from tests.live import ROOT
-from tests.visits import words
-
-folder = Path(sys.argv[1])
-assert Path(explorer.__file__).is_relative_to(folder)
-place = trainings.furnish(folder / "place")
-with trainings.in_no_time(), trainings.few_probes():
-    trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
-    main(["compare", str(place.model), "run:mine", "--sts", str(place.test), "--report", str(folder / "report.html")])
-app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-app.query_params["run"] = "mine"
-app.switch_page("pages/train.py").run()
-assert not app.exception
-(folder / "page.txt").write_text("\\n".join(words(app.caption)))
 """
 FACTS = RunFacts(
     reading=Head(("cls",), normalize=True).facts(),
@@ -54,6 +32,36 @@ FACTS = RunFacts(
 )
 
 
+def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
+    """Train a run, compare it with its base, and open its page; all of it in the copy of the package."""
+    os.environ.update(environment)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("explorer", "tests")]:
+        del sys.modules[name]
+    sys.path.insert(0, str(folder))
+    try:
+        from streamlit.testing.v1 import AppTest
+
+        import explorer
+        from explorer.__main__ import main
+        from tests import trainings
+        from tests.visits import words
+
+        assert Path(explorer.__file__).is_relative_to(folder)
+        place = trainings.furnish(folder / "place")
+        pair, report = (str(place.model), "run:mine"), str(folder / "report.html")
+        with trainings.in_no_time(), trainings.few_probes():
+            trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
+            main(["compare", *pair, "--sts", str(place.test), "--report", report])
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.query_params["run"] = "mine"
+        app.switch_page("pages/train.py").run()
+        assert not app.exception
+        (folder / "page.txt").write_text("\n".join(words(app.caption)))
+    except BaseException:
+        failed.write_text(traceback.format_exc(), encoding="utf-8")
+        raise
+
+
 def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
     shutil.copytree(ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
     home = tmp_path / "explorer/training/record/status.py"
@@ -61,15 +69,10 @@ def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
     assert text.count(BEFORE) == 1
     home.write_text(text.replace(BEFORE, FIELD + BEFORE), encoding="utf-8")
     where = {f"STRATA_{name.upper()}": str(tmp_path / name) for name in ("cache", "data", "results")}
-    where |= {"STRATA_RUNS": str(tmp_path / "place/runs"), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)],
-        cwd=tmp_path,
-        env=os.environ | where,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    failed = tmp_path / "failed.txt"
+    copied = process(in_a_copy, tmp_path, where | {"STRATA_RUNS": str(tmp_path / "place/runs")}, failed)
+    copied.join()
+    assert copied.exitcode == 0, failed.read_text()
     run = tmp_path / "place/runs/mine"
     assert json.loads((run / "status.json").read_text(encoding="utf-8"))["facts"]["moon"] == "full, 1 seeds"
     assert "| Phase of the moon | full, 1 seeds |" in (run / "README.md").read_text(encoding="utf-8")
