@@ -104,6 +104,7 @@ def within(module: str, *places: str) -> bool:
     return any(module == place or module.startswith(place + ".") for place in places)
 
 
+@cache
 def part_of(module: str) -> str | None:
     """The part of the house a module lies in; None for a library or a file on no floor."""
     parts = [part for floor in FLOORS.values() for part in floor if part != "explorer"]
@@ -111,6 +112,7 @@ def part_of(module: str) -> str | None:
     return "explorer" if module == "explorer" else next(inside, None)
 
 
+@cache
 def floor_of(module: str) -> int | None:
     """How high the part of the house lies in which a module is."""
     return next((floor for floor, parts in FLOORS.items() if part_of(module) in parts), None)

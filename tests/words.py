@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,11 +26,15 @@ class Text:
     text: str
 
 
-def texts() -> Iterator[Text]:
+@cache
+def texts() -> tuple[Text, ...]:
     """Every text of the interface, the command line, errors, figures, methods and model cards."""
-    for pattern in FILES:
-        for path in sorted(ROOT.glob(pattern)):
-            yield from of_source(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+    paths = (path for pattern in FILES for path in sorted(ROOT.glob(pattern)))
+    return tuple(
+        text
+        for path in paths
+        for text in of_source(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+    )
 
 
 def documents() -> Iterator[Text]:

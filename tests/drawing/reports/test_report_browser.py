@@ -16,11 +16,11 @@ def file(tmp_path_factory):
     return file
 
 
-@pytest.fixture(scope="module")
-def browser():
-    live.close()  # one browser at a time
-    with live.browser() as browser:
-        yield browser
+@pytest.fixture
+def page():
+    page = live.tab(live.tabs())
+    yield page
+    page.close()
 
 
 def drawn(page, file):
@@ -29,9 +29,10 @@ def drawn(page, file):
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 13")
 
 
-def test_it_draws_itself_alone_in_the_colours_of_the_reader(browser, file):
+def test_it_draws_itself_alone_in_the_colours_of_the_reader(page, file):
     asked, wrong = [], []
-    page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.emulate_media(color_scheme="dark")
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("dialog", lambda dialog: wrong.append(dialog.message))
@@ -46,8 +47,9 @@ def test_it_draws_itself_alone_in_the_colours_of_the_reader(browser, file):
     assert wrong == []
 
 
-def test_pictures_that_share_a_row_are_as_wide_as_their_places(browser, file):
-    page = browser.new_page(viewport={"width": 1280, "height": 800}, bypass_csp=True)  # a condition is evaluated
+def test_pictures_that_share_a_row_are_as_wide_as_their_places(page, file):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.context.new_cdp_session(page).send("Page.setBypassCSP", {"enabled": True})  # a condition is evaluated
     drawn(page, file)
     page.wait_for_function(
         "[...document.querySelectorAll('.js-plotly-plot')].every("
