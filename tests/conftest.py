@@ -13,6 +13,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files run side by side, one core each
 os.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")  # threads that read weights start slower than small weights load
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a few sentences are split sooner than handed to threads
 
 import pytest
 
