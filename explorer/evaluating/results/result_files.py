@@ -204,6 +204,14 @@ def _read(path: Path) -> Result | None:
         raise ValueError("a score is of another type") from error
     if table.shape != (len(content.titles), len(content.measures), len(content.seeds)) or not table.size:
         raise ValueError("scores are missing")
+    stored, items = content.items, None
+    if stored is not None:
+        count = len(stored.values)
+        known = all(0 <= at < len(stored.names) for at in stored.parts)
+        if known and len(stored.parts) in (0, count) and (stored.gold is None or len(stored.gold) == count):
+            gold = None if stored.gold is None else np.array(stored.gold, dtype=np.float64)
+            parts = tuple(stored.names[at] for at in stored.parts)
+            items = Items(np.array(stored.values, dtype=np.float64), gold, parts, stored.digest)
     measured = Measured(
         content.split,
         content.titles,
@@ -211,21 +219,11 @@ def _read(path: Path) -> Result | None:
         table,
         content.seeds,
         content.setting,
-        _items(content.items),
+        items,
         content.seconds,
         content.intervals,
     )
     return Result(content.model, content.task, measured)
-
-
-def _items(stored: _Items | None) -> Items | None:
-    if stored is None or (stored.gold is not None and len(stored.gold) != len(stored.values)):
-        return None
-    if any(not 0 <= at < len(stored.names) for at in stored.parts) or len(stored.parts) not in (0, len(stored.values)):
-        return None
-    gold = None if stored.gold is None else np.array(stored.gold, dtype=np.float64)
-    parts = tuple(stored.names[at] for at in stored.parts)
-    return Items(np.array(stored.values, dtype=np.float64), gold, parts, stored.digest)
 
 
 def _as_mteb(result: Result) -> dict[str, Any]:

@@ -31,28 +31,11 @@ from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
-from explorer.evaluating.results.scored_task import (
-    COSTS,
-    RETRIEVAL,
-    SEARCH,
-    Items,
-    Measured,
-    Options,
-    QueryChoice,
-    QueryIntervals,
-    Setting,
-)
+from explorer.evaluating.results import scored_task
+from explorer.evaluating.results.scored_task import Items, Measured, Options, QueryChoice, QueryIntervals, Setting
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.measuring.neighbours.ranking_judge import (
-    DEPTH,
-    MEASURES,
-    MRR,
-    FoundDocuments,
-    batch_search,
-    measures,
-    rankable,
-    reciprocal_ranks,
-)
+from explorer.measuring.neighbours import ranking_judge
+from explorer.measuring.neighbours.ranking_judge import FoundDocuments
 from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import unit
@@ -62,7 +45,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
-SEARCH_MEASURES = (MRR, *COSTS)
+SEARCH_MEASURES = (ranking_judge.MRR, *scored_task.COSTS)
 TOP = 10  # documents that are retrieved for a question
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
@@ -71,7 +54,7 @@ MEGABYTE = 1e6
 class Retrieval(Task[RetrievalSet]):
     """Queries with judged documents: a published set, a folder in BEIR's layout, or a file of queries and passages."""
 
-    kind = RETRIEVAL
+    kind = scored_task.RETRIEVAL
     suites = (Suite("retrieval", tuple(sources.RETRIEVAL_SETS), 4),)
     decided_by = "query_prompt", "document_prompt"
 
@@ -122,19 +105,17 @@ def retrieval(
     kept, limit = checked_titles(encoder, titles), encoder.limit(max_length)
     prompts = prompts or encoder.default_head.roles
     check(prompts, encoder, limit)
-    of_query = np.full((len(kept), len(MEASURES), len(task)), np.nan)
+    of_query = np.full((len(kept), len(ranking_judge.MEASURES), len(task)), np.nan)
 
     def take(title: str, found: FoundDocuments) -> None:
-        of_query[kept.index(title)] = measures(found.places, task.judgements)
+        of_query[kept.index(title)] = ranking_judge.measures(found.places, task.judgements)
 
-    texts = task.documents, task.queries
-    encodings = yield from ranked(
-        encoder, *texts, titles=kept, k=DEPTH, index=IndexSetting(), max_length=limit, prompts=prompts, take=take
-    )
+    work = ranked(encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts, take=take)
+    encodings = yield from work
     return Measured(
         split=task.split,
         titles=kept,
-        measures=MEASURES,
+        measures=ranking_judge.MEASURES,
         table=100 * of_query.mean(axis=2, keepdims=True),
         setting={
             "documents": len(task.documents),
@@ -183,28 +164,27 @@ def check(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
 
 def ranked(
     encoder: Encoder,
-    documents: Sequence[str],
-    queries: Sequence[str],
+    task: RetrievalSet,
     *,
     titles: Sequence[str],
     k: int,
-    index: IndexSetting,
     max_length: int,
     prompts: RolePrompts,
     take: Callable[[str, FoundDocuments], None],
+    index: IndexSetting | None = None,
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 
     A prompt is put before every query and every document, in place of the model's. A layer & pooling under which all
     documents have the same vector, such as [CLS] of layer 0, has no ranking.
     """
-    texts = *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
+    texts = *(prompts.document + text for text in task.documents), *(prompts.query + text for text in task.queries)
     encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
     for title in titles:
         vectors = unit(encodings.of(title))
-        corpus, asked = vectors[: len(documents)], vectors[len(documents) :]
-        if rankable(corpus, asked):
-            take(title, (yield from batch_search(corpus, asked, k, index)))
+        corpus, asked = np.split(vectors, [len(task.documents)])
+        if ranking_judge.rankable(corpus, asked):
+            take(title, (yield from ranking_judge.batch_search(corpus, asked, k, index or IndexSetting())))
     return encodings
 
 
@@ -265,7 +245,7 @@ def half(queries: Sequence[str]) -> NDArray[np.bool_]:
 class QuestionSearch(Task[QuestionPairs]):
     """Duplicate questions: one of a pair is searched with the other."""
 
-    kind = SEARCH
+    kind = scored_task.SEARCH
     suites = (Suite("search", (question_pairs.TASK,), 3),)
     decided_by = ("index",)
 
@@ -328,14 +308,14 @@ def search(
     items: dict[str, Items] = {}
 
     def take(title: str, found: FoundDocuments) -> None:
-        values = reciprocal_ranks(found.places, task.judgements)
+        values = ranking_judge.reciprocal_ranks(found.places, task.judgements)
         costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE
         table[asked.index(title), :, 0] = 100 * values.mean(), *costs
         setting["threads"], items[title] = found.threads, Items(values, digest=task.digest)
 
-    texts, own = (task.documents, task.queries), encoder.default_head.prompt
+    own = encoder.default_head.prompt
     prompts = RolePrompts(own, own)  # a question is found by its duplicate: both are sentences
-    yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
+    yield from ranked(encoder, task, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
     return Measured(
         split=questions.split,
         titles=asked,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +17,10 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.evaluating.results.scored_task import STS, Items, Measured, Options
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved
+from explorer.measuring.scores.measure import measure, resolved
 from explorer.measuring.scores.metrics import measures_of
 from explorer.places import given_path
 from explorer.progress import Work
-
-if TYPE_CHECKING:
-    from explorer.encoding.locate.model_names import Found
 
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")  # whose average papers print
 OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN)
@@ -63,24 +59,10 @@ class ScoredPairs(Task[GradedPairs]):
 
     def score(self, subject: Subject, options: Options) -> Work[Measured]:
         """Score every layer & pooling, under every aggregation over sub-corpora."""
+        settings, also = resolved(subject.settings), subject.named(options.titles)
         # stored scores are those of this device, whatever `auto` was where they were measured
-        of_model = subject.found, self.data, resolved(subject.settings), options.text, subject.loaded
-        return (yield from sts(*of_model, again=options.again, also=subject.named(options.titles)))
-
-
-def sts(
-    found: Found,
-    pairs: GradedPairs,
-    settings: Settings,
-    text: str = published.RAW,
-    load: Load = load_encoder,
-    *,
-    again: bool = False,
-    also: Sequence[Reading] = (),
-) -> Work[Measured]:
-    """Score a model on the pairs of a task; scores that this disk holds are measured only if `again`."""
-    scores = yield from measure(found, pairs, settings, load, again=again, also=also)
-    return of_scores(scores, pairs, text)
+        scores = yield from measure(subject.found, self.data, settings, subject.loaded, again=options.again, also=also)
+        return of_scores(scores, self.data, options.text)
 
 
 def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW) -> Measured:

@@ -18,16 +18,8 @@ from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network, trained
-from explorer.evaluating.results.scored_task import (
-    LOGISTIC,
-    SENTEVAL,
-    TRANSFER,
-    Items,
-    Measured,
-    Options,
-    Setting,
-    SoFar,
-)
+from explorer.evaluating.results import scored_task
+from explorer.evaluating.results.scored_task import Items, Measured, Options, Setting, SoFar
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
 from explorer.progress import Progress, Work
@@ -38,8 +30,8 @@ if TYPE_CHECKING:
 TASKS = labelled_sets.names()
 MEASURES = ("accuracy", "macro F1")
 PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
-    LOGISTIC: logistic.predictions,
-    SENTEVAL: senteval.predictions,
+    scored_task.LOGISTIC: logistic.predictions,
+    scored_task.SENTEVAL: senteval.predictions,
 }
 SEEDS = (1, 2, 3, 4, 1234, 2345, 3456, 7890)  # of SG-BERT's transfer table
 ROWS = 6000  # that a probe is tried on for an estimate: logistic regression takes more iterations on more of them
@@ -49,7 +41,7 @@ PASSES = 56  # of SentEval's classifier over its rows: 11 to 14 evaluations of 4
 class Classification(Task[LabelledSet]):
     """Texts with labels: a published task, a file, or a folder with a file for each split."""
 
-    kind = TRANSFER
+    kind = scored_task.TRANSFER
     suites = (Suite("transfer", TASKS, 2, "classification"),)
     decided_by = "probe", "seeds"
     any_file = True
@@ -94,7 +86,7 @@ def transfer(
     encoder: Encoder,
     task: LabelledSet,
     *,
-    probe: str = LOGISTIC,
+    probe: str = scored_task.LOGISTIC,
     seeds: Sequence[int] = (1,),
     titles: Sequence[str] | None = None,
     max_length: int | None = None,
@@ -158,7 +150,7 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
 
 def usual_titles(probe: str) -> tuple[str, ...] | None:
     """Which layers & poolings a probe scores by default; None for all."""
-    return (MODEL_DEFAULT,) if probe == SENTEVAL else None
+    return (MODEL_DEFAULT,) if probe == scored_task.SENTEVAL else None
 
 
 def pair_features(first: Features, second: Features) -> Features:
@@ -211,7 +203,7 @@ def _setting(
         "max_length": encoder.limit(max_length),
         "precision": encoder.precision,
     }
-    if probe == LOGISTIC:
+    if probe == scored_task.LOGISTIC:
         strengths = ", ".join(f"{strength:g}" for strength in logistic.STRENGTHS)
         return {"probe": probe, "C": strengths, "standardised": True, **about}
     decays = ", ".join(f"{decay:g}" for decay in senteval.DECAYS)
@@ -239,7 +231,7 @@ def estimate(
     share = 1 - (2 if task.test is None else 1 if task.dev is None else 0) / FOLDS
     scale = share * len(task.train) / len(rows)
     splits = task.test is not None, task.dev is not None
-    if probe == LOGISTIC:
+    if probe == scored_task.LOGISTIC:
         fits = logistic.fits(*splits) * len(titles) * len(seeds)
         logistic.path(few, [rows.x])  # the first imports scikit-learn
         started = time.perf_counter()

@@ -18,22 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import digest_of
-from explorer.data.vectors.embedding_folder import (
-    ABOUT,
-    KEY,
-    LOCK,
-    MERGED,
-    ROOM,
-    ROW,
-    TEXT,
-    Manifest,
-    computed_checksum,
-    has_rows,
-    shard_path,
-    stated_checksum,
-    write_checksum,
-    written_with_checksum,
-)
+from explorer.data.vectors import embedding_folder
+from explorer.data.vectors.embedding_folder import Manifest, shard_path
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunError
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
@@ -50,7 +36,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # some network disks ha
 def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
     """Write a shard atomically."""
     columns = _columns(manifest, shard, texts, vectors)
-    with written_with_checksum(folder, shard_path(folder, shard.number)) as file:
+    with embedding_folder.written_with_checksum(folder, shard_path(folder, shard.number)) as file:
         _write(file, manifest, columns)
 
 
@@ -67,18 +53,18 @@ def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
     if that gives the same bytes, it gets one.
     """
     path = shard_path(folder, shard.number)
-    if not has_rows(path, manifest, shard.start, shard.rows):
+    if not embedding_folder.has_rows(path, manifest, shard.start, shard.rows):
         return False
-    stated = stated_checksum(folder, path)
+    stated = embedding_folder.stated_checksum(folder, path)
     if stated is not None:
-        return stated == computed_checksum(path)
+        return stated == embedding_folder.computed_checksum(path)
     table = _read(path, manifest)
     if isinstance(table, str):
         return False
     _write(file := io.BytesIO(), manifest, table)
     if file.getvalue() != path.read_bytes():
         return False
-    write_checksum(folder, path, computed_checksum(path))
+    embedding_folder.write_checksum(folder, path, embedding_folder.computed_checksum(path))
     return True
 
 
@@ -86,14 +72,14 @@ def merge(folder: Path, manifest: Manifest) -> Work[Path]:
     """Join all shards into one file, of which one shard at a time is in memory; nothing if there is such a file."""
     import pyarrow.parquet as pq
 
-    path = folder / MERGED
+    path = folder / embedding_folder.MERGED
     shards = [shard_path(folder, number) for number in range(manifest.shards)]
-    joined = {OF_SHARDS: digest_of(stated_checksum(folder, shard) or "" for shard in shards).encode()}
-    if has_rows(path, manifest, 0, manifest.rows):
+    joined = {OF_SHARDS: digest_of(embedding_folder.stated_checksum(folder, shard) or "" for shard in shards).encode()}
+    if embedding_folder.has_rows(path, manifest, 0, manifest.rows):
         of_shards = joined.items() <= (pq.read_metadata(path).metadata or {}).items()
-        if of_shards and stated_checksum(folder, path) == computed_checksum(path):
+        if of_shards and embedding_folder.stated_checksum(folder, path) == embedding_folder.computed_checksum(path):
             return path
-    with written_with_checksum(folder, path) as file, _writer(file, manifest, joined) as writer:
+    with embedding_folder.written_with_checksum(folder, path) as file, _writer(file, manifest, joined) as writer:
         for number, shard in enumerate(shards):
             yield Progress("merging shards", number, manifest.shards)
             table = _read(shard, manifest)
@@ -131,7 +117,7 @@ def _writer(file: IO[bytes], manifest: Manifest, more: dict[bytes, bytes] | None
         compression="zstd",
         use_dictionary=False,
         column_encoding=split,
-        write_statistics=[ROW],
+        write_statistics=[embedding_folder.ROW],
         write_page_checksum=True,
     )
 
@@ -143,11 +129,15 @@ def _schema(manifest: Manifest, more: dict[bytes, bytes] | None = None) -> Any:
     about = json.dumps(manifest.settings | {"model": manifest.model}, sort_keys=True, ensure_ascii=False)
     return pa.schema(
         [
-            pa.field(ROW, pa.int64(), nullable=False),
-            *([pa.field(TEXT, pa.string(), nullable=False)] if manifest.with_text else []),
+            pa.field(embedding_folder.ROW, pa.int64(), nullable=False),
+            *([pa.field(embedding_folder.TEXT, pa.string(), nullable=False)] if manifest.with_text else []),
             *(pa.field(column.title, pa.list_(number, column.width)) for column in manifest.vectors),
         ],
-        metadata={KEY: manifest.key.encode(), ABOUT: about.encode("utf-8", "surrogatepass"), **(more or {})},
+        metadata={
+            embedding_folder.KEY: manifest.key.encode(),
+            embedding_folder.ABOUT: about.encode("utf-8", "surrogatepass"),
+            **(more or {}),
+        },
     )
 
 
@@ -192,9 +182,11 @@ def held(folder: Path, world: World) -> Iterator[None]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        opened = (folder / LOCK).open("a+")
+        opened = (folder / embedding_folder.LOCK).open("a+")
     except OSError as error:
-        raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {ROOM}") from error
+        raise NotWritable(
+            f"{folder} cannot be written to: {error.strerror or error}. {embedding_folder.ROOM}"
+        ) from error
     with opened as lock:
         if world.main:
             _take(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, folder)
@@ -215,4 +207,6 @@ def _take(lock: IO[str], kind: int, folder: Path) -> None:
         ) from error
     except OSError as error:
         if error.errno not in _NO_LOCKS:
-            raise NotWritable(f"{folder} cannot be locked: {error.strerror or error}. {ROOM}") from error
+            raise NotWritable(
+                f"{folder} cannot be locked: {error.strerror or error}. {embedding_folder.ROOM}"
+            ) from error

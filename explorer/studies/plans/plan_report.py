@@ -42,25 +42,20 @@ def verdict(found: PlanTable) -> Sentence | None:
     text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
     text += f"({CI} {low:+.2f} to {high:+.2f}). "
     text += "The interval includes 0, so the difference may be chance. " if gain.kind == CHANCE else ""
-    text = f"{text}{_over_others(rows)}".strip()
+    # whether another row of the same base could be as good as the first, by the intervals of their scores
+    model, (lowest, _) = best.cells[0].recipe.model, _ends(gain)
+    rivals = [(row, other) for row, other in others if row.cells[0].recipe.model == model]
+    overlapping = [row.label for row, other in rivals if _ends(other)[1] >= lowest]
+    if overlapping:
+        text += f"Its interval overlaps with {_listed(overlapping)}: which of them is best may be chance."
+    elif rivals:
+        of = "the other row" if len(rivals) == 1 else f"any of the {len(rivals)} other rows"
+        text += f"Its interval does not overlap with {of}."
+    text = text.strip()
     done = [cell.done for row, _ in rows for cell in row.cells]
     # a training text holds sentences of the test set
     optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
     return Sentence.of(gain.kind, f"{text} {OPTIMISTIC}" if optimistic else text, optimistic)
-
-
-def _over_others(rows: list[tuple[PlanRow, Verdict]]) -> str:
-    """Whether another row of the same base could be as good as the first, by the intervals of their scores."""
-    (best, gain), *others = rows
-    rivals = [(row, verdict) for row, verdict in others if row.cells[0].recipe.model == best.cells[0].recipe.model]
-    lowest, _ = _ends(gain)
-    overlapping = [row.label for row, verdict in rivals if _ends(verdict)[1] >= lowest]
-    if overlapping:
-        return f"Its interval overlaps with {_listed(overlapping)}: which of them is best may be chance."
-    if rivals:
-        of = "the other row" if len(rivals) == 1 else f"any of the {len(rivals)} other rows"
-        return f"Its interval does not overlap with {of}."
-    return ""
 
 
 def _ends(verdict: Verdict) -> tuple[float, float]:
