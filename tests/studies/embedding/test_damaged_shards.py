@@ -1,15 +1,21 @@
-"""Test that an embedding that is resumed takes no shard for another, and writes damaged ones again."""
+"""Test that an embedding that is resumed takes no shard for another, writes damaged ones again, and writes no NaN."""
 
 import hashlib
+import json
 import os
 import shutil
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from explorer.data.vectors import embedding_folder
+from explorer.errors import NotWeights
 from explorer.studies.embedding import embedding as module
-from tests.studies.embedding.desk import LINES
+from tests.spoiling import reweigh
+from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
+
+TITLES = ("max of layer 2", "cls of layers 0 + 2")
 
 
 @pytest.fixture
@@ -130,3 +136,21 @@ def test_a_merged_file_of_other_shards_is_written_again(desk, begun, whole):
     assert desk.embed(folder=begun).embedded == 0
     assert (begun / "vectors.parquet").read_bytes() != before
     assert pq.read_table(begun / "vectors.parquet").equals(pq.read_table(whole / "vectors.parquet"))
+
+
+@pytest.mark.parametrize("titles", [(), TITLES])
+def test_no_shard_holds_a_number_that_is_not_finite(tmp_path, titles):
+    other = furnish(tmp_path)
+    vocabulary = json.loads((other.model / "tokenizer.json").read_text())["model"]["vocab"]
+    assert ["stage" in line for line in LINES].index(True) == 2 * ROWS
+
+    def spoil(weights):
+        weights["embeddings.word_embeddings.weight"][vocabulary["stage"]] = float("nan")
+        return weights
+
+    reweigh(other.model, spoil)
+    with pytest.raises(NotWeights, match="They come from its embedding layer, whose weights are damaged"):
+        other.embed(titles=titles)
+    for shard in other.shards():
+        assert np.isfinite(np.concatenate([np.stack(column) for column in list(columns(shard).values())[1:]])).all()
+    assert len(other.shards()) == 2

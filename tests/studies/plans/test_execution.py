@@ -1,18 +1,24 @@
-"""Test that a plan trains what is missing and nothing twice, whatever happens between, and tells what failed."""
+"""Test that a plan trains what is missing and nothing twice, tells what failed, and what the rest of it takes."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from explorer.__main__ import main
 from explorer.data.graded.sets import SetIdentity
-from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
-from explorer.progress import WORDS, Phase, finish
+from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataError, UnreadableFile
+from explorer.progress import WORDS, Phase, Progress, finish
 from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans.execution import estimate
 from explorer.studies.plans.plan import PlanBudget, cells
 from explorer.training import running
+from explorer.training.loop.measured_facts import Estimate
 from explorer.training.record import runs
+from explorer.training.record.status import STOPPED
 from tests.trainings import weights
 
 
@@ -238,3 +244,86 @@ def test_a_full_disk_ends_the_plan_with_the_true_error_and_what_is_done_stays(pl
     assert plan_table.table(plan).done == 1
     assert executed(folder).state == plan_folder.FINISHED
     assert plan_table.table(plan).done == 4
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The commands that were started, and the short program that each is replaced by."""
+    found, real = SimpleNamespace(commands=[], program="pass"), subprocess.Popen
+
+    def popen(command, **options):
+        found.commands.append(command)
+        return real([sys.executable, "-c", found.program], **options)
+
+    monkeypatch.setattr(execution.subprocess, "Popen", popen)
+    monkeypatch.setattr(execution, "POLL_EVERY", 0.01)
+    return found
+
+
+def test_torchrun_resumes_the_run_with_so_many_processes(plan, started):
+    run = runs.new(cells(plan)[0].recipe, "one")
+    assert finish(execution.trained_by(3)(run)) == run
+    (command,) = started.commands
+    assert command[1:6] == ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3"]
+    assert command[6:] == ["-m", "explorer", "train", "--resume", "one", "--out", str(run.folder.parent)]
+    assert run.status().state == STOPPED, "the command accepts a run that does not wait"
+
+
+def test_processes_that_fail_end_in_their_last_words(plan, started):
+    started.program = "import sys; sys.exit('no such device')"
+    run = runs.new(cells(plan)[0].recipe, "one")
+    with pytest.raises(RunError, match="status 1: no such device"):
+        finish(execution.trained_by(2)(run))
+
+
+def test_a_stopped_plan_ends_the_processes(plan, started):
+    started.program = "import time; time.sleep(60)"
+    work = execution.trained_by(2)(runs.new(cells(plan)[0].recipe, "one"))
+    next(work)
+    work.close()  # waits until they have ended
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still, and trials: loading takes 3 s, and the step a number that the row decides."""
+    now = [0.0]
+
+    def try_out(recipe):
+        yield Progress("reading the text", 0, 0)
+        now[0] += 3.0
+        yield Progress("measuring one step", 0, 0)
+        now[0] += 100.0  # of the trial itself, which the training does not take
+        temperature = recipe.every_setting()["temperature"]
+        if temperature == 0.5:
+            raise RunTooLarge("It does not fit.")
+        return Estimate(0.1, 200 * temperature, int(1e9 * temperature), 0, 50, 2, 20)
+
+    monkeypatch.setattr("explorer.training.loop.estimate.try_out", try_out)
+    monkeypatch.setattr(execution.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_every_training_is_counted_with_its_loading(plan, clock):
+    found = finish(estimate(plan))
+    assert (found.cells, found.measured, found.steps) == (4, 0, 8)
+    assert found.seconds == pytest.approx(2 * (3 + 10) + 2 * (3 + 20))
+    assert found.memory == int(0.1e9)
+    assert found.disk == 50 + 4 * 20, "the state of the run under way, and the models of all"
+
+
+def test_what_is_trained_already_costs_nothing(plan, clock):
+    finish(execution.execute(plan_folder.new(replace(plan, grid={"temperature": (0.05,)}))))
+    found = finish(estimate(plan))
+    assert (found.cells, found.measured, found.steps) == (4, 2, 4)
+    assert found.seconds == pytest.approx(2 * (3 + 20))
+
+
+def test_a_row_that_cannot_be_trained_is_named(plan, clock):
+    found = finish(estimate(replace(plan, grid={"temperature": (0.05, 0.5)})))
+    assert found.failures == {"temperature 0.5": "It does not fit."}
+    assert found.seconds == pytest.approx(2 * (3 + 10))
+
+
+def test_a_budget_that_does_not_suffice_is_told(plan, clock):
+    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).text
+    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).text
