@@ -1,4 +1,4 @@
-"""The base class of the kinds of tasks that models are scored on, and the folder that lists them: a class in a file."""
+"""The base class of the kinds of tasks that models are scored on, and the list of them: the classes in this folder."""
 
 from __future__ import annotations
 
