@@ -26,7 +26,7 @@ STEPS = Knob("steps", None, "Fewer updates than in the paper.", item=int, low=1)
 
 def state(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    from explorer.studies.reproduce.reproduction import ReproductionOptions
+    from explorer.studies.reproduce import ReproductionOptions
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
     flags.add(verb, *ReproductionOptions.knobs.values(), STEPS, flags.SET)
@@ -43,7 +43,7 @@ def state(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and evaluate the rows, and print the table."""
-    from explorer.studies.reproduce import reproduction
+    from explorer.studies import reproduce as reproduction
 
     if options.table == LIST:
         for one in reproduction.paper_tables():

@@ -12,7 +12,7 @@ from explorer.methods import load
 from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
-from explorer.studies.reproduce.reproduction import (
+from explorer.studies.reproduce import (
     POOLINGS,
     ReproductionOptions,
     base_scores,
