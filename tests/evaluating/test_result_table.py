@@ -11,6 +11,7 @@ import pytest
 from explorer.data import reference_scores
 from explorer.evaluating.results import result_table, table_formats
 from explorer.evaluating.results.result_table import models, ranked, rows_for, what_differs
+from explorer.evaluating.results.scored_task import LOGISTIC
 from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task
 
@@ -215,7 +216,7 @@ def test_nothing_is_published_on_a_users_file():
 
 def test_what_differs_names_both_sides():
     rows = [row for row in rows_for(["MR"]) if row.source == "SG-BERT, Table 4"]
-    mr = task("MR", probe=transfer.LOGISTIC)
+    mr = task("MR", probe=LOGISTIC)
     (model,) = models([result("mine", "MR", 80, of=mr)])
     told = " ".join(what_differs(rows, model, [mr], "mean of layer 6"))
     for words in ("BERT-base", "mine", "mean of layer 6", "classifier: SentEval's MLP, here logistic regression"):
