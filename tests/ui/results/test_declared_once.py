@@ -24,7 +24,7 @@ class WithCasing(Options):
 
 @pytest.fixture
 def casing(monkeypatch):
-    for module in (evaluate, evaluate_form, scored_task):
+    for module in (evaluate, scored_task):  # the form asks the second
         monkeypatch.setattr(module, "Options", WithCasing)
 
 
