@@ -213,7 +213,7 @@ class Upper:
 
 
 def translate(desk: Desk, x: Any, out: str = "out.tsv") -> None:
-    desk.patch.setattr(backtranslation, "load", lambda *_, **__: Upper())
+    desk.patch.setattr(backtranslation, "load_translator", lambda *_, **__: Upper())
     there, back = (Found(x.name, Path(x.name), digest) for digest in (x.there, x.back))
     finish(backtranslation.backtranslate(x.sentences, there, back, desk.folder / out, beams=x.beams))
 
