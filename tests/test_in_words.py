@@ -1,11 +1,13 @@
-"""Test that numbers in texts keep what they are: no size is written as 0.0 GB."""
+"""Test that sizes, errors and progress are told in words that show them, in one line of bounded length."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from explorer import in_words
+from explorer import errors, in_words
+from explorer.errors import LONGEST, StrataError
+from explorer.progress import Progress, finish
 
 ROOT = Path(__file__).parent.parent
 BY_HAND = re.compile(r"/ (?:1e[369]|2 ?\*\* ?[123]0|10(?:00|24) ?\*\* ?\d)[^}]*\}[^{\"]{0,3}\b[KMGT]B\b")
@@ -52,3 +54,54 @@ def test_no_size_in_a_text_is_divided_by_hand():
 @pytest.mark.parametrize("text", ["{need / 1e9:.1f} GB", "{4 * self.fit / 1e9:,.1f} GB", "{size / 2**20:g} MB"])
 def test_a_planted_size_is_found(text):
     assert BY_HAND.search(text)
+
+
+def test_a_message_is_one_line():
+    for kind in [one for one in vars(errors).values() if isinstance(one, type)]:
+        assert str(kind("model_type cannot be 'a\nb\r\nc'. Choose one.")) == "model_type cannot be 'a b c'. Choose one."
+
+
+def test_a_long_message_keeps_its_beginning_and_the_next_step():
+    told = str(StrataError("It holds " + "x" * 10_000 + ". Remove it."))
+    assert len(told) == LONGEST
+    assert told.startswith("It holds xxx")
+    assert told.endswith("xxx. Remove it.")
+
+
+def test_half_of_a_surrogate_pair_is_shown_as_text():
+    assert str(StrataError("'\ud800' is no name")) == r"'\ud800' is no name"
+
+
+def test_a_message_raised_again_is_the_same():
+    first = StrataError("x" * 5_000)
+    assert str(StrataError(first)) == str(StrataError(str(first))) == str(first)
+
+
+def test_finish_does_all_the_work_and_gives_its_result():
+    steps = []
+
+    def work():
+        for step in range(3):
+            steps.append(step)
+            yield Progress("counting", step, 3)
+        return "done"
+
+    assert finish(work()) == "done"
+    assert steps == [0, 1, 2]
+
+
+def test_finish_tells_every_step():
+    steps = [Progress("counting", step, 3) for step in range(3)]
+    told = []
+
+    def work():
+        yield from steps
+
+    finish(work(), told.append)
+    assert told == steps
+
+
+def test_an_amount_is_told_in_its_unit():
+    assert Progress("reading tokens", 1200, 36689).amount == "1,200 of 36,689"
+    assert Progress("fetching x", 12_500_000, 90_868_376, "bytes").amount == "12.5 MB of 90.9 MB"
+    assert Progress("loading", 0, 0).amount == ""

@@ -12,11 +12,11 @@ from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.record.status import FAILED, INTERRUPTED
+from explorer.training.record.status import FAILED
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_strata
 from tests.spoiling import encoder_of
-from tests.training.unbroken import assert_same, break_off
+from tests.training.unbroken import assert_goes_on, with_stages
 from tests.trainings import new, recipe, spearman, texts_of, train, weights
 
 pytestmark = pytest.mark.device
@@ -30,18 +30,12 @@ def settings(request):
 
 @pytest.fixture(scope="module")
 def whole(place, settings):
-    stages = []
-    return train(new(place, "distil", seeds=(1, 2), settings=settings), lambda told: stages.append(told.stage)), stages
+    return with_stages(place, "distil", settings=settings)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, settings, whole, share):
-    expected, stages = whole
-    run = new(place, "distil", seeds=(1, 2), settings=settings)
-    break_off(run, int(share * len(stages)))
-    assert run.status().state == INTERRUPTED
-    train(run)
-    assert_same(run, expected)
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
+    assert_goes_on(*whole, share)
 
 
 def test_the_export_and_every_step_have_the_layers_that_remain(place, whole):

@@ -1,4 +1,4 @@
-"""Test runs on labelled texts: which rows train, choose and test, and what the saved model classifies."""
+"""Test runs on labelled texts, of a classifier and of SBERT: which rows train, choose and test, and what is saved."""
 
 import ast
 import json
@@ -12,14 +12,14 @@ from transformers import AutoModel, AutoTokenizer
 
 from explorer.data import corpora
 from explorer.data.text_sets import LABELLED_TEXTS
+from explorer.errors import WrongColumns
 from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Phase
 from explorer.run_folder import Evaluation
 from explorer.training.loop.learner import Learner
-from explorer.training.record.status import INTERRUPTED
 from explorer.training.saved_model import CLASSIFIER
-from tests.training.unbroken import assert_same, break_off
-from tests.trainings import WORDS, new, train
+from tests.training.unbroken import assert_goes_on, with_stages
+from tests.trainings import WORDS, new, train, weights
 
 SETTINGS = {"steps": 12, "batch_size": 8, "evaluate_every": 2, "learning_rate": 3e-3, "max_length": 24}
 
@@ -63,14 +63,18 @@ def classified(folder, texts, most):
     return found
 
 
+def predicted(run, kept):
+    lines = (run.folder / "predictions" / f"seed-{kept.seed}.tsv").read_text().splitlines()[1:]
+    return [tuple(line.split("\t")) for line in lines]
+
+
 def test_the_saved_model_classifies_the_test_rows_as_the_run_says(run):
     rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
     found = classified(run.model, rows.test.texts, SETTINGS["max_length"])
     results = run.status().results
     kept = max(results, key=lambda one: one.criterion)
     assert kept.classes == class_scores(rows.test.labels, found)
-    lines = (run.folder / "predictions" / f"seed-{kept.seed}.tsv").read_text().splitlines()[1:]
-    assert [tuple(line.split("\t")) for line in lines] == list(zip(rows.test.labels, found, strict=True))
+    assert predicted(run, kept) == list(zip(rows.test.labels, found, strict=True))
     assert [one.classes.rows for one in results] == [12, 12]
 
 
@@ -84,8 +88,7 @@ def test_the_card_has_the_scores_and_code_that_classifies(run, capsys):
     code = code.replace('"path/to/this/folder"', repr(str(run.model)))
     code = code.replace("tokenizer(sentences,", "tokenizer(*texts,")
     exec(code, {"texts": [list(column) for column in rows.test.texts]})
-    lines = (run.folder / "predictions" / f"seed-{kept.seed}.tsv").read_text().splitlines()[1:]
-    assert ast.literal_eval(capsys.readouterr().out) == [line.split("\t")[1] for line in lines]
+    assert ast.literal_eval(capsys.readouterr().out) == [label for _, label in predicted(run, kept)]
 
 
 def test_validation_rows_choose_the_checkpoint_and_neither_they_nor_test_rows_are_trained_on(run):
@@ -118,14 +121,45 @@ def test_the_chosen_measure_is_the_one_on_record(place, files, by, monkeypatch):
 
 @pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_HELD_OUT, Phase.EVALUATING_TEST_ROWS])
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, files, stage):
-    settings = {"data": (files[True],), "seeds": (1, 2), "settings": SETTINGS | {"steps": 4}}
-    stages = []
-    whole = train(new(place, "classify", **settings), lambda progress: stages.append(progress.stage))
-    broken = new(place, "classify", **settings)
-    last = len(stages) - stages[::-1].index(stage)
-    break_off(broken, last)
-    assert broken.status().state == INTERRUPTED
-    train(broken)
-    assert_same(broken, whole)
+    whole, stages = with_stages(place, "classify", data=(files[True],), settings=SETTINGS | {"steps": 4})
+    broken = assert_goes_on(whole, stages, 1 - stages[::-1].index(stage) / len(stages))
     for name in ("model/classifier.safetensors", "predictions/seed-1.tsv", "predictions/seed-2.tsv"):
         assert (broken.folder / name).read_bytes() == (whole.folder / name).read_bytes()
+
+
+SBERT = {"steps": 8, "evaluate_every": 2, "batch_size": 8, "max_length": 24, "uncorrected_adam": True}
+
+
+@pytest.fixture(scope="module")
+def whole(place, files):
+    return with_stages(place, "sbert-nli", data=(files[True],), settings=SBERT)
+
+
+def test_all_rows_train_and_the_dev_set_chooses(whole):
+    run, _ = whole
+    made = run.recipe().made_with
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS, divide=False)
+    assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (120, 0, rows.digest)
+    for number, result in enumerate(run.status().results, start=1):
+        lines = [line for line in run.metrics() if isinstance(line, Evaluation) and line.number == number and line.step]
+        assert {line.held_out for line in lines} == {None}
+        best = max(lines, key=lambda line: line.dev)
+        assert (result.best_step, result.dev, result.criterion, result.classes) == (best.step, best.dev, None, None)
+
+
+def test_the_classifier_is_gone_afterwards(whole):
+    run, _ = whole
+    assert not (run.model / CLASSIFIER).exists()
+    assert not any("classifier" in name for name in weights(run))
+    assert "## Classification" not in (run.folder / "README.md").read_text()
+    assert not (run.folder / "predictions").exists()
+
+
+@pytest.mark.parametrize("share", [0.4, 0.8])
+def test_a_run_of_sbert_that_was_broken_off_ends_as_if_it_never_was(whole, share):
+    assert_goes_on(*whole, share)
+
+
+def test_rows_of_one_sentence_are_refused_before_a_model_is_loaded(place, files):
+    with pytest.raises(WrongColumns, match=r"texts\.tsv has one sentence per row"):
+        train(new(place, "sbert-nli", data=(files[False],), model=str(place.folder / "nowhere"), settings=SBERT))

@@ -16,12 +16,11 @@ from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.record.status import INTERRUPTED
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.spoiling import encoder_of
 from tests.tiny_models import SENTENCES
-from tests.training.unbroken import assert_same, break_off
+from tests.training.unbroken import assert_goes_on, with_stages
 from tests.trainings import new, recipe, train, weights
 
 ADAPTED = {"lora_rank": 2, "lora_alpha": 8.0}
@@ -31,9 +30,7 @@ TOLD = "LoRA (rank 2, alpha 8, targets attention): 512 weights, beside "
 
 @pytest.fixture(scope="module")
 def whole(place):
-    stages = []
-    run = new(place, "simcse", seeds=(1, 2), settings=SETTINGS)
-    return train(run, lambda told: stages.append(told.stage)), stages
+    return with_stages(place, "simcse", settings=SETTINGS)
 
 
 def base_of(place) -> dict[str, torch.Tensor]:
@@ -87,13 +84,8 @@ def test_card_and_run_say_what_was_trained(place, whole):
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, whole, share):
-    expected, stages = whole
-    run = new(place, "simcse", seeds=(1, 2), settings=SETTINGS)
-    break_off(run, int(share * len(stages)))
-    assert run.status().state == INTERRUPTED
-    train(run)
-    assert_same(run, expected)
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
+    assert_goes_on(*whole, share)
 
 
 def learner_of(place, method: str = "simcse", **settings) -> Learner:

@@ -17,7 +17,6 @@ from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.measuring.comparing import learned
 from explorer.run_folder import LOG, Evaluation
-from explorer.training import running
 from explorer.training.loop import preparing
 from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import run_results
@@ -161,7 +160,6 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search)
     whole = train(new(place, "contrast", **given))
     broken = new(place, "contrast", **given)
     break_off_in_training(broken)
-    running.train(broken)
     assert_same(train(broken), whole)
 
 

@@ -9,10 +9,9 @@ from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.record.status import INTERRUPTED
 from tests.device import DEVICE
-from tests.training.unbroken import assert_same, break_off
-from tests.trainings import new, recipe, train, weights
+from tests.training.unbroken import assert_goes_on, with_stages
+from tests.trainings import recipe, weights
 
 pytestmark = pytest.mark.device
 SETTINGS = {"steps": 8, "evaluate_every": 2, "batch_size": 6}
@@ -25,19 +24,13 @@ def settings(request):
 
 @pytest.fixture(scope="module")
 def whole(place, settings):
-    stages = []
-    return train(new(place, "tsdae", seeds=(1, 2), settings=settings), lambda told: stages.append(told.stage)), stages
+    return with_stages(place, "tsdae", settings=settings)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.9])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, settings, whole, share):
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
     """Also after a pass over the 24 rows, with noise that is drawn anew."""
-    expected, stages = whole
-    run = new(place, "tsdae", seeds=(1, 2), settings=settings)
-    break_off(run, int(share * len(stages)))
-    assert run.status().state == INTERRUPTED
-    train(run)
-    assert_same(run, expected)
+    assert_goes_on(*whole, share)
 
 
 def test_the_export_is_the_encoder_alone(place, whole):

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from explorer.run_folder import MetricLine
 from explorer.training import running
+from explorer.training.record import runs
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FINISHED
-from tests.trainings import Place, new
+from explorer.training.record.status import FINISHED, INTERRUPTED
+from tests.trainings import Place, new, train
 
 SETTINGS = {"steps": 8, "evaluate_every": 1, "projection": True}
 _END = object()
@@ -41,6 +42,23 @@ def break_off(run: Run, telling: int) -> bool:
             return False
     work.close()
     return True
+
+
+def with_stages(place: Place, method: str, **changes) -> tuple[Run, list[str]]:
+    """A run of two seeds that nobody interrupts, and the stage of each of its tellings."""
+    stages: list[str] = []
+    run = new(place, method, seeds=(1, 2), **changes)
+    return train(run, lambda progress: stages.append(progress.stage)), stages
+
+
+def assert_goes_on(whole: Run, stages: list[str], share: float) -> Run:
+    """A run of the same recipe, broken off after this share of its tellings and resumed, comes to the same."""
+    run = runs.new(replace(whole.recipe(), made_with={}), "", whole.folder.parent)
+    break_off(run, round(share * len(stages)))
+    assert run.status().state == INTERRUPTED
+    train(run)
+    assert_same(run, whole)
+    return run
 
 
 def break_off_in_training(run: Run) -> None:

@@ -1,5 +1,6 @@
-"""Test that a run stops with an error on a full disk, and resumes when there is room."""
+"""Test that a run on a full, read-only or lost disk stops with one message, and resumes when there is room."""
 
+import re
 import resource
 import shutil
 import subprocess
@@ -9,13 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.errors import NotWritable
+from explorer.errors import NotWritable, RunGone
 from explorer.progress import Phase
+from explorer.training import saved_model
 from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
-from explorer.training.record.runs import Run
+from explorer.training.record.recorder import Recorder
+from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED
+from tests.disk_calls import ReadOnlyDisk, watched
 from tests.processes import process
 from tests.trainings import new, train
 
@@ -35,7 +39,7 @@ def disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def save_often(monkeypatch):
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
 
@@ -77,6 +81,7 @@ def assert_same_after_resuming(run: Run, untouched: Run) -> None:
     assert not [path for path in run.folder.rglob("*") if path.suffix in (".part", ".new", ".old")]
 
 
+@pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("but", [0, 64_000], ids=["to the last byte", "but for small files"])
 @pytest.mark.parametrize("moment", [(Phase.TRAINING, 5), (Phase.SAVING, 0)], ids=lambda moment: moment[0])
 def test_a_run_stops_when_its_disk_is_full_and_goes_on_when_there_is_room(place, untouched, disk, but, moment):
@@ -115,6 +120,7 @@ def train_until_files_may_not_grow(folder: Path, told: Path) -> None:
         told.write_text(str(error))
 
 
+@pytest.mark.usefixtures("save_often")
 def test_a_run_stops_when_it_may_write_no_more_and_goes_on_when_it_may(place, untouched, tmp_path):
     run = runs.new(untouched.recipe(), "limited", tmp_path)
     trainer = process(train_until_files_may_not_grow, run.folder, tmp_path / "told")
@@ -126,3 +132,98 @@ def test_a_run_stops_when_it_may_write_no_more_and_goes_on_when_it_may(place, un
     assert_stopped(run, untouched)
     assert run.status().error == told
     assert_same_after_resuming(run, untouched)
+
+
+def refuse(*_) -> None:
+    raise NotWritable("The disk is full.")
+
+
+def begins(run) -> None:
+    train(run)
+
+
+def records(run) -> None:
+    (run.folder / "tmp1.part").write_text("half-written")
+    Recorder(run)
+
+
+def takes_a_request_back(run) -> None:
+    run.request_stop(KEEP)
+    run.clear_stop_request()
+
+
+def renames_its_model(run) -> None:
+    run.model.mkdir()
+    (run.model / "old").write_text("")
+    train(run)
+
+
+@pytest.mark.parametrize(
+    ("does", "at"), [(begins, r"open \.lock"), (records, "unlink tmp1.*"),
+                     (takes_a_request_back, "unlink stop-request"), (renames_its_model, "rename model")],
+)  # fmt: skip
+def test_a_run_says_in_one_line_that_its_disk_is_read_only(place, does, at):
+    run = new(place, "simcse", settings={"steps": 2})
+
+    class From(ReadOnlyDisk):
+        def call(self, kind, path, handle=-1):
+            if re.fullmatch(at, f"{kind} {path.relative_to(self.folder)}"):
+                self.at = self.counted
+            super().call(kind, path, handle)
+
+    with (
+        watched(From(run.folder)),
+        pytest.raises(NotWritable, match="cannot be written to: Read-only file system") as told,
+    ):
+        does(run)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume(place, monkeypatch):
+    run = new(place, "simcse", settings={"steps": 4})
+    train(run, lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 2) else None)
+    weights = (run.model / "model.safetensors").read_bytes()
+    run.model.rename(run.folder / "model.old")  # as a process leaves it that is killed between two renames
+    runs.restarted(run)
+    with monkeypatch.context() as patch:
+        patch.setattr(saved_model, "export", refuse)
+        with pytest.raises(NotWritable):
+            train(run)
+    assert (run.model / "model.safetensors").read_bytes() == weights
+    runs.restarted(run)
+    train(run)
+    assert run.status().state == FINISHED
+    assert not (run.folder / "model.old").exists()
+
+
+def delete(run: Run) -> None:
+    shutil.rmtree(run.folder)
+
+
+def move(run: Run) -> None:
+    run.folder.rename(run.folder.with_name("moved"))
+
+
+def replaced(run: Run) -> None:
+    run.folder.rename(run.folder.with_name("earlier"))
+    run.folder.mkdir()
+
+
+@pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_DEV, Phase.SAVING])
+@pytest.mark.parametrize("happens", [delete, move, replaced])
+def test_a_run_whose_folder_is_gone_stops_and_says_so(place, happens, stage):
+    run, told = new(place, "simcse", settings={"steps": 40}), []
+
+    def watch(progress):
+        if progress.stage == stage and not told:
+            happens(run)
+        told.extend([progress.stage] if told or progress.stage == stage else [])
+
+    with pytest.raises(RunGone, match="moved or deleted while it was trained"):
+        train(run, watch)
+    assert told.count("training") <= 2, "within one step"
+    assert not run.folder.exists() or list(run.folder.iterdir()) == [], "nothing is made anew"
+    for moved in (run.folder.with_name("moved"), run.folder.with_name("earlier")):
+        if moved.exists():
+            assert Run(moved).status().state == INTERRUPTED
+            shutil.rmtree(moved)

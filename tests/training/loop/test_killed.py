@@ -1,4 +1,4 @@
-"""Test that a run killed ten times at random moments ends like an uninterrupted one."""
+"""Test that a run killed at any call or moment, or on a full or read-only disk, ends like an uninterrupted one."""
 
 import json
 import random
@@ -12,8 +12,9 @@ from explorer import run_folder
 from explorer.training.loop import resume_state as states
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
+from tests.kill_points import outcomes, try_points
 from tests.processes import process
-from tests.trainings import command, recipe, words_of
+from tests.trainings import command, furnish, recipe, words_of
 
 KILLS, MOST = 10, 10  # steps of an attempt
 STEPS = KILLS * MOST + 40  # so that there are some left
@@ -122,3 +123,23 @@ def assert_same(run: Run, untouched: Run) -> None:
     assert kinds == {path.name for path in untouched.folder.iterdir()}, "nothing half-written is left"
     config = json.loads((run.model / "config.json").read_text())
     assert config["hidden_dropout_prob"] == 0.1, "otherwise nothing is drawn, and a lost place would not show"
+
+
+POINTS = {
+    "killed": 4,
+    "killed, resumed": 4,
+    "disk full": 1,
+    "disk full, resumed": 1,
+    "read-only": 1,
+    "read-only, resumed": 1,
+}
+
+
+# some of the calls of one method; `make kill` tries every call of five
+def test_a_run_that_is_stopped_at_any_call_resumes_to_the_bit(tmp_path):
+    told = tmp_path / "told"
+    process(try_points, furnish(tmp_path), "simcse", tmp_path, told, POINTS, 2).join()
+    found = {one.way: one for one in outcomes(told)}
+    assert {way: one.tried for way, one in found.items()} == POINTS
+    assert found["killed"].points > 100, "the premise: calls are counted"
+    assert [fault for one in found.values() for fault in one.faults] == []

@@ -1,5 +1,6 @@
-"""Test the models that a run keeps at every evaluation."""
+"""Test the models and the pooler weights that a run keeps at every evaluation."""
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file
 
@@ -7,17 +8,19 @@ from explorer import run_folder
 from explorer.data.tables import text_rows
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import OWN
 from explorer.errors import ModelNotFound
+from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.run_folder import Evaluation
+from explorer.training.loop.preparing import prepare
+from explorer.training.record import runs
+from explorer.training.record.recorder import layer_weights
 from tests import trainings
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return trainings.furnish(tmp_path_factory.mktemp("place"))
+from tests.tiny_models import LAYERS
+from tests.trainings import looks, new, recipe, train
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +75,49 @@ def test_seeds_keep_their_steps_apart(place):
     trainings.train(trainings.new(place, "simcse", name="two", settings=asked, seeds=(3, 4), test=None))
     assert run_folder.checkpoints("two")[0] == "run:two@seed-3-step-0"
     assert run_folder.checkpoints("two")[-1] == "run:two@seed-4-step-2"
+
+
+@pytest.fixture(scope="module")
+def pooled(place):
+    """A pooled with a pooler, looked at after every other step."""
+    settings = {"steps": 6, "evaluate_every": 2, "learning_rate": 1e-2}
+    return train(new(place, "layer-attention", name="listens", settings=settings))
+
+
+def test_every_look_keeps_the_weights_of_the_pooler(pooled):
+    kept = [layer_weights(pooled, 1, step) for step in looks(pooled)]
+    assert len(kept) > 2
+    for weights in kept:
+        assert weights.shape == (LAYERS + 1, LAYERS + 1)
+        assert weights.sum(-1) == pytest.approx(np.ones(LAYERS + 1), abs=1e-5)
+    assert not np.allclose(kept[0], kept[-1], atol=1e-6), "it learned"
+
+
+def test_those_of_the_best_step_are_the_models_own(pooled, place):
+    pairs = finish(prepare(recipe(place))).dev
+    encoder = load(of_folder("tuned", pooled.model), precision="float32", device="cpu")
+    sentences = [pairs.sentences[at] for at in probe_places(pairs.sentences)]
+    slow = []
+    for sentence in sentences:
+        states = encoder.states([sentence])
+        slow.append(encoder.head.layers.weights(states.hidden, states.mask)[0].numpy())
+    assert layer_weights(pooled, 1, pooled.status().best_step) == pytest.approx(sum(slow) / len(slow), abs=1e-5)
+
+
+def test_a_run_without_a_pooler_keeps_none(place):
+    plain = train(new(place, name="plain", settings={"steps": 2}))
+    assert looks(plain)
+    assert not list(plain.folder.rglob("*layers.npy"))
+    assert layer_weights(plain, 1, 0) is None
+
+
+def test_weights_that_are_broken_off_are_none(pooled):
+    path = pooled.folder / "probe" / "seed-1-step-000099-layers.npy"
+    path.write_bytes(b"")
+    assert layer_weights(pooled, 1, 99) is None
+
+
+def test_a_model_knows_its_run_and_no_other_folder_does(pooled, tmp_path):
+    assert runs.of_model(pooled.model) == pooled
+    for folder in (pooled.folder, pooled.folder / "probe", tmp_path, tmp_path / "model"):
+        assert runs.of_model(folder) is None

@@ -1,19 +1,21 @@
-"""Test runs with several test sets: each is scored, compared, resumed and told as a single one is."""
+"""Test runs with several test sets, on triplets and on the probe packs: how each is scored, compared and told."""
 
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import yaml
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import TripletEvaluator
 
 from explorer import typed_json
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample, sources
 from explorer.errors import BadChoice, CannotResume
+from explorer.measuring.comparing import learned
 from explorer.measuring.scores import verdict
 from explorer.training import recipe as recipes
-from explorer.training import running
 from explorer.training.record import run_results
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, train
@@ -63,7 +65,6 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, run, further):
     broken = new(place, "simcse", more_tests=further)
     break_off_in_training(broken)
-    running.train(broken)
     assert_same(train(broken), run)
 
 
@@ -106,3 +107,87 @@ def test_a_verdict_is_read_as_it_was_written():
     assert typed_json.read(verdict.RunVerdict, found.as_json()) == found
     assert list(found.by_use.values()) == [*outcomes[1:], outcomes[0]]
     assert typed_json.read(verdict.RunVerdict, {"test": {"exported": 1.0}, "more": "nonsense"}).more == ()
+
+
+@pytest.fixture(scope="module")
+def on_packs(place):
+    return train(new(place, "simcse", dev=str(place.triplets), test="Probe packs", more_tests=("minimal pairs",)))
+
+
+@pytest.mark.parametrize("use", ["dev", "test 2"])
+def test_triplets_have_the_accuracy_that_sentence_transformers_says(place, on_packs, use):
+    rows = sources.evaluation_set(sources.identity(on_packs.status().facts.set_of(use)))
+    evaluator = TripletEvaluator(rows.anchors, rows.positives, rows.negatives, write_csv=False)
+    found = on_packs.status().verdict.by_use[use]
+    for folder, score in ((place.model, found.declared_base), (on_packs.model, found.exported)):
+        theirs = evaluator(SentenceTransformer(str(folder), device="cpu"))["cosine_accuracy"]
+        assert score == pytest.approx(100 * theirs, abs=1e-4)
+
+
+def test_probe_packs_have_the_share_that_a_loop_over_couples_says(on_packs):
+    pairs = sample.probe_pairs()
+    model = SentenceTransformer(str(on_packs.model), device="cpu")
+    cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
+    same, others = (
+        [one for one, alike in zip(cosines, pairs.same, strict=True) if alike is of] for of in (True, False)
+    )
+    couples = [one > other for one in same for other in others]
+    assert on_packs.status().verdict.test.exported == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
+
+
+def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(on_packs, place):
+    pairs, verdict = sample.probe_pairs(), on_packs.status().verdict
+    sides = []
+    for folder in (place.model, on_packs.model):
+        model = SentenceTransformer(str(folder), device="cpu")
+        cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
+        sides.append(dict(zip(zip(pairs.first, pairs.second, strict=True), cosines, strict=True)))
+    packs = {pack.name: list(zip(pack.first, pack.second, strict=True)) for pack in sample.judged_packs()}
+    for change in verdict.packs:
+        for side, share in zip(sides, (change.before, change.after), strict=True):
+            couples = [side[one] > side[other] for one in packs["paraphrase"] for other in packs[change.name]]
+            assert share.value == pytest.approx(sum(couples) / len(couples), abs=0.12), "a couple may be a tie"
+    assert verdict.pairs
+    for pair in verdict.pairs:
+        found = [side[pair.first, pair.second] for side in sides]
+        assert (pair.before, pair.after) == pytest.approx(tuple(found), abs=1e-4)
+
+
+@pytest.mark.parametrize("why", ["chosen by them", "trained on them"])
+def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, tmp_path, why):
+    if why == "chosen by them":
+        changes = {"dev": "Probe packs"}
+    else:
+        text = tmp_path / "seen.csv"
+        rows = [*place.text.read_text().splitlines(), f'"{sample.probe_pairs().second[0]}"']
+        text.write_text("\n".join(rows) + "\n")
+        changes = {"data": (str(text),)}
+    found = train(new(place, "simcse", **changes)).status()
+    assert found.facts.packs_held_out is False
+    assert (found.verdict.packs, found.verdict.pairs) == ((), ())
+    assert found.learned.packs == ()
+
+
+def test_what_the_numbers_are_is_told(on_packs):
+    facts = on_packs.status().facts
+    assert [facts.measure_of(use) for use in ("dev", "test", "test 2")] == [
+        "accuracy",
+        "share distinguished",
+        "accuracy",
+    ]
+    size = len(sample.probe_pairs().same)
+    sure = learned.sure(on_packs.status().learned)
+    assert "Share distinguished" in sure
+    assert f"on Probe packs ({size} pairs)" in sure
+    assert [one.measured.measures for one in run_results.of_one(on_packs, on_packs.status())] == [
+        ("share distinguished",),
+        ("accuracy",),
+    ]
+    card = (on_packs.model / "README.md").read_text()
+    assert "(dev, 24 triplets)" in card
+    listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
+    assert [one["metrics"][0]["type"] for one in listed] == [
+        "cosine_share_distinguished",
+        "cosine_accuracy",
+        "cosine_accuracy",
+    ]

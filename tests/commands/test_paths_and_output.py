@@ -1,16 +1,131 @@
-"""Test that a command says in one line what becomes of its output, whatever standard output is."""
+"""Test that paths, folders and standard output that cannot be used are named in one line, and that nothing is left."""
 
+import errno
 import importlib.metadata
 import io
 import json
 import os
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
 from explorer import __main__ as command_line
+from explorer import places
 from explorer.__main__ import main
+from tests.trainings import recipe, words_of
+
+MODEL = "all-MiniLM-L6-v2"
+PLACES = [  # of a path among the words of a command
+    ("score", "@"),
+    ("score", MODEL, "--sts", "@"),
+    ("compare", MODEL, "@"),
+    ("compare", MODEL, MODEL, "--sts", "@"),
+    ("compare", MODEL, MODEL, "--dev", "@"),
+    ("compare", MODEL, MODEL, "--report", "@"),
+    ("search", "hello", "--corpus", "@"),
+    ("search", "hello", "--vectors", "@"),
+    ("search", "hello", "--model", "@"),
+    ("shrink", MODEL, "--on", "@"),
+    ("shrink", MODEL, "--text", "@"),
+    ("shrink", MODEL, "--with", "@"),
+    ("shrink", MODEL, "--export", "@"),
+    ("embed", MODEL, "@", "--out", "there"),
+    ("embed", MODEL, "sample", "--out", "@"),
+    ("train", "simcse", "--data", "@", "--estimate"),
+    ("train", "simcse", "--dev", "@", "--estimate"),
+    ("train", "simcse", "--model", "@", "--estimate"),
+    ("train", "classify", "--data", "@", "--estimate"),
+    ("train", "simcse", "--out", "@"),
+    ("train", "--recipe", "@"),
+    ("plan", "@"),
+    ("export", "@", "there"),
+    ("export", "example", "@"),
+    ("backtranslate", "@", "--there", MODEL, "--back", MODEL, "--out", "there.tsv"),
+    ("backtranslate", "sample", "--there", MODEL, "--back", MODEL, "--out", "@"),
+    ("generator", "--data", "@", "--out", "there"),
+    ("generator", "--out", "@"),
+    ("evaluate", "@"),
+    ("evaluate", MODEL, "--data", "@"),
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    for folder in ("here", "runs"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    yield
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["here", "runs"]
+
+
+@pytest.mark.parametrize("words", PLACES, ids=" ".join)
+@pytest.mark.usefixtures("here")
+def test_a_path_that_cannot_be_looked_up_is_refused(words, capsys):
+    for path, reason in (
+        ("~nosuch/x", "there is no user with this home folder"),
+        ("x" * 300 + ".tsv", "File name too long"),
+        ("bad\udcff.tsv", "is not UTF-8. Rename the file"),  # how Python reads the byte FF of an argument
+    ):
+        assert main([path if word == "@" else word for word in words]) == 1, path
+        out, err = capsys.readouterr()
+        *_, last = err.splitlines()
+        assert out == "", path
+        assert reason in last
+        assert path.replace("\udcff", r"\udcff") in last
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("variable", ["STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS", "STRATA_DATA"])
+def test_the_app_does_not_start_with_a_folder_that_cannot_be_looked_up(variable, monkeypatch, capsys):
+    monkeypatch.setattr(runpy, "run_module", None)
+    monkeypatch.setenv(variable, "~nosuch/x")
+    assert main(["app"]) == 1
+    assert "'~nosuch/x' cannot be looked up" in capsys.readouterr().err
+
+
+@pytest.fixture(params=["a file", "no permission", "no search"])
+def runs_folder(request, tmp_path, monkeypatch):
+    """A folder of runs that cannot be read: for root, too."""
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("STRATA_RUNS", str(folder))
+    if request.param == "a file":
+        folder.touch()
+        return folder
+    folder.mkdir()
+    denied = PermissionError(errno.EACCES, "Permission denied", str(folder))
+    call, method = (os, "scandir") if request.param == "no permission" else (places.Path, "stat")
+    real = getattr(call, method)
+
+    def refused(path, *arguments, **options):
+        if str(path).startswith(str(folder)) and (method == "scandir" or str(path) != str(folder)):
+            raise denied
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(call, method, refused)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("train",), ("train", "--resume", "such"), ("plan", "such"), ("export", "such", "there"), ("score", "run:such")],
+    ids=" ".join,
+)
+def test_a_folder_of_runs_that_cannot_be_read_is_named(runs_folder, place, said, words):
+    given = words_of(recipe(place)) if words == ("train",) else words
+    code, out, err = said(*given)
+    assert (code, out) == (1, "")
+    (line,) = err.splitlines()
+    assert str(runs_folder) in line
+    assert "Permission denied" in line or "Not a directory" in line
+
+
+def test_a_command_that_needs_no_run_does_not_mind(runs_folder, place, said):
+    code, out, _ = said("score", place.model, "--sts", place.test)
+    assert code == 0
+    assert "on 9 pairs" in out
 
 
 class Full(io.RawIOBase):
