@@ -195,11 +195,7 @@ def few_pairs():
     from explorer.data.text_sets import GradedPairs
 
     first = (
-        "a small boat",
-        "the kettle boils",
-        "nobody came",
-        "we were late again because of the rain",
-        "a small boat",
-    )
+        "a small boat", "the kettle boils", "nobody came", "we were late again because of the rain", "a small boat",
+    )  # fmt: skip
     second = ("a little ship", "water is hot", "the room was empty", "sun", "a very large boat left the harbour early")
     return GradedPairs("few", first, second, (4.5, 3.0, 4.0, 0.5, 2.5), ("",) * 5)

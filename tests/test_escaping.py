@@ -26,14 +26,9 @@ TEXTS = [
     "<!-- a --> <br> <script>alert(1)</script> &lt; &#60;",
 ]
 OF_PAGES = [
-    "    indented",
-    "\t\ttab",
-    "a\n\n    b\r\n\r\n\tc\rd",
-    "a\n===\nb\n---",
-    "a | b\n--- | ---\nc | d",
-    "~~~\nx\n~~~",
+    "    indented", "\t\ttab", "a\n\n    b\r\n\r\n\tc\rd", "a\n===\nb\n---", "a | b\n--- | ---\nc | d", "~~~\nx\n~~~",
     "a\n- b",
-]
+]  # fmt: skip
 
 
 def test_text_of_a_file_is_shown_as_it_is():
@@ -78,32 +73,12 @@ def test_a_fence_is_longer_than_any_within():
 
 
 FORMULAS = [
-    "=cmd|' /C calc'!A0",
-    "@SUM(1)",
-    "+1 is a vote",
-    "-1 is a vote",
-    "\tafter a tab",
-    "\nafter a line",
-    "\r=after a return",
-    " =after a space",
-    " \t\n +after several",
-    "\u200b\ufeff@after what is not shown",
-    "\u202e-after a mark of direction",
-    "＝in full width",
-    "　＋after a space in full width",
-    "－",
-    "＠SUM(1)",
-    "a\r=in another row",
-    "-1-1",
-    "+1 (2)",
-    "=1\n=2",
-    "'=quoted",
-    "''-quoted twice",
-    "'tis the season",
-    "an ordinary sentence",
-    '"quotes", and a comma',
-    "",
-]
+    "=cmd|' /C calc'!A0", "@SUM(1)", "+1 is a vote", "-1 is a vote", "\tafter a tab", "\nafter a line",
+    "\r=after a return", " =after a space", " \t\n +after several", "\u200b\ufeff@after what is not shown",
+    "\u202e-after a mark of direction", "＝in full width", "　＋after a space in full width", "－", "＠SUM(1)",
+    "a\r=in another row", "-1-1", "+1 (2)", "=1\n=2", "'=quoted", "''-quoted twice", "'tis the season",
+    "an ordinary sentence", '"quotes", and a comma', "",
+]  # fmt: skip
 
 
 def cells(text: str) -> list[list[str]]:

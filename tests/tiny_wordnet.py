@@ -5,13 +5,9 @@ from pathlib import Path
 FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}  # in the order WordNet numbers them, from 1
 # (part of speech, word, its opposite, how often the first is counted in this sense)
 OPPOSITES = (
-    ("adj", "late", "early", 7),
-    ("adj", "light", "heavy", 3),
-    ("adj", "light", "dark", 9),
-    ("adj", "red", "not_red", 1),
-    ("noun", "man", "woman", 5),
-    ("verb", "run", "walk", 2),
-)
+    ("adj", "late", "early", 7), ("adj", "light", "heavy", 3), ("adj", "light", "dark", 9),
+    ("adj", "red", "not_red", 1), ("noun", "man", "woman", 5), ("verb", "run", "walk", 2),
+)  # fmt: skip
 
 
 def write(folder: Path) -> Path:

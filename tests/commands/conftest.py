@@ -1,5 +1,8 @@
 """Shared by the tests of the command line: a folder of runs, and a place with a model, text and pairs."""
 
+import json
+from typing import Any
+
 import pytest
 
 from explorer.__main__ import main
@@ -38,3 +41,27 @@ def said(capsys):
         return code, told.out, told.err
 
     return say
+
+
+@pytest.fixture
+def refused(said):
+    """Say something that is refused, with nothing on standard output; what is said of it."""
+
+    def refuse(*words: object) -> str:
+        code, out, err = said(*words)
+        assert (code, out) == (1, "")
+        return err
+
+    return refuse
+
+
+@pytest.fixture
+def answered(said):
+    """The JSON that a command answers with."""
+
+    def answer(*words: object) -> Any:
+        code, out, err = said(*words)
+        assert code == 0, err
+        return json.loads(out)
+
+    return answer

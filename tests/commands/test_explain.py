@@ -13,10 +13,8 @@ from tests.html_tables import tables
 PAIR = "a man is playing the guitar", "a dog is playing"
 
 
-def test_the_words_of_two_models_add_up_to_their_cosines(place, said):
-    code, out, err = said("explain", *PAIR, place.model, place.model, "--other-reading", "max of layer 1", "--json")
-    assert code == 0, err
-    told = json.loads(out)
+def test_the_words_of_two_models_add_up_to_their_cosines(place, answered):
+    told = answered("explain", *PAIR, place.model, place.model, "--other-reading", "max of layer 1", "--json")
     for side in "AB":
         assert sum(row["contribution"] for row in told[side]["matrix"]) == pytest.approx(told[side]["cosine"], abs=0.01)
         words = [row["word"] for row in told[side]["words"] if row["sentence"] == 1]
@@ -33,13 +31,9 @@ def test_the_text_says_it_first(place, said):
     assert "guitar" not in out.split(PAIR[0])[-1], "it was cut"
 
 
-def test_a_model_that_is_not_there_and_a_reference_that_is_none_are_refused(place, said):
-    code, _, err = said("explain", *PAIR, "nowhere/model")
-    assert code == 1
-    assert "nowhere/model" in err
-    code, _, err = said("explain", *PAIR, place.model, "--reference", "nothing")
-    assert code == 1
-    assert "[MASK]" in err
+def test_a_model_that_is_not_there_and_a_reference_that_is_none_are_refused(place, refused):
+    assert "nowhere/model" in refused("explain", *PAIR, "nowhere/model")
+    assert "[MASK]" in refused("explain", *PAIR, place.model, "--reference", "nothing")
 
 
 def test_a_file_of_pairs_is_explained_pair_by_pair_and_shown_in_a_report(place, said, tmp_path):
@@ -89,15 +83,13 @@ def test_what_is_done_is_printed_when_a_signal_stops_the_next_pair(place, said, 
         (("--pairs", "pairs.csv", "a", "b", "c"), "Both --pairs pairs.csv and two sentences were given"),
     ],
 )
-def test_both_or_neither_of_two_sentences_and_a_file_are_refused(said, words, fault):
-    code, _, err = said("explain", *words)
-    assert code == 1
+def test_both_or_neither_of_two_sentences_and_a_file_are_refused(refused, words, fault):
+    err = refused("explain", *words)
     assert fault in err
     assert "explain --pairs FILE A B" in err
 
 
-def test_a_file_without_two_columns_names_what_it_has(said, tmp_path):
+def test_a_file_without_two_columns_names_what_it_has(refused, tmp_path):
     (tmp_path / "one.txt").write_text("a dog\na cat\n", encoding="utf-8")
-    code, _, err = said("explain", "--pairs", tmp_path / "one.txt")
-    assert code == 1
+    err = refused("explain", "--pairs", tmp_path / "one.txt")
     assert "one.txt has no column for second, which pairs of sentences need" in err

@@ -27,15 +27,13 @@ def vectors_of(model, sentences, reading):
     return finish(sentence_vectors.of_reading(encoder, list(sentences), parse(reading, 2)))
 
 
-def test_both_sides_find_what_a_slow_loop_finds(place, run, said):
+def test_both_sides_find_what_a_slow_loop_finds(place, run, answered):
     first, second, _ = texts_of(place.test)
     sentences = list(dict.fromkeys([*first, *second]))
     readings, models = ("cls of layer 1", "mean of layer 2"), (place.model, run.model)
     words = ["search", sentences[3], "--corpus", place.test, "--model", place.model, "--model", "run:found", "--k", 4]
     words += ["--reading", readings[0], "--other-reading", readings[1], "--precision", "float32", "--json", "--whole"]
-    code, out, err = said(*words)
-    assert code == 0, err
-    told = json.loads(out)
+    told = answered(*words)
     assert told["sentences"] == len(sentences)
     whole = [slow(vectors, vectors[3], 99, without=3) for vectors in map(vectors_of, models, [sentences] * 2, readings)]
     near = [{sentences[place] for place in places[:4]} for places, _ in whole]
@@ -66,13 +64,12 @@ def test_a_table_for_the_terminal_says_what_was_kept(place, run, said):
     assert "over the whole corpus: mean Jaccard@3" in out
 
 
-def test_one_model_searches_alone_and_itself_beside_itself_changes_nothing(place, said):
-    _, out, _ = said("search", "the dog", "--corpus", place.test, "--model", place.model, "--json", "--k", "500")
-    alone = json.loads(out)
+def test_one_model_searches_alone_and_itself_beside_itself_changes_nothing(place, answered):
+    alone = answered("search", "the dog", "--corpus", place.test, "--model", place.model, "--json", "--k", "500")
     assert "B" not in alone
     assert len(alone["A"]["results"]) == alone["sentences"]
     same = ("search", "the dog", "--corpus", place.test, "--model", place.model, "--model", place.model)
-    told = json.loads(said(*same, "--json", "--whole")[1])
+    told = answered(*same, "--json", "--whole")
     assert {row["mark"] for side in "AB" for row in told[side]["results"]} == {"kept"}
     assert told["jaccard"] == told["whole"]["mean_jaccard"] == 1
 
@@ -103,10 +100,8 @@ def test_models_of_different_widths_are_compared(place, tmp_path, said):
         (("x", "--reading", "mean of layer 99"), "There is no layer & pooling"),
     ],
 )
-def test_what_cannot_be_is_refused(said, given, message):
-    code, out, err = said("search", *given)
-    assert (code, out) == (1, "")
-    assert message in err
+def test_what_cannot_be_is_refused(refused, given, message):
+    assert message in refused("search", *given)
 
 
 TITLES = ("mean of layer 2", "cls of layer 1")
@@ -185,13 +180,12 @@ def test_the_terminal_is_told_index_recall_and_cost(desk, said):
     assert f"row {LINES.index(LINES[3])} of the corpus" in out
 
 
-def test_an_encoder_of_another_width_or_other_weights_is_refused(desk, said, tmp_path):
+def test_an_encoder_of_another_width_or_other_weights_is_refused(desk, said, refused, tmp_path):
     save_tiny("bert", tmp_path / "wide", hidden_size=48, intermediate_size=48)
     save_tiny("bert", tmp_path / "other", initializer_range=0.5)
     np.save(tmp_path / "mine.npy", vectors_of_desk(desk, LINES))
     (tmp_path / "mine.txt").write_text("\n".join(LINES), encoding="utf-8")
-    code, _, err = said("search", "a new query", "--vectors", tmp_path / "mine.npy", "--model", tmp_path / "wide")
-    assert code == 1
+    err = refused("search", "a new query", "--vectors", tmp_path / "mine.npy", "--model", tmp_path / "wide")
     assert "48 dimensions" in err
     assert " 32" in err
     for model, reason in ((tmp_path / "other", "other weights"), (None, "was made by 'tiny'")):

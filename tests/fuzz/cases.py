@@ -1,7 +1,7 @@
 """Try cases in limited processes: a case succeeds or ends in one line of a StrataError; anything else is a failure.
 
-A kind of case is a module of this folder with `prepare(folder)`, which makes what all its cases share, and
-`attempt(seed, folder)`, which tries one. A seed and a kind give the same case again.
+A kind of case is a module of this folder with `attempt(seed, folder, place)`, which tries one, and maybe
+`prepare(folder)`, which makes what all its cases share. A seed and a kind give the same case again.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def _work(theirs: Connection, kind: str, seeds: Sequence[int], folder: Path, std
     module = importlib.import_module(f"tests.fuzz.{kind}")
     mark = folder / f"{kind} is prepared"
     if not mark.exists():
-        module.prepare(folder)
+        if hasattr(module, "prepare"):
+            module.prepare(folder)
         mark.touch()
     _limit(stderr)
     theirs.send(("", False))

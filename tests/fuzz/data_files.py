@@ -30,10 +30,6 @@ READERS: tuple[Callable[..., Any], ...] = (
 )
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Change a file, and read it in every way."""
     drawn = Random(seed)

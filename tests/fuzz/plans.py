@@ -31,10 +31,6 @@ PLANS = (
 )
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Change a plan, and use what is read."""
     drawn = Random(seed)

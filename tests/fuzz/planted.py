@@ -9,10 +9,6 @@ from pathlib import Path
 from tests.fuzz.cases import check_line
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Fail in the way of the seed."""
     if seed == 1:

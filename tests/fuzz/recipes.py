@@ -14,10 +14,6 @@ from tests.fuzz import mutants, yaml_texts
 MADE_WITH = {"strata": "0.1.0", "base": "0" * 64, "data": ["0" * 64, None], "notes": {"a": 1}}
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Change a recipe, and use what is read."""
     drawn = Random(seed)

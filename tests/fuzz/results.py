@@ -34,10 +34,6 @@ VALUES = (None, "1", "1, 2, 3", 4, 4.0, True, "x" * 300)
 MOST = 12  # results of a case
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Write results, read them back by their identity, damage some, and show all that is left."""
     drawn = Random(seed)

@@ -17,10 +17,6 @@ from tests.fuzz.pages import shown
 _SHOWN = 4  # one case in so many is shown on pages, which takes a hundred times as long as reading
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing: the example run is changed."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Change a file or two of a run, and read them as the commands and pages do."""
     drawn = Random(seed)

@@ -46,10 +46,6 @@ _LATEX = {
 _SIGN = re.compile("|".join(map(re.escape, _LATEX)) + r"|[^\\{}$&#%_^~]")
 
 
-def prepare(folder: Path) -> None:
-    """Need nothing."""
-
-
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Write texts in every format."""
     drawn = Random(seed)

@@ -126,13 +126,9 @@ def assert_same(run: Run, untouched: Run) -> None:
 
 
 POINTS = {
-    "killed": 4,
-    "killed, resumed": 4,
-    "disk full": 1,
-    "disk full, resumed": 1,
-    "read-only": 1,
+    "killed": 4, "killed, resumed": 4, "disk full": 1, "disk full, resumed": 1, "read-only": 1,
     "read-only, resumed": 1,
-}
+}  # fmt: skip
 
 
 # some of the calls of one method; `make kill` tries every call of five

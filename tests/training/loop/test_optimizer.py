@@ -11,15 +11,9 @@ from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {
-    0: 0.0,
-    1: 4.629630e-07,
-    54: 2.5e-05,
-    107: 4.953704e-05,
-    108: 5e-05,
-    109: 4.994851e-05,
-    593: 2.502575e-05,
+    0: 0.0, 1: 4.629630e-07, 54: 2.5e-05, 107: 4.953704e-05, 108: 5e-05, 109: 4.994851e-05, 593: 2.502575e-05,
     1078: 5.149331e-08,
-}
+}  # fmt: skip
 
 
 @pytest.fixture

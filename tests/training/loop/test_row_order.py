@@ -93,16 +93,11 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(corpus):
 @pytest.mark.parametrize(
     ("schedule", "steps"),
     [
-        ({}, 5),
-        ({"epochs": 3}, 15),
-        ({"epochs": 3, "accumulate": 2}, 7),
-        ({"accumulate": 5}, 1),
-        ({"accumulate": 6}, 1),
-        ({"steps": 100, "epochs": 3}, 100),
-        ({"batch_size": 12}, 1),
+        ({}, 5), ({"epochs": 3}, 15), ({"epochs": 3, "accumulate": 2}, 7), ({"accumulate": 5}, 1),
+        ({"accumulate": 6}, 1), ({"steps": 100, "epochs": 3}, 100), ({"batch_size": 12}, 1),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_there_are_as_many_steps_as_the_epochs_make_unless_they_are_set(corpus, schedule, steps):
     assert feed(corpus, **schedule).steps == steps
 

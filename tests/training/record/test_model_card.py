@@ -270,17 +270,11 @@ def test_what_repeats_the_run_is_told_without_the_paths_of_this_machine():
 @pytest.mark.parametrize(
     ("source", "name"),
     [
-        ("org/name", "org/name"),
-        ("data/mine.txt", "data/mine.txt"),
-        ("/srv/somebody/mine.txt", "mine.txt"),
-        ("/srv/somebody/mine/", "mine"),
-        ("~/mine.txt", "mine.txt"),
-        ("./mine.txt", "mine.txt"),
-        ("..\\mine.txt", "mine.txt"),
-        ("C:\\Users\\somebody\\mine.txt", "mine.txt"),
-        ("STS-B dev", "STS-B dev"),
+        ("org/name", "org/name"), ("data/mine.txt", "data/mine.txt"), ("/srv/somebody/mine.txt", "mine.txt"),
+        ("/srv/somebody/mine/", "mine"), ("~/mine.txt", "mine.txt"), ("./mine.txt", "mine.txt"),
+        ("..\\mine.txt", "mine.txt"), ("C:\\Users\\somebody\\mine.txt", "mine.txt"), ("STS-B dev", "STS-B dev"),
     ],
-)
+)  # fmt: skip
 def test_of_a_path_only_its_end_is_told(source, name):
     assert shown(source) == name
 

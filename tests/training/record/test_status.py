@@ -13,6 +13,7 @@ from explorer import run_folder
 from explorer.errors import RunBusy
 from explorer.training import running
 from explorer.training.loop.measured_facts import SeedScores
+from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
@@ -33,13 +34,12 @@ from tests.trainings import recipe, train
 
 @pytest.fixture
 def run(tmp_path) -> Run:
-    return runs.new(runs_recipe(), "one", tmp_path)
+    return runs.new(Recipe("sg-opt"), "one", tmp_path)
 
 
-def runs_recipe():
-    from explorer.training.recipe import Recipe
-
-    return Recipe("sg-opt")
+@pytest.fixture
+def trained(place, tmp_path) -> Run:
+    return runs.new(recipe(place, "simcse"), "one", tmp_path)
 
 
 def hold(folder: Path) -> None:
@@ -212,62 +212,57 @@ def clock(monkeypatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def test_the_seconds_and_the_pace_of_a_run_do_not_see_a_jump(place, tmp_path, clock):
-    run = runs.new(recipe(place, "simcse"), "one", tmp_path)
+def test_the_seconds_and_the_pace_of_a_run_do_not_see_a_jump(trained, clock):
     began, paces = time.monotonic(), []
 
     def tell(progress):
         if progress.stage == "training":
             clock.moved += YEAR if progress.done % 2 else -2 * YEAR
-            statuses.write(run.folder, run.status())  # as if half a second had passed
-            paces.append((run.status().steps_a_second, run.status().seconds_left))
+            statuses.write(trained.folder, trained.status())  # as if half a second had passed
+            paces.append((trained.status().steps_a_second, trained.status().seconds_left))
 
-    train(run, tell)
-    assert 0 < run.status().seconds <= time.monotonic() - began
+    train(trained, tell)
+    assert 0 < trained.status().seconds <= time.monotonic() - began
     assert all(pace is None or 0 < pace < 10**6 for pace, _ in paces)
     assert all(left is None or 0 <= left < 3600 for _, left in paces)
 
 
-def test_a_resumed_run_adds_the_seconds_of_its_sessions(place, tmp_path, clock):
-    run = runs.new(recipe(place, "simcse"), "one", tmp_path)
-    work = running.train(run)
+def test_a_resumed_run_adds_the_seconds_of_its_sessions(trained, clock):
+    work = running.train(trained)
     for progress in work:
         if (progress.stage, progress.done) == ("training", 2):
             break
     clock.passed += 300
     work.close()
-    first = run.status().seconds
+    first = trained.status().seconds
     assert 300 <= first < 360
     clock.passed, clock.moved = 0.0, -YEAR  # a monotonic clock starts anew with the machine
-    runs.restarted(run)
-    train(run)
-    assert first < run.status().seconds < first + 60
+    runs.restarted(trained)
+    train(trained)
+    assert first < trained.status().seconds < first + 60
 
 
-def test_what_is_left_is_told_from_the_work_of_this_process_alone(place, tmp_path, clock):
-    run = runs.new(recipe(place, "simcse"), "one", tmp_path)
-    statuses.write(run.folder, Status(seconds=5000.0))
+def test_what_is_left_is_told_from_the_work_of_this_process_alone(trained, clock):
+    statuses.write(trained.folder, Status(seconds=5000.0))
     seen = {}
 
     def tell(progress):
         if progress.stage == "training" and progress.done not in seen:
             clock.passed += 2
-            seen[progress.done] = run.status()
+            seen[progress.done] = trained.status()
 
-    train(run, tell)
+    train(trained, tell)
     status = seen[5]
     assert status.seconds > 5000
     assert 0.2 < status.steps_a_second < 0.7, "not that of 5,000 s"
 
 
 def another_machine(run, **changes) -> None:
-    path = run.folder / run_folder.STATUS
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"host": "elsewhere", "state": RUNNING} | changes))
+    rewrite(run, **({"host": "elsewhere", "state": RUNNING} | changes))
 
 
 @pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
-def test_a_run_on_another_machine_lives_as_long_as_it_writes_whatever_the_clocks_say(place, tmp_path, clock, jump):
-    run = runs.new(recipe(place), "one", tmp_path)
+def test_a_run_on_another_machine_lives_as_long_as_it_writes_whatever_the_clocks_say(run, clock, jump):
     beat = time.time()
     another_machine(run, beat=beat)
     assert run.status().state == RUNNING
@@ -284,16 +279,14 @@ def test_a_run_on_another_machine_lives_as_long_as_it_writes_whatever_the_clocks
 
 
 @pytest.mark.parametrize("off", [86_400.0, -86_400.0])
-def test_a_run_that_is_silent_when_it_is_first_seen_is_interrupted_until_it_writes(place, tmp_path, clock, off):
-    run = runs.new(recipe(place), "one", tmp_path)
+def test_a_run_that_is_silent_when_it_is_first_seen_is_interrupted_until_it_writes(run, off):
     another_machine(run, beat=time.time() + off)
     assert run.status().state == INTERRUPTED
     another_machine(run, beat=time.time() + off + 1)
     assert run.status().state == RUNNING
 
 
-def test_a_run_that_waits_on_this_machine_stays_waiting(place, tmp_path, monkeypatch):
-    run = runs.new(recipe(place), "one", tmp_path)
+def test_a_run_that_waits_on_this_machine_stays_waiting(run, monkeypatch):
     booted = psutil.boot_time()
     monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: booted + 5)  # what the system says after a jump
     assert run.status().state == WAITING
