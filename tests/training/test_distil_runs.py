@@ -1,8 +1,9 @@
-"""Test runs that train a cut encoder: what is compared, resumed, exported and told."""
+"""Test runs that train a cut encoder, or one whose weights TSDAE's decoder shares: compared, resumed and exported."""
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModel
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune import editing
@@ -24,13 +25,8 @@ SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_layers": 1, "keep_steps": Tru
 
 
 @pytest.fixture(scope="module", params=[{}, {"target": "similarities", "lora_rank": 2}], ids=["vectors", "adapters"])
-def settings(request):
-    return SETTINGS | request.param
-
-
-@pytest.fixture(scope="module")
-def whole(place, settings):
-    return with_stages(place, "distil", settings=settings)
+def whole(place, request):
+    return with_stages(place, "distil", settings=SETTINGS | request.param)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
@@ -104,3 +100,43 @@ def test_a_bad_number_of_layers_ends_the_run_before_its_first_step(place):
         train(run)
     assert run.status().state == FAILED
     assert not list(run.metrics())
+
+
+TSDAE = {"steps": 8, "evaluate_every": 2, "batch_size": 6}
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["tied", "apart"])
+def with_decoder(place, request):
+    return with_stages(place, "tsdae", settings=TSDAE | {"tied": request.param})
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.9])
+def test_a_run_of_tsdae_that_was_broken_off_ends_as_if_it_never_was(with_decoder, share):
+    """Also after a pass over the 24 rows, with noise that is drawn anew."""
+    assert_goes_on(*with_decoder, share)
+
+
+def test_the_export_is_the_encoder_alone(place, with_decoder):
+    run, _ = with_decoder
+    plain = AutoModel.from_pretrained(place.model)
+    found = weights(run)
+    assert set(found) <= set(plain.state_dict())
+    assert not torch.equal(
+        found["embeddings.word_embeddings.weight"], plain.state_dict()["embeddings.word_embeddings.weight"]
+    )
+
+
+def test_a_state_has_each_tensor_once_and_a_restored_decoder_still_shares(place, tmp_path):
+    prepared = finish(prepare(recipe(place, "tsdae", settings=TSDAE)))
+    learner = Learner(prepared, 1, World("float32", DEVICE))
+    learner.update()
+    learner.fetch()
+    learner.record_score(50.0)
+    assert all(name.startswith("base.") for name in learner.kept), "the decoder is not exported"
+    resume_state.save(tmp_path / "state", resume_state.state_of(learner))
+    expected = [learner.update() or learner.fetch() for _ in range(3)]
+    other = Learner(prepared, 1, World("float32", DEVICE))
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
+    decoder, encoder = other.method.decoder, other.method.base.model
+    assert decoder.get_output_embeddings().weight is encoder.get_input_embeddings().weight
+    assert str([other.update() or other.fetch() for _ in range(3)]) == str(expected)  # a NaN is equal as text alone

@@ -1,4 +1,6 @@
-"""Test the learning rate schedule and the weights that the optimiser changes."""
+"""Test the schedule: the learning rate, the weights that the optimiser changes, and early stopping."""
+
+from itertools import pairwise
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule, UncorrectedAdam
 from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
+from explorer.training.loop.learner import drops, enough, since_best
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {
@@ -125,3 +128,54 @@ def test_the_settings_of_the_schedule_reach_the_optimiser(method):
     schedule = Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)
     for group in made(method, schedule).param_groups:
         assert (group["lr"], group["betas"], group["eps"]) == (3e-4, (0.9, 0.9), 1e-6)
+
+
+# reference for the rule of the code: with endurance 3 it stops at the 6th look, and the best is the 5th
+LOOKS = [70.0, 69.0, 71.0, 70.0, 72.0, 71.0, 73.0]
+NAN = float("nan")
+
+
+def stops_at(scores, rule, endurance):
+    """The number of the look, that of the base included, at which it is enough; None if it never is."""
+    schedule = Schedule(early_stop=rule, endurance=endurance)
+    return next((n for n in range(1, len(scores) + 1) if enough(scores[:n], schedule)), None)
+
+
+def test_falls_are_counted_as_in_the_code_of_sg_bert():
+    for base in (0.0, 99.0):
+        assert stops_at([base, *LOOKS], "drops", 3) == 1 + 6
+    assert max(range(6), key=LOOKS.__getitem__) == 4, "the best so far is the 5th"
+    assert stops_at([0.0, *LOOKS], "no new best", 3) is None, "a patience that starts over would go on"
+
+
+@pytest.mark.parametrize("endurance", [1, 2, 3, 4])
+def test_a_fall_is_a_score_below_the_one_before(endurance):
+    falls = [later < earlier for earlier, later in pairwise(LOOKS)]
+    reached = [sum(falls[:number]) for number in range(len(falls) + 1)]
+    expected = 1 + reached.index(endurance) + 1 if endurance in reached else None
+    assert stops_at([0.0, *LOOKS], "drops", endurance) == expected
+
+
+def test_a_score_as_before_is_no_fall():
+    assert drops([70.0, 70.0, 69.0, 69.0]) == 1
+
+
+def test_patience_starts_over_at_a_new_best_and_does_not_count_the_base():
+    climbing = [90.0, 60.0, 59.0, 58.0, 61.0, 60.0, 60.0, 61.0]  # the base first
+    assert stops_at(climbing, "no new best", 2) == 4
+    assert stops_at(climbing, "no new best", 3) == 8, "as good as the best is no new best"
+    assert stops_at(climbing, "no new best", 4) is None
+    assert since_best(climbing[1:]) == 3
+
+
+def test_without_a_rule_it_is_never_enough():
+    assert stops_at([70.0] + [1.0] * 50, "none", 1) is None
+    assert stops_at([70.0] + [1.0] * 50, "no new best", 3) == 5
+    assert not enough([], Schedule(early_stop="no new best", endurance=1))
+    assert not enough([], Schedule(early_stop="drops", endurance=1))
+
+
+def test_a_score_that_is_missing_is_no_best():
+    assert since_best([NAN, 70.0, 69.0, NAN]) == 2
+    assert since_best([NAN, NAN]) == 2
+    assert stops_at([80.0, NAN, 70.0, 69.0, 68.0], "no new best", 2) == 5
