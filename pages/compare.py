@@ -9,7 +9,7 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, export, geometry_view, verdict_view
 from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
-from explorer.ui.widgets import score_options
+from explorer.ui.widgets import controls
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -32,7 +32,7 @@ except StrataError as error:
     st.stop()
 switches = st.container(horizontal=True)
 with switches:
-    metric, aggregate = score_options.metric_and_aggregate(one_shown.scores)
+    metric, aggregate = controls.metric_and_aggregate(one_shown.scores)
 compared = comparing.compared(both, choices, comparison, metric, aggregate)
 if compared is None:
     st.stop()

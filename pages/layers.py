@@ -6,7 +6,7 @@ from explorer.data.graded import sets
 from explorer.ui import layers
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.widgets import score_options
+from explorer.ui.widgets import controls
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -14,7 +14,7 @@ scored = sidebar_choice.scored(choice)
 if scored is None:
     st.stop()
 
-metric, aggregate = score_options.metric_and_aggregate(scored.scores)
+metric, aggregate = controls.metric_and_aggregate(scored.scores)
 layers.warn_of_silent_parts(scored.scores, aggregate)
 layers.headline(scored, choice, metric, aggregate)
 if choice.evaluation_set == sets.SAMPLE:

@@ -6,18 +6,18 @@ from explorer.data.vectors.vector_corpus import is_vectors
 from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.search import corpus_form, neighbours, query_view
+from explorer.ui.search import neighbours, query_view
 from explorer.ui.widgets import microscope
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 box, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
-source = corpus_form.source(line)
+source = query_view.source(line)
 k = query_view.size(line)
 if is_vectors(source):
     query_view.show_vectors(source, choice, box, k)
     st.stop()
-corpus = corpus_form.corpus(source, choice)
+corpus = query_view.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
     neighbours.choose_judged_query(corpus.task, query)

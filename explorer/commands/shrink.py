@@ -16,8 +16,7 @@ from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
-from explorer.studies.size.export import export
-from explorer.studies.size.picture import besides, limited, picture
+from explorer.studies.size.picture import besides, export, limited, picture
 from explorer.studies.size.points import SizeOptions, as_text
 
 

@@ -22,7 +22,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, ModelScores
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, score_options
+from explorer.ui.widgets import controls, downloads
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
@@ -159,7 +159,7 @@ def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, defaul
         sentence = VERDICT.format(chosen.best.title)
         box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
     shown = (
-        (messages.plain(split.name), score_options.score_text(score))
+        (messages.plain(split.name), controls.score_text(score))
         for split, score in ((dev, chosen.dev_score), (test, chosen.test_score))
     )
     st.markdown(FROM_TO.format(chosen.best.title, *chain.from_iterable(shown)))
@@ -177,10 +177,10 @@ def _cards(
     cards = st.container(horizontal=True)
     for label, reading in readings.items():
         if reading is not None and (label != DEFAULT or scores.own is not None):
-            score = score_options.score_text(scores.score(reading, metric, aggregate))
+            score = controls.score_text(scores.score(reading, metric, aggregate))
             title = scores.own_title if label == DEFAULT else reading.title
             note = layer_scores.why_missing(scores, reading, metric, aggregate) or title
-            messages.number(cards, label, score, note, border=border, help=score_options.what_is_good(metric))
+            messages.number(cards, label, score, note, border=border, help=controls.what_is_good(metric))
 
 
 def _how_scored(scored: ModelScores, what: str) -> None:

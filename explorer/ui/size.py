@@ -18,7 +18,6 @@ from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
 from explorer.progress import Progress, Work
-from explorer.studies.size import export as exporting
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
@@ -306,4 +305,4 @@ def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folde
 def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> Work[None]:
     encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
     fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
-    yield from exporting.export(encoder, subject.found, picture, point, fit_on, folder)
+    yield from pictures.export(encoder, subject.found, picture, point, fit_on, folder)

@@ -10,7 +10,7 @@ from explorer.measuring.scores import bootstrap, metrics
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.metrics import METRICS, Metric
 from explorer.progress import finish
-from explorer.ui.widgets import score_options
+from explorer.ui.widgets import controls
 
 
 def concordance(gold, system):
@@ -62,7 +62,7 @@ def test_scores_of_layers_and_results_have_it(few_pairs, bundled_encoder):
     assert found.measures == ("spearman", "pearson", "concordance")
     assert found.score(scores.grid[-1].title, "concordance") == scores.score(scores.grid[-1], "Concordance")
     assert "concordance" in word_models.word_scores(word_models.BagOfWords(), few_pairs).measures
-    assert score_options.what_is_good("Concordance") == HELP
+    assert controls.what_is_good("Concordance") == HELP
 
 
 def test_its_interval_is_that_of_its_own_draws():

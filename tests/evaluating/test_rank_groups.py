@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, norm, spearmanr
 
-from explorer.evaluating.results.rank_groups import ERROR, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.result_table import ERROR, holm, letters_of, p_values, ranking
 from explorer.evaluating.results.scored_task import Items, Measured
 from explorer.measuring.scores.bootstrap import difference, resampled
 from tests.evaluating.results_by_hand import measured

@@ -37,7 +37,7 @@ from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
 from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.results import table_view
-from explorer.ui.runs import run_metrics, training_queue
+from explorer.ui.runs import run_status, training_queue
 from explorer.ui.search import neighbours
 from explorer.ui.start import own_pairs_form
 from explorer.ui.widgets import microscope
@@ -258,7 +258,7 @@ def metrics(desk: Desk, x: Any) -> Hashable:
     lines = (json.dumps({"number": 1, "seed": 1, "step": step, "time": 0.0, "loss": loss, "rate": 0.1})
              for step, loss in enumerate(x.losses, start=1))  # fmt: skip
     (desk.folder / METRICS).write_text("".join(f"{line}\n" for line in lines))
-    return own(tuple(one.loss for one in run_metrics.numbers(desk.folder).lines()), x.losses)
+    return own(tuple(one.loss for one in run_status.numbers(desk.folder).lines()), x.losses)
 
 
 def sentences_cut(desk: Desk, x: Any) -> Hashable:

@@ -225,7 +225,15 @@ def estimate(
     yield Progress("estimating", 0, 2)
     encoding = seconds_of(encoder, distinct, max_length)
     yield Progress("estimating", 1, 2)
-    rows = _random_rows(task, width_of(encoder, MODEL_DEFAULT) * (2 if task.is_pairs else 1))
+    # vectors with as many rows, up to a limit, and as many classes as those of the task, which overlap
+    width = width_of(encoder, MODEL_DEFAULT) * (2 if task.is_pairs else 1)
+    random, count = np.random.default_rng(0), min(ROWS, len(task.train))
+    classes = len(task.classes)
+    y = np.arange(count) % classes
+    # dimensions that are correlated and classes that overlap, so that logistic regression takes as long as on sentences
+    mixed = random.normal(size=(width, width)) * np.geomspace(1, 0.05, width)[:, None]
+    x = random.normal(size=(count, width)) @ mixed + 0.15 * random.normal(size=(classes, width))[y]
+    rows = Rows(x.astype(np.float32), y.astype(np.intp))
     few = rows.at(np.arange(min(64, len(rows))))
     # the rows of a fit: two folds are left out of nested folds, one out of folds
     share = 1 - (2 if task.test is None else 1 if task.dev is None else 0) / FOLDS
@@ -247,14 +255,3 @@ def estimate(
         longest = Network().max_epoch + Network().epoch_size
         usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
     return TaskCost(len(distinct), fits, encoding, usual, most, disk)
-
-
-def _random_rows(task: LabelledSet, width: int) -> Rows:
-    """Vectors with as many rows, up to a limit, and as many classes as those of the task, which overlap."""
-    random, count = np.random.default_rng(0), min(ROWS, len(task.train))
-    classes = len(task.classes)
-    y = np.arange(count) % classes
-    # dimensions that are correlated and classes that overlap, so that logistic regression takes as long as on sentences
-    mixed = random.normal(size=(width, width)) * np.geomspace(1, 0.05, width)[:, None]
-    x = random.normal(size=(count, width)) @ mixed + 0.15 * random.normal(size=(classes, width))[y]
-    return Rows(x.astype(np.float32), y.astype(np.intp))

@@ -69,7 +69,11 @@ def difference(
         draws.append(_drawn(gold[group], sides, metric, resamples, random))
     point, drawn = (100 * np.average(found, axis=0, weights=weights) for found in (points, draws))
     edges = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    low, high = _quantiles(drawn, edges)
+    # the percentiles; resamples without a score, such as all-equal gold scores, are ignored
+    known = np.isfinite(drawn).any(axis=-1)
+    low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
+    if known.any():
+        low[known], high[known] = np.nanquantile(drawn[known], edges, axis=-1)
     return Interval(point, low, high)
 
 
@@ -136,12 +140,3 @@ def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float3
     shape = sides[0].shape[:-1]
     one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
     return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
-
-
-def _quantiles(drawn: Floats, edges: list[float]) -> tuple[Floats, Floats]:
-    """The percentiles; resamples without a score, such as all-equal gold scores, are ignored."""
-    known = np.isfinite(drawn).any(axis=-1)
-    low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
-    if known.any():
-        low[known], high[known] = np.nanquantile(drawn[known], edges, axis=-1)
-    return low, high

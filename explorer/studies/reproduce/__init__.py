@@ -225,7 +225,9 @@ def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
     for line in bases + lines:
         try:
             if line.method:
-                variant = _variant(scale, line)
+                settings = {**line.settings, **(scale.settings if load(line.method).trains() else {})}
+                data = (getattr(scale, line.text),) if line.text else None
+                variant = Variant(line.trained_as, settings, line.method, data)
                 (cell,) = cells(_plan(table, scale, line.base, (variant,), seeds=(1,)))
                 known.digests(cell.recipe)
                 variants.setdefault(line.base, {}).setdefault(line.trained_as, variant)
@@ -332,13 +334,6 @@ def _setting(table: PaperTable, scale: ReproductionOptions, line: ReproducedRow)
         other += [f"dev set {scale.dev}"] if scale.dev != ReproductionOptions.dev else []
         other += [f"{len(scale.seeds)} of {table.seeds} seeds"] if len(scale.seeds) < table.seeds else []
     return f"scaled down: {'; '.join(other)}" if other else "as in the paper"
-
-
-def _variant(scale: ReproductionOptions, line: ReproducedRow) -> Variant:
-    """What the plan trains for a row."""
-    settings = {**line.settings, **(scale.settings if load(line.method).trains() else {})}
-    data = (getattr(scale, line.text),) if line.text else None
-    return Variant(line.trained_as, settings, line.method, data)
 
 
 def _plan(

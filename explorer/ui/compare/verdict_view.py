@@ -22,7 +22,7 @@ from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, microscope, score_options, verdict_banner
+from explorer.ui.widgets import controls, downloads, microscope, verdict_banner
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -71,7 +71,21 @@ def show(compared: Compared, changes: Learned | None) -> str:
         _news(compared, changes)
         _cells_that_changed(compared)
         _pairs(compared, changes)
-    _cards(compared)
+    # those of the chosen layers & poolings follow if the verdict compares others
+    found, chosen = compared.verdict, compared.differences.chosen
+    if found.tuning is None:
+        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
+    else:  # the base under model default, the base under the trained layer & pooling, and the tuned model
+        numbers = found.numbers()
+        for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
+            help = f"{_CARDS[label]} {controls.what_is_good(compared.metric)}"
+            messages.number(card, label, controls.score_text(one.score), one.reading, border=True, help=help)
+        if found.why_not_same:
+            st.caption(messages.plain(found.why_not_same))
+    if not compared.about_chosen:
+        (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
+        st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
+        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
     return drawn
 
 
@@ -95,24 +109,6 @@ def _pairs(compared: Compared, changes: Learned) -> None:
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
     microscope.words_over(microscope.COMPARE, _readers(compared))
-
-
-def _cards(compared: Compared) -> None:
-    """The scores; those of the chosen layers & poolings follow if the verdict compares others."""
-    found, chosen = compared.verdict, compared.differences.chosen
-    if found.tuning is None:
-        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
-    else:  # the base under model default, the base under the trained layer & pooling, and the tuned model
-        numbers = found.numbers()
-        for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-            help = f"{_CARDS[label]} {score_options.what_is_good(compared.metric)}"
-            messages.number(card, label, score_options.score_text(one.score), one.reading, border=True, help=help)
-        if found.why_not_same:
-            st.caption(messages.plain(found.why_not_same))
-    if not compared.about_chosen:
-        (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
-        st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")
-        _score_cards(compared.comparison, compared.metric, compared.aggregate, chosen)
 
 
 def how_measured(compared: Compared) -> None:
@@ -160,8 +156,8 @@ def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: bo
         ("A", comparison.one, comparison.one_reading),
         ("B", comparison.other, comparison.other_reading),
     ):
-        score = score_options.score_text(scores.score(reading, metric, aggregate))
-        messages.number(where, name, score, reading.title, border=True, help=score_options.what_is_good(metric))
+        score = controls.score_text(scores.score(reading, metric, aggregate))
+        messages.number(where, name, score, reading.title, border=True, help=controls.what_is_good(metric))
     sure = f"significant ({verdict.CI} excludes 0)" if chosen.sure else "could be chance"
     if not np.isfinite(chosen.difference):
         sure = "a side has no score"

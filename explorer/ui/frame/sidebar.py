@@ -47,9 +47,25 @@ def draw(*, scores: bool) -> DeltaGenerator:
     if scores:
         _into_address()
     else:
-        _out_of_address()
+        # keep what a link says for the controls that this page does not show; only the maximum length is a number
+        st.session_state[_HIDDEN] = True
+        for key in KEPT:
+            if key in st.query_params and key not in st.session_state:
+                text = st.query_params[key]
+                if key != "max_length":
+                    st.session_state[key] = text
+                elif (number := whole_in(text)) is not None and SHORTEST <= number < 10**9:
+                    st.session_state[key] = number
     with first:
-        source = _model()
+        source: str = st.selectbox(
+            "Model A",
+            with_current(encoders(), "model"),
+            key="model",
+            bind="query-params",
+            help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
+        )
+        _show_whole(source)
+        _offer_inside(source, "A", choose_encoder)
         reading = _reading_of_a(source) if scores else st.session_state.get("reading")
     pairs = _evaluation_set() if scores else st.session_state.get("sts", sources.written(sets.SAMPLE))
     with st.expander(FOLDED, icon=":material/tune:"):
@@ -71,31 +87,6 @@ def _into_address() -> None:
         if value is not None and key not in st.query_params:
             with suppress(StreamlitAPIException):  # still bound: Streamlit does the same itself
                 st.query_params[key] = str(value)
-
-
-def _out_of_address() -> None:
-    """Keep what a link says for the controls that this page does not show."""
-    st.session_state[_HIDDEN] = True
-    for key in KEPT:
-        if key in st.query_params and key not in st.session_state:
-            text = st.query_params[key]
-            if key != "max_length":
-                st.session_state[key] = text
-            elif (number := whole_in(text)) is not None and SHORTEST <= number < 10**9:  # the only number among them
-                st.session_state[key] = number
-
-
-def _model() -> str:
-    source: str = st.selectbox(
-        "Model A",
-        with_current(encoders(), "model"),
-        key="model",
-        bind="query-params",
-        help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
-    )
-    _show_whole(source)
-    _offer_inside(source, "A", choose_encoder)
-    return source
 
 
 def _offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None:

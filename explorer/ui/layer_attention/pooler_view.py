@@ -23,7 +23,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.cached import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
-from explorer.ui.runs import run_metrics
+from explorer.ui.runs import run_status
 from explorer.ui.widgets import downloads
 
 UNIFORM = "nearly uniform: no layer is preferred"
@@ -302,7 +302,7 @@ def _history(found: Found, weights: attention_weights.LayerWeights) -> None:
     if scored:  # the model was saved from this seed
         _, place, seed = max(scored)  # the first of equals, like the trainer
         number = 1 - place
-    evaluations = run_metrics.numbers(run.folder).evaluations(number)
+    evaluations = run_status.numbers(run.folder).evaluations(number)
     kept = [(one, recorder.layer_weights(run, seed, one.step)) for one in evaluations]
     known = {one.step: of_step.mean(axis=0) for one, of_step in kept if of_step is not None}
     if not known:

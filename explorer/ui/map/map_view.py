@@ -13,7 +13,7 @@ from explorer.data.text_sets import Attribute, Sentences, digest_of
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry
-from explorer.measuring.maps import large_map, map_tables, projection, umap_layout
+from explorer.measuring.maps import map_tables, projection, umap_layout
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
@@ -271,7 +271,7 @@ def show_vectors(
     if corpus is None:
         return
     st.markdown(messages.plain(corpus.note))
-    kind = settings.kind if settings.kind in large_map.KINDS else "UMAP"
+    kind = settings.kind if settings.kind in map_tables.KINDS else "UMAP"
     at_once = projection.MapSettings("PCA", seed=settings.seed)
     used = at_once
     if kind != "PCA":
@@ -288,18 +288,18 @@ def show_vectors(
     _draw(corpus, used, found)
 
 
-def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> large_map.LargeMap | None:
+def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> map_tables.LargeMap | None:
     """The map; None, with progress shown, until it is computed."""
-    found: large_map.LargeMap | None = jobs.result(
+    found: map_tables.LargeMap | None = jobs.result(
         f"large map {corpus.digest} {settings}",
         f"{settings.kind} of {corpus.name}",
-        lambda: large_map.large_map(corpus, settings),
+        lambda: map_tables.large_map(corpus, settings),
     )
     return found
 
 
 @st.fragment
-def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_map.LargeMap) -> None:
+def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: map_tables.LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
         "density_map", html=drawing.CANVAS_HTML, css=drawing.CANVAS_CSS, js=drawing.canvas_script()
@@ -311,7 +311,7 @@ def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_m
     )
     st.caption(messages.plain(found.note))
     st.caption(found.faithfulness.text, help=QUALITY)
-    downloads.rows(lambda: large_map.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
+    downloads.rows(lambda: map_tables.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
     picked = getattr(event, "picked", None)
     if picked is not None:
         st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
@@ -329,5 +329,5 @@ def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: large_m
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _content(digest: str, settings: projection.MapSettings, _found: large_map.LargeMap, _corpus: VectorCorpus) -> Any:
+def _content(digest: str, settings: projection.MapSettings, _found: map_tables.LargeMap, _corpus: VectorCorpus) -> Any:
     return drawing.canvas_content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)

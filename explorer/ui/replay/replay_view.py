@@ -16,7 +16,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid
-from explorer.ui.runs import run_metrics, run_status
+from explorer.ui.runs import run_status
 from explorer.ui.widgets import controls, downloads
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
@@ -78,7 +78,7 @@ def show() -> None:
     except errors.StrataError as error:  # its recipe cannot be read
         messages.trouble(error)
         return
-    evaluations = run_metrics.numbers(run.folder).evaluations(number)
+    evaluations = run_status.numbers(run.folder).evaluations(number)
     at = _step(evaluations, run)
     cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
     for label, name, digits, lower_is_better, help in METRICS:
@@ -99,7 +99,7 @@ def _run() -> runs.Run | None:
     found = {
         run.name: run
         for run in [*runs.every(), *runs.examples()]
-        if len(run_metrics.numbers(run.folder).evaluations()) > 1
+        if len(run_status.numbers(run.folder).evaluations()) > 1
     }
     if not found:
         st.info(NOTHING_TO_REPLAY, icon=":material/model_training:")
@@ -124,7 +124,7 @@ def _seed(run: runs.Run) -> int:
     """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
     evaluated = [
-        number for number in range(1, len(seeds) + 1) if len(run_metrics.numbers(run.folder).evaluations(number)) > 1
+        number for number in range(1, len(seeds) + 1) if len(run_status.numbers(run.folder).evaluations(number)) > 1
     ]
     if len(evaluated) < 2:
         return evaluated[0]
@@ -192,7 +192,7 @@ def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: in
             evaluations,
             status.base,
             at=evaluations[at].step,
-            same_reading=run_metrics.same_reading(status),
+            same_reading=run_status.same_reading(status),
             measure=status.facts.measure_of("dev"),
         ),
         key="replayed scores",

@@ -17,7 +17,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, score_options
+from explorer.ui.widgets import controls, downloads
 
 ONLY_PAIRS = (
     "All steps are scored on scored pairs only. Choose such a set in the sidebar; each step is scored on any set."
@@ -60,7 +60,7 @@ def show(run: Run, evaluations: list[run_folder.Evaluation], number: int, at: in
     scored = sidebar_choice.scored(choice)
     if scored is None:
         return
-    metric, aggregate = score_options.metric_and_aggregate(scored.scores)
+    metric, aggregate = controls.metric_and_aggregate(scored.scores)
     _grid(scored.scores, metric, aggregate, scored.reading, None)
     st.caption(
         f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {len(scored.pairs):,} {scored.scores.items_named[1]}. "
@@ -128,7 +128,7 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
     )
     if scores is None:
         return
-    metric, aggregate = score_options.metric_and_aggregate(scores[0])
+    metric, aggregate = controls.metric_and_aggregate(scores[0])
     changed: tuple[step_scores.Change, ...] | None = jobs.result(
         f"changes {measured} {metric} {aggregate}",
         f"What changed: {title}",
@@ -169,7 +169,7 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
-        f"{reading.title}: {score_options.score_text(of_reading[at])}, "
+        f"{reading.title}: {controls.score_text(of_reading[at])}, "
         f"{comparison_report.difference_text(since[at])} since step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
         f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "

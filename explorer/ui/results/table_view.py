@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.by_layer import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task
+from explorer.evaluating.results import result_files, result_table, scored_task
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -93,11 +93,11 @@ def show(chosen: FilteredResults) -> None:
         )
 
 
-def ranking_text(ranking: rank_groups.Ranking, tasks: int) -> str:
+def ranking_text(ranking: result_table.Ranking, tasks: int) -> str:
     """The best model, and which models it is significantly better than."""
     best, rest = ranking.names[0], range(1, len(ranking.names))
-    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= rank_groups.ERROR]
-    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= rank_groups.ERROR]
+    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= result_table.ERROR]
+    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= result_table.ERROR]
     over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
     parts = [f"**{messages.plain(best)}** scores highest {over}: {ranking.scores[0]:.2f}."]
     if worse:
@@ -175,7 +175,7 @@ def warn_of_unreadable() -> None:
 
 def ranking_of(
     rows: Sequence[result_table.ModelRow], tasks: Sequence[scored_task.ScoredTask]
-) -> rank_groups.Ranking | None:
+) -> result_table.Ranking | None:
     """The rank groups of models, remembered for the same results."""
     names, digests = (
         text_sets.digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks))
@@ -191,7 +191,7 @@ def _stored(stamp: Hashable) -> result_files.SavedResults:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _ranking(
     key: Hashable, _rows: Sequence[result_table.ModelRow], _tasks: Sequence[scored_task.ScoredTask]
-) -> rank_groups.Ranking | None:
+) -> result_table.Ranking | None:
     return result_table.ranked(_rows, _tasks)
 
 

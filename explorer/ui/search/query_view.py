@@ -1,19 +1,26 @@
-"""The query in its box and in the address, and the sentences that it finds in a corpus or in vectors on disk."""
+"""Choose the corpus, type the query (kept in the address), and show what it finds there or in vectors on disk."""
 
 import re
 import time
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer import errors, in_words
+from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
+from explorer.data.graded import sets, sts
+from explorer.data.text_sets import PAIRS as PAIRS_KIND
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
+from explorer.errors import SetNotFound, StrataError
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, microscope
 
 QUERY = "query"  # the key of the box, and the name in the address
@@ -57,6 +64,10 @@ OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
 )
+PAIRS = "the evaluation set"
+OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
+SOURCE = "corpus"
+UPLOAD = "uploaded corpus"
 
 
 def query(place: st.delta_generator.DeltaGenerator, usual: str | None) -> str | None:
@@ -64,21 +75,8 @@ def query(place: st.delta_generator.DeltaGenerator, usual: str | None) -> str | 
 
     `usual` is searched until the visitor or the address gives another one. None: the corpus is not known yet.
     """
-    _take(usual)
-    place.html(_BOX_LOOK)
-    with place, st.form("query form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        found: str = st.text_input("Query", max_chars=MOST, key=QUERY)
-        st.form_submit_button("Search", icon=":material/search:", key=SEARCH)
-    if not found and usual is not None:
-        place.info(EMPTY, icon=":material/edit:")
-    return found or None
-
-
-def _take(usual: str | None) -> None:
-    """Put the query into the box and into the address: of the address if it was opened, else what was typed or chosen.
-
-    Not `bind="query-params"`: in a form it writes every key pressed into the address, before the query is searched.
-    """
+    # Put the query into the box and into the address: of the address if it was opened, else what was typed or chosen.
+    # Not `bind="query-params"`: in a form it writes every key pressed into the address, before the query is searched.
     state, linked = st.session_state, st.query_params.get(QUERY)
     context = get_script_run_ctx()
     if (context and context.is_history_navigation) or (QUERY not in state and linked is not None):
@@ -93,6 +91,13 @@ def _take(usual: str | None) -> None:
         st.query_params.pop(QUERY, None)
     elif linked != state[_IN_THE_BOX]:
         st.query_params[QUERY] = state[_IN_THE_BOX]
+    place.html(_BOX_LOOK)
+    with place, st.form("query form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        found: str = st.text_input("Query", max_chars=MOST, key=QUERY)
+        st.form_submit_button("Search", icon=":material/search:", key=SEARCH)
+    if not found and usual is not None:
+        place.info(EMPTY, icon=":material/edit:")
+    return found or None
 
 
 def one_line(text: str) -> str:
@@ -248,3 +253,92 @@ def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) ->
     longest = choice.settings.max_length or (corpus.origin.max_length if corpus.origin else None)
     st.markdown(f"**A** {messages.plain(found.name)}, {messages.plain(declared.described(reading, found.folder))}")
     return query_results.vector_of(encoder, query, reading, longest)
+
+
+@dataclass(frozen=True)
+class SearchedCorpus:
+    """What is searched, which set it is, and the judgements of a retrieval set."""
+
+    identity: sets.SetIdentity
+    sentences: text_sets.Sentences
+    task: retrieval_sets.RetrievalSet | None = None
+
+    @property
+    def usual_query(self) -> str:
+        """What is searched before a query is given: of any text but the sample, a query or a sentence of its own."""
+        if self.identity in OF_SAMPLE:
+            return DEFAULT
+        return self.task.queries[0] if self.task else self.sentences.texts[0]
+
+
+def source(line: st.delta_generator.DeltaGenerator) -> str:
+    """What names the corpus; the widgets are drawn into `line`."""
+    with line:
+        chosen: str = st.selectbox(
+            "Search in",
+            controls.with_uploads(
+                sidebar.with_current(
+                    [PAIRS, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE
+                )
+            ),
+            format_func=sources.label,
+            key=SOURCE,
+            bind="query-params",
+            accept_new_options=True,
+            width=360,
+            help="The texts of the sidebar's evaluation set (of queries their passages), the sample, another set, or a "
+            "file: type its path on this machine and press Enter. Of a retrieval set, also as a folder or a file of "
+            "queries and passages, the documents are searched. Vectors can be searched without being encoded again, "
+            "and may be any number: the path of a folder of `embed --with-text`, of a .parquet file of sentences and "
+            "vectors, or of a .npy with its .txt.",
+        )
+        controls.upload_to_keep(
+            "Corpus (file)",
+            UPLOAD,
+            lambda path: st.session_state.update({SOURCE: path}),
+            "The file is kept on this machine only.",
+            "One sentence a line, or a table: all its columns of sentences are used. "
+            "For more than 20 MB, type the file's path instead.",
+        )
+    controls.refused()
+    return chosen.strip()
+
+
+def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
+    """The corpus of a text; None, with the error shown, if there is none."""
+    found = _read(source, choice)
+    if found is not None:
+        st.caption(messages.plain(found.sentences.note))
+        for dropped in found.sentences.dropped:
+            st.warning(messages.plain(dropped), icon=":material/filter_alt:")
+    return found
+
+
+def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
+    identity = choice.evaluation_set if source == PAIRS else sources.identity(source)
+    try:
+        if source == PAIRS:
+            given = sidebar_choice.evaluated_on(identity)
+            return None if given is None else _of_set(identity, given)
+        if (
+            source in sources.RETRIEVAL_SETS
+            or sources.is_folder(source)
+            or sidebar_choice.kind_of(source) == PAIRS_KIND
+        ):
+            given = cached.evaluated_on(identity)
+            if isinstance(given, retrieval_sets.RetrievalSet):
+                return _of_set(identity, given)
+        return SearchedCorpus(identity, cached.searched(source))
+    except SetNotFound as error:
+        sidebar_choice.set_not_found(error, *sidebar_choice.published(identity))
+    except StrataError as error:
+        messages.trouble(error)
+    return None
+
+
+def _of_set(identity: sets.SetIdentity, given: Evaluated) -> SearchedCorpus:
+    """The passages of queries, with the judgements; of any other set its texts."""
+    if isinstance(given, retrieval_sets.RetrievalSet):
+        return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)
+    texts = [cell for cells in judged(given).texts.values() for cell in cells]
+    return SearchedCorpus(identity, corpora.of_texts(given.name, texts))

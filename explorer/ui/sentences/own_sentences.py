@@ -51,7 +51,30 @@ def show(sides: tuple[Reader, ...]) -> None:
         return  # progress is shown
     one, *others = map(sentence_vectors.similarities, vectors)
     other = others[0] if others else None
-    pair = _matrices(sides, sentences, one, other)
+    order = _order(sides, sentences, one, other)
+    first_row = st.columns(2, gap="medium")
+    second_row = first_row if other is None else st.columns(2, gap="medium")
+    with second_row[1]:  # before the matrices, which mark the chosen pair
+        chosen = _chosen_pair(sentences, one, other)
+    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
+    with first_row[0]:
+        _square(sides[0].title, drawn.alike(one, sentences, order, span, chosen), sentences)
+    if other is not None:
+        with first_row[1]:
+            _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
+        with second_row[0]:
+            figure = drawn.changed(other - one, sentences, order, chosen)
+            _square("**B - A** (blue: more similar in B)", figure, sentences)
+    caption = f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
+    caption += ", the same for A and B" * (other is not None) + "; the diagonal is left out."
+    # so that a general shift is not mistaken for the change of one pair
+    if other is not None and not np.isnan(changes := sentence_vectors.apart(other - one)).all():
+        caption += (
+            f" Mean of B - A over all pairs: {float(np.nanmean(changes)):+.3f}. That is a general shift; only what a "
+            "pair differs from it is specific to the pair."
+        )
+    st.caption(caption)
+    pair = None if chosen[0] == chosen[1] else chosen
     st.subheader(microscope.TITLE)
     if pair is not None:
         microscope.of_sides(sides, sentences[pair[0]], sentences[pair[1]])
@@ -137,39 +160,6 @@ def _file() -> None:
 def _fill(text: str) -> None:
     """Put text into the box; only in a callback."""
     st.session_state[BOX] = text
-
-
-def _matrices(
-    sides: tuple[Reader, ...],
-    sentences: tuple[str, ...],
-    one: sentence_vectors.Matrix,
-    other: sentence_vectors.Matrix | None,
-) -> tuple[int, int] | None:
-    """Draw the matrices and return the chosen pair; None if both sentences are the same."""
-    order = _order(sides, sentences, one, other)
-    first_row = st.columns(2, gap="medium")
-    second_row = first_row if other is None else st.columns(2, gap="medium")
-    with second_row[1]:  # before the matrices, which mark the chosen pair
-        chosen = _chosen_pair(sentences, one, other)
-    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
-    with first_row[0]:
-        _square(sides[0].title, drawn.alike(one, sentences, order, span, chosen), sentences)
-    if other is not None:
-        with first_row[1]:
-            _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
-        with second_row[0]:
-            figure = drawn.changed(other - one, sentences, order, chosen)
-            _square("**B - A** (blue: more similar in B)", figure, sentences)
-    caption = f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
-    caption += ", the same for A and B" * (other is not None) + "; the diagonal is left out."
-    # so that a general shift is not mistaken for the change of one pair
-    if other is not None and not np.isnan(changes := sentence_vectors.apart(other - one)).all():
-        caption += (
-            f" Mean of B - A over all pairs: {float(np.nanmean(changes)):+.3f}. That is a general shift; only what a "
-            "pair differs from it is specific to the pair."
-        )
-    st.caption(caption)
-    return None if chosen[0] == chosen[1] else chosen
 
 
 def _order(

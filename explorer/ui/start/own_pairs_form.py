@@ -109,7 +109,22 @@ def _from_table(table: Table) -> None:
     except StrataError as error:
         messages.trouble(error)
     else:
-        _report(pairs, report)
+        low, high = report.score_range or (0.0, 0.0)
+        cards = st.container(horizontal=True, gap="large")
+        messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
+        messages.number(cards, SCORES, f"{low:g} to {high:g}")
+        messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
+        messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
+        choice = sidebar_choice.chosen()
+        with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
+            limit, share = share_cut(choice.found(), pairs, choice.settings)
+            messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
+        for dropped in report.dropped:
+            st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
+        if report.set_aside:
+            st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
+        if report.same_twice:
+            st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
         offer_pairs(pairs)
 
 
@@ -131,25 +146,6 @@ def _columns(table: Table) -> ColumnRoles:
         )
         chosen[one.role] = None if column == NONE else column
     return guess.corrected(chosen)
-
-
-def _report(pairs: GradedPairs, report: text_rows.Report) -> None:
-    low, high = report.score_range or (0.0, 0.0)
-    cards = st.container(horizontal=True, gap="large")
-    messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
-    messages.number(cards, SCORES, f"{low:g} to {high:g}")
-    messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
-    messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
-    choice = sidebar_choice.chosen()
-    with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
-        limit, share = share_cut(choice.found(), pairs, choice.settings)
-        messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
-    for dropped in report.dropped:
-        st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
-    if report.set_aside:
-        st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
-    if report.same_twice:
-        st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
 
 
 def _kept_files() -> None:

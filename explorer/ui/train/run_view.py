@@ -20,7 +20,7 @@ from explorer.training.record.status import PAGE, Status
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
-from explorer.ui.runs import run_metrics, run_status, training_form, training_queue
+from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import recipe_form
 from explorer.ui.widgets import controls, verdict_banner
 
@@ -94,7 +94,7 @@ def _place(run: Run, was_live: bool) -> None:
 
 
 def _traces(run: Run) -> None:
-    run_metrics.figures(run, training_queue.standing(run))
+    run_status.figures(run, training_queue.standing(run))
     folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
     if not folded.open:
         return

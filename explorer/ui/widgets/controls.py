@@ -1,4 +1,4 @@
-"""Controls of a form: fields of settings, segments in the address, upload boxes, and buttons that act once.
+"""Controls of a form: fields of settings, segments in the address, upload boxes, metrics, and buttons that act once.
 
 Who types into a field and then clicks a button changes the field and clicks at once. A callback has the values that its
 button was drawn with, those from before the change, so `button` acts on what the fields say by then. Only for the page
@@ -9,8 +9,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunException
@@ -22,7 +24,9 @@ from explorer.data.tables.table import Table
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
 from explorer.knobs import Knob
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui import messages
 from explorer.ui.access import cached
 
@@ -30,6 +34,7 @@ WIDTH = 320
 TYPES = [ending.removeprefix(".") for ending in ENDINGS]
 _NOTED, _CLICKED = "_click that was noted", "_click of this run"
 REFUSED = "_refused"
+FEW = 4  # metrics that fit side by side
 
 
 def key_of(form: str, name: str) -> str:
@@ -203,3 +208,49 @@ def clicked_cell(key: str, scores: LayerScores) -> Reading | None:
     """The layer & pooling of the clicked cell of a grid; None if the click cleared it."""
     place = clicked_place(key)
     return None if place is None else (*scores.grid, OWN)[place]
+
+
+def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
+    """The chosen metric, and how sub-corpora are aggregated."""
+    with st.container(horizontal=True):
+        choose = partial(menu, width=180) if len(scores.metrics) > FEW else segments
+        metric = choose(
+            "Metric",
+            list(scores.metrics),
+            default=scores.metrics[0],
+            key="metric",
+            help=" ".join(dict.fromkeys(what_is_good(metric) for metric in scores.metrics)),
+        )
+        aggregate = "all"
+        if scores.has_parts:
+            aggregate = segments(
+                "Sub-corpora",
+                AGGREGATES,
+                default="all",
+                key="aggregate",
+                help="all: one correlation over all pairs. mean: mean of the correlations of the sub-corpora. "
+                "wmean: the same mean, weighted by the number of pairs.",
+            )
+    return metric, aggregate
+
+
+def score_text(score: float) -> str:
+    """A score with two decimals; a missing one is `n/a`, never 0."""
+    return NO_SCORE if np.isnan(score) else f"{score:.2f}"
+
+
+def what_is_good(metric: str) -> str:
+    """Direction, range and typical values of a score, for the help of its card."""
+    if metric in METRICS:
+        return METRICS[metric].help
+    return f"{metric}: {_GOOD[metric]} Higher is better, at most 100."
+
+
+_GOOD = {
+    NDCG: "relevant passages count more the higher they are ranked, up to rank 10, × 100.",
+    MRR: "the mean of 1 / rank of the first relevant passage, 0 beyond rank 10, × 100.",
+    MAP: "the mean precision at the ranks of the relevant passages, up to rank 100, × 100.",
+    **{name: f"the share of relevant passages among the first {k}, × 100." for name, k in RECALLS.items()},
+    ACCURACY: "the share of items that are right, × 100: of triplets those whose anchor is nearer to its positive than "
+    "to its negative (chance is 50), of labelled texts those that logistic regression puts into their class.",
+}

@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
 from explorer.errors import BadChoice
-from explorer.measuring.maps import large_map
+from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
@@ -29,12 +29,12 @@ def corpus(tmp_path, vectors):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(large_map, "FITTED", 90)
-    monkeypatch.setattr(large_map, "AT_ONCE", 32)
+    monkeypatch.setattr(map_tables, "FITTED", 90)
+    monkeypatch.setattr(map_tables, "AT_ONCE", 32)
 
 
 def mapped(corpus, kind="UMAP", **settings):
-    return finish(large_map.large_map(corpus, MapSettings(kind, **settings)))
+    return finish(map_tables.large_map(corpus, MapSettings(kind, **settings)))
 
 
 def test_pca_is_that_of_scikit_learn(corpus, vectors):
@@ -62,7 +62,7 @@ def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus
     others = [row for row in range(ROWS) if row not in set(fitted.tolist())]
     for row in others[:40]:
         distances = {int(one): 1 - known[row] @ known[one] for one in fitted}
-        nearest = sorted(distances, key=distances.__getitem__)[: large_map.BESIDE]
+        nearest = sorted(distances, key=distances.__getitem__)[: map_tables.BESIDE]
         beyond = [distances[one] - distances[nearest[0]] for one in nearest]
         weights = [np.exp(-one / np.mean(beyond)) for one in beyond]
         place = sum(weight * found.places[one] for weight, one in zip(weights, nearest, strict=True)) / sum(weights)
@@ -89,7 +89,7 @@ def test_a_cluster_stays_together_although_most_of_it_is_not_fitted(corpus, few)
 
 
 def test_of_a_larger_corpus_a_sample_is_mapped(corpus, few, monkeypatch):
-    monkeypatch.setattr(large_map, "MOST", 100)
+    monkeypatch.setattr(map_tables, "MOST", 100)
     found = mapped(corpus, "PCA")
     assert len(found.rows) == len(set(found.rows.tolist())) == len(found.places) == 100
     assert f"100 of {ROWS} sentences, drawn at random" in found.note
@@ -104,9 +104,9 @@ def test_all_equal_vectors_and_two_sentences_are_mapped(tmp_path, few):
 
 
 def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
-    monkeypatch.setattr(large_map, "MOST", 100)
+    monkeypatch.setattr(map_tables, "MOST", 100)
     found = mapped(corpus, "PCA")
-    rows = large_map.table(corpus, found)
+    rows = map_tables.table(corpus, found)
     assert [row["row"] for row in rows] == found.rows.tolist()
     assert [row["sentence"] for row in rows] == [f"sentence {row}" for row in found.rows]
     np.testing.assert_allclose([[row["x"], row["y"]] for row in rows], found.places, atol=1e-5)
@@ -115,7 +115,7 @@ def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
 @pytest.mark.parametrize("way", [MapSettings("t-SNE"), MapSettings("PCA", 3)])
 def test_other_projections_are_refused(corpus, way):
     with pytest.raises(BadChoice, match="UMAP or PCA"):
-        finish(large_map.large_map(corpus, way))
+        finish(map_tables.large_map(corpus, way))
 
 
 def test_one_sentence_is_too_few(tmp_path):

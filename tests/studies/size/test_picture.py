@@ -23,8 +23,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size.export import export
-from explorer.studies.size.picture import besides, picture
+from explorer.studies.size.picture import besides, export, picture
 from explorer.studies.size.points import SizeOptions, ranges_of, step_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny

@@ -5,8 +5,8 @@ import pytest
 
 from explorer.data.vectors.vector_corpus import opened, prepared
 from explorer.drawing.sentences import sentence_maps
-from explorer.measuring.maps import large_map as large_map_module
-from explorer.measuring.maps.large_map import large_map
+from explorer.measuring.maps import map_tables as large_map_module
+from explorer.measuring.maps.map_tables import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
 from explorer.ui.access import cached

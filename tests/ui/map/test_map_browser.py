@@ -9,7 +9,7 @@ import pytest
 
 from explorer.data.vectors.vector_corpus import opened, prepared
 from explorer.encoding.read.pooling import readings
-from explorer.measuring.maps.large_map import large_map
+from explorer.measuring.maps.map_tables import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
 from tests import live

@@ -14,7 +14,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui.access import jobs
 from explorer.ui.replay import replay_view, step_grid
-from explorer.ui.runs import run_metrics
+from explorer.ui.runs import run_status
 from tests import trainings
 from tests.visits import cards, measured, words
 
@@ -51,7 +51,7 @@ def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
 def test_a_number_says_by_colour_whether_it_became_better(app, place):
     app.query_params["replayed"] = "plain"
     app.run()
-    looks = run_metrics.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
+    looks = run_status.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
     app.select_slider(key="replayed_step").set_value(looks[-1].step).run()
     shown = {card.label: card for card in app.metric}
     for label, name, better in (

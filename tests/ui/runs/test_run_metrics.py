@@ -4,7 +4,7 @@ import pytest
 
 from explorer import typed_json
 from explorer.run_folder import METRICS, TrainingStep
-from explorer.ui.runs.run_metrics import POINTS, RunNumbers
+from explorer.ui.runs.run_status import MOST_POINTS, RunNumbers
 
 
 def line(step, number=1, **more):
@@ -99,19 +99,19 @@ def test_seeds_are_kept_apart(tmp_path):
 
 
 def test_a_long_line_is_thinned_to_what_a_screen_shows_with_its_last_step(tmp_path):
-    write(tmp_path, [line(step) for step in range(1, 5 * POINTS + 4)])
+    write(tmp_path, [line(step) for step in range(1, 5 * MOST_POINTS + 4)])
     found = steps(RunNumbers(tmp_path))
-    assert len(found) <= POINTS
-    assert (found[0], found[-1]) == (1, 5 * POINTS + 3)
+    assert len(found) <= MOST_POINTS
+    assert (found[0], found[-1]) == (1, 5 * MOST_POINTS + 3)
     assert found == sorted(found)
 
 
 def test_the_best_look_is_never_thinned_away(tmp_path):
-    best = 2 * POINTS - 1
-    looks = [line(step, dev=1.0, random_pairs=0.1, best=step == best) for step in range(4 * POINTS)]
+    best = 2 * MOST_POINTS - 1
+    looks = [line(step, dev=1.0, random_pairs=0.1, best=step == best) for step in range(4 * MOST_POINTS)]
     write(tmp_path, looks)
     found = RunNumbers(tmp_path).lines()
-    assert len(found) <= POINTS + 1
+    assert len(found) <= MOST_POINTS + 1
     assert [one.step for one in found if one.best] == [best]
     assert steps(RunNumbers(tmp_path)) == sorted(one.step for one in found)
 

@@ -17,7 +17,7 @@ from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, method_menu, recipe_form, start_form, text_form
+from explorer.ui.train import knob_form, method_menu, recipe_form, text_form
 from tests import trainings
 from tests.train_visits import PAGE, START, say, well
 from tests.visits import fetches, lead, wait_until, words
@@ -389,7 +389,7 @@ def test_one_step_can_be_tried_first(tiny):
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     well(tiny.run())
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
-    assert start_form.ESTIMATE.format(job.result.words) in words(tiny.info)
+    assert recipe_form.ESTIMATE.format(job.result.words) in words(tiny.info)
     assert runs.every() == []
 
 

@@ -16,7 +16,7 @@ from explorer.training.loop.measured_facts import Adapters, Cut, SeedScores
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
-from explorer.ui.runs import run_metrics
+from explorer.ui.runs import run_status
 from explorer.ui.train import run_view
 from tests.train_visits import START, ended, new, show, stands, well
 from tests.visits import buttons, cards, wait_until, words
@@ -129,7 +129,7 @@ def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "random_pairs": %s, "best": false}\n'
     (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     well(show(app, run))
-    assert words(app.warning) == [run_metrics.COLLAPSED.format(2, 1, 0.995)]
+    assert words(app.warning) == [run_status.COLLAPSED.format(2, 1, 0.995)]
 
 
 def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):

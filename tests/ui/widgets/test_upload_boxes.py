@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sources, uploads
-from explorer.ui.search import corpus_form
+from explorer.ui.search import query_view
 from tests.visits import measured
 
 LINES = b"a man plays a guitar\nthe dog runs\ntwo women talk\n"
@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
     furnished.switch_page("pages/search.py").run()
     furnished.file_uploader[0].set_value(("mine.txt", LINES, "text/plain")).run()
     assert furnished.error, "told once, after the click"
-    assert furnished.selectbox(key="corpus").value == corpus_form.PAIRS
+    assert furnished.selectbox(key="corpus").value == query_view.PAIRS
 
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
