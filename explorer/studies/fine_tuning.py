@@ -21,7 +21,6 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
 from explorer.evaluating.evaluation import EvaluationResult, with_name
 from explorer.evaluating.results import result_files
-from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, Items, Measured, ScoredTask, Setting, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.knobs import Values
@@ -34,7 +33,6 @@ from explorer.training.loop.measured_facts import Estimate
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.run_results import scored
-from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
 
 SUITE = GLUE
@@ -83,7 +81,7 @@ def cost(task: str, model: str, options: TuningOptions) -> Work[Estimate]:
     return try_out(recipe(task, model, options), options.online)
 
 
-def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> Work[Result]:
+def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> Work[result_files.Result]:
     """Train a run, or find it among those that are known, and take the scores of its test rows."""
     name, folder = column(task)
     yield Progress(f"{model}: {name}", 0, 0)
@@ -104,12 +102,12 @@ def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> W
         "device": facts.device or "",
     }
     key = ScoredTask(SUITE if task in TASKS else FINE_TUNING, rows.digest, settings, name, folder)
-    return Result(scored(found), key, _measured(run, task, rows))
+    return result_files.Result(scored(found), key, _measured(run, task, rows))
 
 
 def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:
     """Fine-tune every model on every task; a task without its data is left out and named."""
-    results: list[Result] = []
+    results: list[result_files.Result] = []
     missing: dict[str, None] = {}
     failed: dict[str, None] = {}
     columns: dict[str, dict[str, ScoredTask]] = {task: {} for task in tasks}
@@ -129,14 +127,14 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: TuningOpti
     return EvaluationResult(tuple(results), (), tuple(missing), tuple(failed), tuple(every))
 
 
-def _trained(run: Run, online: bool, task: str) -> Work[None]:
+def _trained(run: runs.Run, online: bool, task: str) -> Work[None]:
     """Train a run to its end."""
     yield from with_name(running.train(run, online), task)
     if not run.folder.is_dir() or run.status().state != FINISHED:
         raise RunError(f"The run '{run.name}' was stopped before its end. Evaluate again to resume it.")
 
 
-def _measured(run: Run, task: str, rows: Corpus) -> Measured:
+def _measured(run: runs.Run, task: str, rows: Corpus) -> Measured:
     """The scores of the test rows of each seed; the items are whether a row is right, averaged over seeds."""
     status, made_by = run.status(), run.recipe()
     scores = [one.classes for one in status.results if one.classes is not None]

@@ -11,10 +11,9 @@ from explorer.training.loop.preparing import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.runs import Run
 
 Digests = dict[str, str | None]
-Known = tuple[Run, Recipe]
+Known = tuple[runs.Run, Recipe]
 
 
 class RecipeRuns:
@@ -28,7 +27,7 @@ class RecipeRuns:
         """The digests that the recipe's run records; an error if text or model cannot be read."""
         return {**self._models(recipe), **self._texts(_Key(recipe))}
 
-    def of(self, recipes: Sequence[Recipe], plan: str | None = None) -> list[Run | None]:
+    def of(self, recipes: Sequence[Recipe], plan: str | None = None) -> list[runs.Run | None]:
         """The run of each recipe: a finished one, else one to resume, or None.
 
         A plan, given by its id, resumes its own runs only.
@@ -36,7 +35,7 @@ class RecipeRuns:
         by_recipe = _by_recipe()
         return [self._best(recipe, by_recipe.get(_of_any_seed(recipe), []), plan) for recipe in recipes]
 
-    def _best(self, recipe: Recipe, of_any_seed: Sequence[Known], plan: str | None) -> Run | None:
+    def _best(self, recipe: Recipe, of_any_seed: Sequence[Known], plan: str | None) -> runs.Run | None:
         found = [(run, known.made_with) for run, known in of_any_seed if known.seeds == recipe.seeds]
         if not found:
             return None
@@ -72,12 +71,12 @@ class RecipeRuns:
         return {"model_digest": self._model(recipe.model), **others}
 
 
-def is_of_plan(run: Run, plan: str) -> bool:
+def is_of_plan(run: runs.Run, plan: str) -> bool:
     """Whether a run was made by the plan with this id."""
     return bool(plan) and run.status().facts.plan == plan
 
 
-def is_finished(run: Run) -> bool:
+def is_finished(run: runs.Run) -> bool:
     """Whether a run was trained to its end."""
     return run.status().state == statuses.FINISHED
 

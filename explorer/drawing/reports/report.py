@@ -12,16 +12,12 @@ from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, learned, pair_changes
 from explorer.measuring.comparing.comparison import as_used
-from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.comparing.pair_changes import FAR, KINDS
 from explorer.measuring.geometry import layer_geometry
-from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.word_pairs import Explained, ExplainedPairs
-from explorer.measuring.sentences.word_tables import TITLE, Models, Pairs
 
 NO_WORDS = ExplainedPairs()
 MOST = 20  # pairs of a kind
@@ -30,7 +26,7 @@ NAME, CELL = 170, 42  # of the names of a matrix's rows with its scale, and of a
 NAMES = {"model_revision": "revision", "model_digest": "digest", "reading": "layer & pooling"}
 
 
-def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO_WORDS) -> bytes:
+def report(findings: comparison_report.Findings, pooling: str = "mean", words: ExplainedPairs = NO_WORDS) -> bytes:
     """The HTML file; `pooling` is that of the line plots, `words` are those of the pairs that show what was learned."""
     one, other = findings.found
     body = [
@@ -47,7 +43,7 @@ def report(findings: Findings, pooling: str = "mean", words: ExplainedPairs = NO
     return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
 
 
-def _learned(findings: Findings) -> Iterator[str]:
+def _learned(findings: comparison_report.Findings) -> Iterator[str]:
     """What was learned, how sure that is and where, and pairs that show it."""
     line = learned.line(findings.learned)
     if line is None:
@@ -71,7 +67,7 @@ def _learned(findings: Findings) -> Iterator[str]:
         yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
 
 
-def _scores(findings: Findings) -> Iterator[str]:
+def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     """The scores of a tuned model, else of both under the chosen layers & poolings, and what they are."""
     verdict = findings.verdict
     if verdict.tuning is not None:
@@ -111,7 +107,7 @@ def _scores(findings: Findings) -> Iterator[str]:
         yield note(findings.picked_here.words)
 
 
-def _figures(findings: Findings, pooling: str) -> Iterator[str]:
+def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:
     """The grids of both and of their difference, then scores by layer and cosines by gold score."""
     comparison, metric, aggregate = findings.comparison, findings.metric, findings.aggregate
     of_cells, bins = findings.differences.grid, comparison.gold_bins()
@@ -142,7 +138,7 @@ def _figures(findings: Findings, pooling: str) -> Iterator[str]:
     yield table(pair_changes.median_rows(bins), other=3)
 
 
-def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
+def _geometry(findings: comparison_report.Findings, found: layer_geometry.LayerGeometry) -> Iterator[str]:
     yield heading(f"Embedding geometry by layer, {found.pooling}")
     yield note(layer_geometry.definition(found))
     small = [
@@ -162,7 +158,7 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
         yield note(layer_geometry.not_comparable(found))
 
 
-def _pairs(findings: Findings) -> Iterator[str]:
+def _pairs(findings: comparison_report.Findings) -> Iterator[str]:
     yield heading("Pairs that flipped")
     if findings.comparison.chosen_not_measured:
         yield from map(note, findings.comparison.chosen_not_measured)
@@ -170,10 +166,10 @@ def _pairs(findings: Findings) -> Iterator[str]:
     errors = findings.comparison.rank_errors()
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
-        f"{FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the "
-        "opposite. The largest changes come first. Still wrong: wrong in both, the largest distances first."
+        f"{pair_changes.FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got "
+        "worse: the opposite. The largest changes come first. Still wrong: wrong in both, the largest distances first."
     )
-    for kind in KINDS:
+    for kind in pair_changes.KINDS:
         places = errors.places(kind)
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):
@@ -184,7 +180,7 @@ def _pairs(findings: Findings) -> Iterator[str]:
             )
 
 
-def _measured(findings: Findings) -> Iterator[str]:
+def _measured(findings: comparison_report.Findings) -> Iterator[str]:
     """The two models and the settings, in two tables."""
     yield heading("How it was measured")
     models = comparison_report.about_models(findings)
@@ -216,12 +212,12 @@ def _cell(value: object) -> str:
     return in_words.NONE if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def words_page(explained: Sequence[Explained], reference: str, models: Models) -> bytes:
+def words_page(explained: Sequence[Explained], reference: str, models: word_tables.Models) -> bytes:
     """The HTML file: every pair with its words under each side, and how they were weighed."""
     names = " and ".join(str(model["model"]) for model in models.values())
     body = []
     for place, one in enumerate(explained, start=1):
-        body += [heading(f"Pair {place} of {len(explained)}" if len(explained) > 1 else TITLE)]
+        body += [heading(f"Pair {place} of {len(explained)}" if len(explained) > 1 else word_tables.TITLE)]
         body += [standalone.paragraph(((sentence, False),)) for sentence in one.sentences]
         body += _bars(one.pairs)
         matrices = {side: pair.matrix for side, pair in one.pairs.items() if pair.matrix is not None}
@@ -249,22 +245,22 @@ def words_page(explained: Sequence[Explained], reference: str, models: Models) -
     versions = ", ".join(f"{name} {number}" for name, number in in_words.versions(comparison_report.LIBRARIES).items())
     body += [heading("How it was measured"), note(word_tables.ABOUT.format(reference)), table(rows)]
     body += [table([{"": "words are replaced by", "value": reference}, {"": "versions", "value": versions}])]
-    return standalone.page(f"{TITLE} {names}", body)
+    return standalone.page(f"{word_tables.TITLE} {names}", body)
 
 
 def words_section(words: ExplainedPairs) -> Iterator[str]:
     """The bars of several pairs, for another report; a note if a model's words cannot be weighed, or nothing."""
     if words.why_none:
-        yield note(f"{TITLE} {words.why_none}")
+        yield note(f"{word_tables.TITLE} {words.why_none}")
     if words.pairs:
-        yield heading(TITLE)
+        yield heading(word_tables.TITLE)
         yield note(word_tables.ABOUT.format(PAD))
     for one in words.pairs:
         yield standalone.paragraph(((" / ".join(one.sentences), False),))
         yield from _bars(one.pairs)
 
 
-def _bars(pairs: Pairs) -> Iterator[str]:
+def _bars(pairs: word_tables.Pairs) -> Iterator[str]:
     """The sentence of a pair's strongest word, or change, and the bars of every word."""
     if text := word_tables.summary(pairs):
         yield standalone.paragraph(((text, True),))

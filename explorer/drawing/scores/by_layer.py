@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
-from explorer.drawing.style import Draft
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure
@@ -26,7 +25,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     at = heights_of(scores.rows)
     layers = scores.last + 1
     of_cells = notes(scores)
-    draft = Draft()
+    draft = style.Draft()
     for column, pooling in enumerate(scores.poolings):
         for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
             draft.add(
@@ -72,7 +71,7 @@ def compared_by_layer(
     comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
 ) -> go.Figure:
     """The score of both by layer under one pooling, and the interval of the difference below."""
-    draft = Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
+    draft = style.Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
     layers = comparison.one.last + 1
     for name, scores, colour in (("A", comparison.one, style.SIDES[0]), ("B", comparison.other, style.SIDES[1])):
         draft.curve(
@@ -95,7 +94,7 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
     """For every task the score by layer, a line for each model; a layer without a score is a gap."""
     across = min(ACROSS, len(tasks))
     down = math.ceil(len(tasks) / across)
-    draft = Draft(
+    draft = style.Draft(
         rows=down,
         cols=across,
         titles=[style.short_text(task) for task in tasks],
@@ -129,7 +128,7 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
 
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
     """One measure by layer, for every side."""
-    draft = Draft()
+    draft = style.Draft()
     for name, layers, colour in zip("AB", found.layers, style.SIDES, strict=False):
         draft.curve(
             colour,
@@ -146,7 +145,7 @@ def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
 
 def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
     """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
-    draft = Draft()
+    draft = style.Draft()
     for name, layers, reading, chosen, colour in zip(
         "AB", found.layers, found.readings, found.chosen, style.SIDES, strict=False
     ):
@@ -186,7 +185,7 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
     panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
     rows = len(panels) + (differences is not None)
     layers = list(range(len(found.alike)))
-    draft = Draft(rows=rows, shared=True, down=0.07)
+    draft = style.Draft(rows=rows, shared=True, down=0.07)
     for row, (name, values) in enumerate(panels, start=1):
         hover = f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>"
         draft.curve(style.ACCENT, x=layers, y=values, hovertemplate=hover, row=row)
@@ -198,7 +197,7 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
     return draft.figure(60 + 150 * rows, showlegend=False)
 
 
-def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int, hover: str) -> None:
+def _add_differences(draft: style.Draft, differences: Interval, layers: list[int], row: int, hover: str) -> None:
     """The difference of each layer with its interval, in a row of its own."""
     middle, low, high = differences.difference, differences.low, differences.high
     draft.add(

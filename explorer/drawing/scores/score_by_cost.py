@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from explorer.drawing import style
-from explorer.drawing.style import ACCENT, MODEL_COLOURS, QUIET, Draft, cost_axis, hover_text, short_text
 
 STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 
@@ -28,13 +27,13 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
 
     Cheaper is further left, better is higher, and the base is a line at 0.
     """
-    draft = Draft()
-    draft.line(y=0, color=QUIET, dash="dash", width=1.5)
+    draft = style.Draft()
+    draft.line(y=0, color=style.QUIET, dash="dash", width=1.5)
     draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
     for place, mark in enumerate(marks):
-        colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
+        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         text = (
-            f"{hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
+            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
             f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
         )
         draft.add(
@@ -43,11 +42,11 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
             y=[mark.gain],
             error_y=style.error_bars([mark.gain], [mark.low], [mark.high], thickness=1.5, width=5),
             mode="markers",
-            name=short_text(mark.label, 40),
+            name=style.short_text(mark.label, 40),
             marker={"size": 12, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
             hovertemplate=f"{text}<extra></extra>",
         )
-    draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
+    draft.x_axes(**style.cost_axis("seconds of one training", [mark.seconds for mark in marks]))
     draft.y_axes(title="difference to the base (test)", zeroline=False)
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)
@@ -74,8 +73,8 @@ def size_quality(
 
     Higher is better; a dashed line is the score of the whole model, hollow marks could equal it.
     """
-    draft = Draft()
-    draft.line(y=whole, color=QUIET, dash="dash", width=1.5)
+    draft = style.Draft()
+    draft.line(y=whole, color=style.QUIET, dash="dash", width=1.5)
     draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
     by_number = {mark.number: mark for mark in marks}
     on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
@@ -85,26 +84,26 @@ def size_quality(
         y=[mark.score for mark in on_front],
         mode="lines",
         name="front",
-        line={"color": ACCENT, "width": 2},
+        line={"color": style.ACCENT, "width": 2},
         hoverinfo="skip",
     )
     for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
         of_family = [mark for mark in marks if mark.family == family]
-        colour = MODEL_COLOURS[place % len(MODEL_COLOURS)]
+        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         draft.add(
             "scatter",
             x=[mark.cost for mark in of_family],
             y=[mark.score for mark in of_family],
             customdata=[mark.number for mark in of_family],
             mode="markers",
-            name=short_text(family, 40),
+            name=style.short_text(family, 40),
             marker={
                 "size": [13 if mark.number == chosen else 8 for mark in of_family],
                 "symbol": [STORED_AS[mark.stored] + "-open" * mark.chance for mark in of_family],
                 "color": colour,
                 "line": {"width": 1, "color": colour},
             },
-            text=[hover_text(mark.text, 70) for mark in of_family],
+            text=[style.hover_text(mark.text, 70) for mark in of_family],
             hovertemplate="%{text}<extra></extra>",
         )
     for stored in dict.fromkeys(mark.stored for mark in marks):
@@ -114,9 +113,9 @@ def size_quality(
             y=[None],
             mode="markers",
             name=stored,
-            marker={"size": 8, "symbol": STORED_AS[stored], "color": QUIET},
+            marker={"size": 8, "symbol": STORED_AS[stored], "color": style.QUIET},
             hoverinfo="skip",
         )
-    draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
+    draft.x_axes(**style.cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing import style
-from explorer.drawing.style import Draft
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -30,7 +29,7 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
     """
     layers, heads = values.shape
     down, across = list(range(1, layers + 1)), list(range(1, heads + 1))
-    draft = Draft()
+    draft = style.Draft()
     draft.add(
         "heatmap",
         x=across,
@@ -69,7 +68,7 @@ def head_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
     places = list(range(len(attention.tokens)))
     # the axes are positions, since equal tokens would share a row
     labels = [token_label(token) for token in attention.tokens]
-    draft = Draft()
+    draft = style.Draft()
     draft.add(
         "heatmap",
         x=places,
@@ -113,7 +112,7 @@ def query_by_key(
     weights: Floats, layers: Sequence[int], low: float, high: float, query_pooling: str, key_pooling: str
 ) -> go.Figure:
     """Weights (query layer, key layer) of a sentence, layer 0 at the bottom left; rows sum to 1."""
-    draft = Draft()
+    draft = style.Draft()
     weights = np.where(np.isfinite(weights), weights, np.nan)  # a quotient can be undefined
     draft.add(
         "heatmap",
@@ -143,7 +142,7 @@ def weights_and_scores(
     Bars start at the uniform weight, since differences would not be visible from 0.
     """
     rows, alike = 2 if scores else 1, 1 / len(layers)
-    draft = Draft(rows=rows, shared=True, down=0.1)
+    draft = style.Draft(rows=rows, shared=True, down=0.1)
     for place, (sentence, shares) in enumerate(zip(sentences, weights, strict=True)):
         draft.add(
             "bar",
@@ -182,7 +181,7 @@ def weight_history(steps: Sequence[int], weights: Floats, layers: Sequence[int],
     """
     from plotly.colors import sample_colorscale
 
-    draft = Draft()
+    draft = style.Draft()
     if len(layers) <= MOST_LINES:
         # without the ends of the scale, which are invisible on black or on white
         colours = sample_colorscale(style.GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from explorer.drawing import style
 from explorer.drawing.sentences.attention_figures import FEW, token_label
-from explorer.drawing.style import Draft
 from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.probe_cosines import Probed
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
@@ -29,7 +28,7 @@ _SHIFT = 0.2  # distance of a side from the middle of its pack
 def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:
     """Lines of cosines by layer; below, bars that sum to the last cosine."""
     titles = ("cosine of the two sentences", "contribution of the layer to the last cosine")
-    draft = Draft(rows=2, shared=True, down=0.12, titles=titles)
+    draft = style.Draft(rows=2, shared=True, down=0.12, titles=titles)
     layers = list(range(len(pair.cosines)))
     for pooling in poolings:
         column = pair.poolings.index(pooling)
@@ -64,7 +63,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
 
 def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
     """The cosine of two sentences by layer, a line for each side under its pooling; the chosen layers stand out."""
-    draft = Draft()
+    draft = style.Draft()
     most = 0
     for name, (pair, pooling, read) in sides.items():
         cosines = pair.cosines[:, pair.poolings.index(pooling)]
@@ -101,9 +100,9 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
 
 def _matrix(
     values: NDArray[np.floating[Any]], down: list[str], across: list[str], span: Span, scale: Any, spelled: str
-) -> Draft:
+) -> style.Draft:
     """Cells of two names each, from the top left; the axes are positions, since equal names would share a row."""
-    draft = Draft()
+    draft = style.Draft()
     draft.add(
         "heatmap",
         x=list(range(len(across))),
@@ -143,7 +142,7 @@ def labels(tokens: Sequence[str]) -> list[str]:
 
 def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
     """Bars for the labelled contributions of either sentence, next to each other for every side."""
-    draft = Draft(cols=2, across=0.2, titles=("sentence 1", "sentence 2"))
+    draft = style.Draft(cols=2, across=0.2, titles=("sentence 1", "sentence 2"))
     rows = 1
     for name, sentences in sides.items():
         for column, (names, values) in enumerate(sentences, start=1):
@@ -253,7 +252,7 @@ def coloured(
 
 def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     """A bar of the mean cosine for every pack and side, and a point for every pair."""
-    draft = Draft()
+    draft = style.Draft()
     packs = next(iter(sides.values())).packs
     for name, side in sides.items():
         shift = 0.0 if len(sides) == 1 else (-_SHIFT, _SHIFT)["AB".index(name)]
@@ -297,7 +296,7 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
 
 def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
     """A bar for each pack and side (A, B), in %, with a line at chance; `shares` are from 0 to 1, by side and pack."""
-    draft = Draft()
+    draft = style.Draft()
     for name, of_side in shares.items():
         draft.add(
             "bar",

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from explorer.data import sources
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sample import ProbePairs
-from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Evaluated = EvaluationSet | LabelledSet
+Evaluated = sources.EvaluationSet | labelled_sets.LabelledSet
 Given = TypeVar("Given", bound=NamedSet)
 
 Floats = NDArray[np.float64]
@@ -196,7 +194,7 @@ class _Queries(JudgedSet[RetrievalSet]):
 
     @property
     def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
-        return MRR if self.given.split == HELD_OUT else NDCG
+        return MRR if self.given.split == sources.HELD_OUT else NDCG
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """The base is judged as it is used, with the prompts that it declares."""
@@ -231,7 +229,7 @@ class LabelJudge(Judge):
     measure = ACCURACY
     items_named = "row", "rows"
 
-    def __init__(self, task: LabelledSet, strength: float | None = None) -> None:
+    def __init__(self, task: labelled_sets.LabelledSet, strength: float | None = None) -> None:
         self.task, self.strength = labelled_sets.check(task), strength
         self.name, self.digest = task.name, task.digest
         rows = task.texts
@@ -280,7 +278,7 @@ class LabelJudge(Judge):
         return probe_data(self.task, vectors.float().numpy()[self._places], self._order)
 
 
-class _Labelled(JudgedSet[LabelledSet]):
+class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
     """Scored by the accuracy of logistic regression."""
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
@@ -298,7 +296,7 @@ KINDS: dict[type, type[JudgedSet[Any]]] = {
     ProbePairs: _Probes,
     Triplets: _Triplets,
     RetrievalSet: _Queries,
-    LabelledSet: _Labelled,
+    labelled_sets.LabelledSet: _Labelled,
 }
 
 

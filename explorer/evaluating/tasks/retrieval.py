@@ -25,17 +25,14 @@ from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.graded import question_pairs
-from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
 from explorer.evaluating.results import scored_task
-from explorer.evaluating.results.scored_task import Items, Measured, Options, QueryChoice, QueryIntervals, Setting
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours import ranking_judge
-from explorer.measuring.neighbours.ranking_judge import FoundDocuments
 from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.correlation import unit
@@ -59,7 +56,7 @@ class Retrieval(Task[RetrievalSet]):
     decided_by = "query_prompt", "document_prompt"
 
     @classmethod
-    def load(cls, name: str, options: Options) -> Retrieval:
+    def load(cls, name: str, options: scored_task.Options) -> Retrieval:
         """Load the set with this name."""
         return cls(name, sources.RETRIEVAL_SETS[name]())
 
@@ -74,7 +71,7 @@ class Retrieval(Task[RetrievalSet]):
         """All distinct queries and documents."""
         return self.data.texts
 
-    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+    def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
         """Rank the documents under each layer & pooling."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         work = retrieval(
@@ -94,7 +91,7 @@ def retrieval(
     titles: Sequence[str] | None = None,
     max_length: int | None = None,
     prompts: RolePrompts | None = None,
-) -> Work[Measured]:
+) -> Work[scored_task.Measured]:
     """Rank the documents under some layers & poolings, by default all, from one encoding.
 
     The prompts are by default those that the model declares for queries and documents, as encode_query and
@@ -107,12 +104,12 @@ def retrieval(
     check(prompts, encoder, limit)
     of_query = np.full((len(kept), len(ranking_judge.MEASURES), len(task)), np.nan)
 
-    def take(title: str, found: FoundDocuments) -> None:
+    def take(title: str, found: ranking_judge.FoundDocuments) -> None:
         of_query[kept.index(title)] = ranking_judge.measures(found.places, task.judgements)
 
     work = ranked(encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts, take=take)
     encodings = yield from work
-    return Measured(
+    return scored_task.Measured(
         split=task.split,
         titles=kept,
         measures=ranking_judge.MEASURES,
@@ -128,7 +125,7 @@ def retrieval(
             "index": FLAT,
             **of_encoder(encoder, limit),
         },
-        items=Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
+        items=scored_task.Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
         seconds=time.perf_counter() - started,
         intervals=intervals(kept, of_query[:, 0], task.queries, every={*titles_of(encoder)} <= {*kept}),
     )
@@ -170,7 +167,7 @@ def ranked(
     k: int,
     max_length: int,
     prompts: RolePrompts,
-    take: Callable[[str, FoundDocuments], None],
+    take: Callable[[str, ranking_judge.FoundDocuments], None],
     index: IndexSetting | None = None,
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
@@ -188,14 +185,14 @@ def ranked(
     return encodings
 
 
-def of_encoder(encoder: Encoder, limit: int) -> dict[str, Setting]:
+def of_encoder(encoder: Encoder, limit: int) -> dict[str, scored_task.Setting]:
     """What decides a ranking besides the texts, the prompts and the index."""
     return {"max length": limit, "precision": encoder.precision, "device": encoder.device}
 
 
 def intervals(
     titles: Sequence[str], scores: NDArray[np.float64], queries: Sequence[str], every: bool
-) -> QueryIntervals | None:
+) -> scored_task.QueryIntervals | None:
     """The interval of the model default, and the choice if `every` layer & pooling was scored; None of a few queries.
 
     `scores` (layer & pooling, query) are from 0 to 1; intervals are those of a bootstrap over queries.
@@ -204,7 +201,7 @@ def intervals(
     if len(queries) < LEAST or not np.isfinite(default).all():
         return None
     own = mean_difference(np.zeros_like(default), default)
-    found = QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
+    found = scored_task.QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
     first = half(queries)
     if not every or min(first.sum(), (~first).sum()) < LEAST:
         return found
@@ -212,7 +209,7 @@ def intervals(
     best = int(np.nanargmax(on_half))  # the model default has scores
     chosen = scores[best]
     gap = mean_difference(default[~first], chosen[~first])
-    choice = QueryChoice(
+    choice = scored_task.QueryChoice(
         titles[best],
         round(100 * float(chosen[~first].mean()), 4),
         round(100 * float(default[~first].mean()), 4),
@@ -221,7 +218,7 @@ def intervals(
     return replace(found, choice=choice)
 
 
-def intervals_text(found: QueryIntervals) -> str:
+def intervals_text(found: scored_task.QueryIntervals) -> str:
     """Interval and choice of a result in a sentence or two."""
     own = f"model default: 95 % CI {found.low:.2f} to {found.high:.2f}."
     if found.choice is None:
@@ -242,7 +239,7 @@ def half(queries: Sequence[str]) -> NDArray[np.bool_]:
     return first
 
 
-class QuestionSearch(Task[QuestionPairs]):
+class QuestionSearch(Task[question_pairs.QuestionPairs]):
     """Duplicate questions: one of a pair is searched with the other."""
 
     kind = scored_task.SEARCH
@@ -250,7 +247,7 @@ class QuestionSearch(Task[QuestionPairs]):
     decided_by = ("index",)
 
     @classmethod
-    def load(cls, name: str, options: Options) -> QuestionSearch:
+    def load(cls, name: str, options: scored_task.Options) -> QuestionSearch:
         """Load the pairs of questions."""
         return cls(name, question_pairs.load())
 
@@ -263,7 +260,7 @@ class QuestionSearch(Task[QuestionPairs]):
         """The maximum length: that of a question, unless another is set."""
         return min(subject.settings.max_length or LENGTH, subject.encoder.max_length)
 
-    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+    def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
         """Search under each layer & pooling."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         titles, length = self.titles(subject, options), self.length(subject)
@@ -273,14 +270,14 @@ class QuestionSearch(Task[QuestionPairs]):
 
 def search(
     encoder: Encoder,
-    questions: QuestionPairs,
+    questions: question_pairs.QuestionPairs,
     *,
     titles: Sequence[str] | None = None,
     index: str = FLAT,
     nlist: int = 1024,
     nprobe: int = 5,
     max_length: int = LENGTH,
-) -> Work[Measured]:
+) -> Work[scored_task.Measured]:
     """Search with an encoder under some layers & poolings, by default the model default; one encoding serves all."""
     started = time.perf_counter()
     asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
@@ -288,7 +285,7 @@ def search(
     documents, limit = len(task.documents), min(max_length, encoder.max_length)
     used = IndexSetting(index, nlist, nprobe).adapted(documents)
     table = np.full((len(asked), len(SEARCH_MEASURES), 1), np.nan)
-    setting: dict[str, Setting] = {
+    setting: dict[str, scored_task.Setting] = {
         "documents": documents,
         "queries": len(task),
         "queries without an answer (excluded)": task.unjudged,
@@ -305,18 +302,18 @@ def search(
             f"and there are {documents:,} documents"
         )
     setting |= {**of_encoder(encoder, limit), "threads": None}
-    items: dict[str, Items] = {}
+    items: dict[str, scored_task.Items] = {}
 
-    def take(title: str, found: FoundDocuments) -> None:
+    def take(title: str, found: ranking_judge.FoundDocuments) -> None:
         values = ranking_judge.reciprocal_ranks(found.places, task.judgements)
         costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE
         table[asked.index(title), :, 0] = 100 * values.mean(), *costs
-        setting["threads"], items[title] = found.threads, Items(values, digest=task.digest)
+        setting["threads"], items[title] = found.threads, scored_task.Items(values, digest=task.digest)
 
     own = encoder.default_head.prompt
     prompts = RolePrompts(own, own)  # a question is found by its duplicate: both are sentences
     yield from ranked(encoder, task, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
-    return Measured(
+    return scored_task.Measured(
         split=questions.split,
         titles=asked,
         measures=SEARCH_MEASURES,

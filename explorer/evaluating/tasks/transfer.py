@@ -19,7 +19,6 @@ from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network, trained
 from explorer.evaluating.results import scored_task
-from explorer.evaluating.results.scored_task import Items, Measured, Options, Setting, SoFar
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
 from explorer.progress import Progress, Work
@@ -47,7 +46,7 @@ class Classification(Task[LabelledSet]):
     any_file = True
 
     @classmethod
-    def load(cls, name: str, options: Options) -> Classification:
+    def load(cls, name: str, options: scored_task.Options) -> Classification:
         """Load all splits."""
         return cls(name, labelled_sets.load(name)[0])
 
@@ -56,23 +55,23 @@ class Classification(Task[LabelledSet]):
         """All sentences, split by split."""
         return self.data.texts
 
-    def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
+    def titles(self, subject: Subject, options: scored_task.Options) -> tuple[str, ...]:
         """Those asked for, by default what the probe scores."""
         titles = options.titles or usual_titles(options.probe) or ()
         return super().titles(subject, replace(options, titles=titles))
 
-    def score(self, subject: Subject, options: Options) -> Work[Measured]:
+    def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
         """Train and score a probe for each layer & pooling and each seed."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         return (yield from transfer(subject.encoder, self.data, **self._choice(subject, options)))
 
-    def cost(self, subject: Subject, options: Options) -> Work[TaskCost | None]:
+    def cost(self, subject: Subject, options: scored_task.Options) -> Work[TaskCost | None]:
         """Estimate the time of the encoding and of the trainings of the probe."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         check_choice(options.probe, options.seeds)
         return (yield from estimate(subject.encoder, self.data, **self._choice(subject, options)))
 
-    def _choice(self, subject: Subject, options: Options) -> dict[str, Any]:
+    def _choice(self, subject: Subject, options: scored_task.Options) -> dict[str, Any]:
         """What decides the work, as both functions name it."""
         return {
             "probe": options.probe,
@@ -90,7 +89,7 @@ def transfer(
     seeds: Sequence[int] = (1,),
     titles: Sequence[str] | None = None,
     max_length: int | None = None,
-) -> Work[Measured]:
+) -> Work[scored_task.Measured]:
     """Encode all texts once, then train and score the probe for each layer & pooling and each seed.
 
     Without `titles`, logistic regression scores every layer & pooling, SentEval's classifier the model default only,
@@ -108,15 +107,15 @@ def transfer(
     rows = {split: order_of(one) for split, one in task.splits.items()}
     setting = _setting(encoder, task, probe, seeds, max_length)
 
-    def measured(titles: Sequence[str]) -> Measured:
-        return Measured(
+    def measured(titles: Sequence[str]) -> scored_task.Measured:
+        return scored_task.Measured(
             task.split,
             tuple(titles),
             MEASURES,
             table[[kept.index(title) for title in titles]],
             tuple(seeds),
             setting,
-            Items(right.mean(axis=0), digest=task.digest),
+            scored_task.Items(right.mean(axis=0), digest=task.digest),
             time.perf_counter() - started,
         )
 
@@ -134,7 +133,7 @@ def transfer(
                 if title == MODEL_DEFAULT:
                     right[which, rows[task.split]] = found == gold
         scored = [known for known in kept if known in order[: place + 1]]
-        yield SoFar(f"scored {title}", place + 1, len(kept), measured=measured(scored))
+        yield scored_task.SoFar(f"scored {title}", place + 1, len(kept), measured=measured(scored))
     return measured(kept)
 
 
@@ -195,9 +194,9 @@ def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Cla
 
 def _setting(
     encoder: Encoder, task: LabelledSet, probe: str, seeds: Sequence[int], max_length: int | None
-) -> dict[str, Setting]:
+) -> dict[str, scored_task.Setting]:
     folds = f"nested {FOLDS}" if task.test is None else f"{FOLDS}" if task.dev is None else "none"
-    about: dict[str, Setting] = {
+    about: dict[str, scored_task.Setting] = {
         "folds": folds,
         "seeds": ", ".join(map(str, seeds)),
         "max_length": encoder.limit(max_length),

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate import model_names
-from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
@@ -58,7 +57,7 @@ def score_steps(
     All are of the device that `auto` stands for here: what is stored under it may be of another.
     """
     settings = resolved(settings)
-    found: list[Found] = []
+    found: list[model_names.Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
         found.append(model_names.find(name))

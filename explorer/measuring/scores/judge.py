@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from explorer.data.sample import PARAPHRASE, Pack, ProbePairs
 from explorer.data.text_sets import GradedPairs, Triplets
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval, mean_difference
 from explorer.measuring.scores.correlation import SAME, measured, spearman
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.pair_cosines import exact_cosines
@@ -70,9 +69,9 @@ class Judge(ABC):
         """The score × 100, by default the mean; NaN if there is none, or if the rounding of the precision loses it."""
         return 100 * float(items.mean())
 
-    def difference(self, one: Floats, other: Floats) -> Interval:
+    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The score of the `other` items minus that of the `one`, with the interval of a paired bootstrap of items."""
-        return mean_difference(one, other)
+        return bootstrap.mean_difference(one, other)
 
     @abstractmethod
     def alike(self, vectors: Tensor) -> Floats:
@@ -101,7 +100,7 @@ class PairJudge(Judge):
         """Spearman × 100."""
         return 100 * float(spearman(self._gold, measured(items, precision)))
 
-    def difference(self, one: Floats, other: Floats) -> Interval:
+    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs."""
         return bootstrap.difference(self._gold, one, other)
 
@@ -169,11 +168,11 @@ class ProbeJudge(Judge):
         """The share of couples × 100."""
         return 100 * float(self._couples(items).mean())
 
-    def difference(self, one: Floats, other: Floats) -> Interval:
+    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""
         gaps = self._couples(other) - self._couples(one)
-        low, high = (100 * edge for edge in _edges(gaps, 1 - LEVEL))
-        return Interval(np.asarray(100 * gaps.mean()), np.asarray(low), np.asarray(high))
+        low, high = (100 * edge for edge in _edges(gaps, 1 - bootstrap.LEVEL))
+        return bootstrap.Interval(np.asarray(100 * gaps.mean()), np.asarray(low), np.asarray(high))
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of the paraphrases."""
@@ -255,7 +254,7 @@ def pack_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> t
     """The change of every pack whose pairs differ in meaning, from the cosines (pair) of each pack under two models."""
     names = [name for name in before if name != PARAPHRASE]
     alike = before[PARAPHRASE].tobytes(), after[PARAPHRASE].tobytes()
-    share = (1 - LEVEL) / len(names) if names else 1.0
+    share = (1 - bootstrap.LEVEL) / len(names) if names else 1.0
     return tuple(_pack_change(name, *alike, before[name].tobytes(), after[name].tobytes(), share) for name in names)
 
 
@@ -269,7 +268,7 @@ def _pack_change(name: str, same_one: bytes, same_other: bytes, one: bytes, othe
     return PackChange(name, len(apart[0]), before, after, low, high)
 
 
-def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:
+def share_above(one: Floats, other: Floats, *, resamples: int = bootstrap.RESAMPLES, seed: int = 0) -> Share:
     """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
 
     Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
@@ -284,12 +283,12 @@ def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int
     """The share from bytes, cached: every rerun of a page asks for the shares of all packs again."""
     couples = in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
     value = float(couples.mean())
-    low, high = _edges(couples, 1 - LEVEL, resamples, seed)
-    bound = float(1 - ((1 - LEVEL) / 2) ** (1 / min(couples.shape)))
+    low, high = _edges(couples, 1 - bootstrap.LEVEL, resamples, seed)
+    bound = float(1 - ((1 - bootstrap.LEVEL) / 2) ** (1 / min(couples.shape)))
     return Share(value, min(low, 1 - bound) if value == 1 else low, max(high, bound) if value == 0 else high)
 
 
-def _edges(couples: Floats, outside: float, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float]:
+def _edges(couples: Floats, outside: float, resamples: int = bootstrap.RESAMPLES, seed: int = 0) -> tuple[float, float]:
     """The interval of the mean of couples (pair, other pair) that leaves this share of the resamples outside."""
     random = np.random.default_rng(seed)
     one, other = (random.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)

@@ -17,11 +17,9 @@ from pathlib import Path
 from explorer import in_words, places
 from explorer.data import corpora, sources
 from explorer.data.tables import files, text_files
-from explorer.data.tables.text_files import Place
 from explorer.data.tables.text_rows import EMPTY
 from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
-from explorer.places import given_path
 from explorer.progress import Progress, Work
 
 REPORT = 50_000  # sentences between two progress reports
@@ -40,7 +38,7 @@ class TextSource:
     @property
     def path(self) -> Path | None:
         """The file; None for a set."""
-        return given_path(self.source) if sources.is_file(self.source) else None
+        return places.given_path(self.source) if sources.is_file(self.source) else None
 
     @property
     def stamp(self) -> tuple[int, ...]:
@@ -58,7 +56,7 @@ class Shard:
     start: int  # number of its first row
     rows: int
     text: int  # of the corpus
-    place: Place
+    place: text_files.Place
     digest: str  # of its sentences
     size: int  # bytes of its sentences
 
@@ -153,7 +151,7 @@ def changed(corpus: ShardedCorpus) -> DataError:
 class _Part:
     """A shard while its sentences are read."""
 
-    def __init__(self, text: int = 0, place: Place = text_files.FIRST) -> None:
+    def __init__(self, text: int = 0, place: text_files.Place = text_files.FIRST) -> None:
         self.text, self.place, self.rows, self.size = text, place, 0, 0
         self._sha = hashlib.sha256()
         self._pieces: list[bytes] = []
@@ -179,8 +177,8 @@ class _Part:
 
 
 def _from(
-    texts: Sequence[TextSource], first: int = 0, place: Place = text_files.FIRST
-) -> Iterator[tuple[int, Place, str]]:
+    texts: Sequence[TextSource], first: int = 0, place: text_files.Place = text_files.FIRST
+) -> Iterator[tuple[int, text_files.Place, str]]:
     """Every sentence from a place in one of the texts on: the number of its text, its place, and the sentence."""
     for number, text in enumerate(texts[first:], start=first):
         start = place if number == first else text_files.FIRST
@@ -190,7 +188,7 @@ def _from(
         else:
             rows, _ = _read(text, text.stamp)
             for row in range(start.before, len(rows)):
-                yield number, Place(0, row), rows[row]
+                yield number, text_files.Place(0, row), rows[row]
 
 
 def _is_streamed(text: TextSource) -> bool:

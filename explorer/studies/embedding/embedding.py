@@ -30,8 +30,6 @@ from explorer.places import PART
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
-from explorer.studies.embedding.corpus import Shard, ShardedCorpus, TextSource
-from explorer.studies.embedding.shard_files import held
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -51,7 +49,7 @@ class Request(Knobs):
     """What to embed, and how."""
 
     model: Found
-    texts: tuple[TextSource, ...]
+    texts: tuple[corpora.TextSource, ...]
     folder: Path
     titles: tuple[str, ...] = knob(
         (),
@@ -84,7 +82,7 @@ class Embedded:
 class EmbeddingPlan:
     """The corpus in shards, the loaded encoder, and what the folder will hold."""
 
-    corpus: ShardedCorpus
+    corpus: corpora.ShardedCorpus
     encoder: Encoder
     manifest: Manifest
 
@@ -96,7 +94,7 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
     if world.main:
         check_folder(folder, plan.manifest)
     world.wait()  # until the folder is checked, nothing is made in it
-    with held(folder, world):
+    with shard_files.held(folder, world):
         yield from _remove_damaged(folder, plan, world)
         world.wait()
         other_releases = _prepare(request, plan) if world.main else ()
@@ -216,7 +214,7 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
 def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
     """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression."""
 
-    def size(shard: Shard) -> int:
+    def size(shard: corpora.Shard) -> int:
         text = shard.size if plan.manifest.with_text else 0
         return text + shard.rows * (plan.manifest.bytes_per_row + OVERHEAD)
 
@@ -249,7 +247,7 @@ def vectors_of(
 class Pace:
     """Counts rows from the files in the folder: every process writes there, on whichever machine it is."""
 
-    def __init__(self, folder: Path, corpus: ShardedCorpus, processes: int) -> None:
+    def __init__(self, folder: Path, corpus: corpora.ShardedCorpus, processes: int) -> None:
         self._folder, self._corpus, self._processes = folder, corpus, processes
         self._left = {shard.number: shard.rows for shard in corpus.shards}
         self._counted = 0.0

@@ -22,7 +22,6 @@ from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.evaluation import columns, evaluation, loaded, with_name
 from explorer.evaluating.results.scored_task import EVALUATED, Options
-from explorer.evaluating.tasks import Subject
 from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work
@@ -35,12 +34,11 @@ from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_results import scored
-from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
     from explorer.training.loop.measured_facts import Estimate
 
-Train = Callable[[Run], Work[Run | None]]
+Train = Callable[[runs.Run], Work[runs.Run | None]]
 POLL_EVERY = 0.2  # seconds between two readings of the status of a run that torchrun trains
 
 
@@ -137,13 +135,13 @@ def name_of(cell: PlanCell) -> str:
     return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
 
 
-def spent(plan: str, every: Sequence[Run | None]) -> tuple[float, int]:
+def spent(plan: str, every: Sequence[runs.Run | None]) -> tuple[float, int]:
     """The seconds and steps of the own runs of a plan, given by its id; runs that were there before cost nothing."""
     own = [run.status() for run in every if run is not None and is_of_plan(run, plan)]
     return sum(one.seconds for one in own), sum(one.step for one in own)
 
 
-def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[Run | None], place: int) -> bool:
+def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[runs.Run | None], place: int) -> bool:
     """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
     (seconds, steps), budget = spent(own, found), plan.budget
     if budget.steps is not None:
@@ -161,7 +159,7 @@ def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence
     return left > (max(took) if took else 0.0)
 
 
-def _begun(plan: Plan, own: str, cell: PlanCell, run: Run | None) -> Run:
+def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.Run:
     """The run of a cell, waiting to be trained: a new one, or one that was interrupted, stopped or failed."""
     if run is not None:
         if not run.status().live:  # a run that another process trains is refused by its lock
@@ -187,7 +185,7 @@ def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, lo
     """Evaluate a model on the plan's tasks; a task without data is named, an error is one of the cell."""
     tasks = tasks_of(folder.plan())
     try:
-        subject = Subject(model_names.find(model), EVALUATED, load)
+        subject = kinds.Subject(model_names.find(model), EVALUATED, load)
         found = yield from evaluation([(scored(subject.found), subject)], tasks, Options())
     except StrataError as error:
         status = _failed(status, f"{cell}, evaluation", str(error))
@@ -206,10 +204,10 @@ def _tasks_named(named: str) -> tuple[str, ...]:
     return kinds.tasks_of(named) if named in kinds.suites() else (kinds.named(named),)
 
 
-def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
+def trained_by(processes: int) -> Callable[[runs.Run], Work[runs.Run | None]]:
     """A way to train a run: by torchrun, with so many processes on this machine."""
 
-    def train(run: Run) -> Work[Run | None]:
+    def train(run: runs.Run) -> Work[runs.Run | None]:
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
         command += ["-m", "explorer", "train", "--resume", run.name, "--out", str(run.folder.parent)]
         # the command puts the run in the queue itself, and refuses one that waits already

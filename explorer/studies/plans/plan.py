@@ -17,7 +17,6 @@ from explorer.knobs import Knob, Knobs, Values, knob
 from explorer.methods import load
 from explorer.training import recipe as recipes
 from explorer.training import safe_yaml
-from explorer.training.recipe import Recipe, knobs_of
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
 
@@ -112,7 +111,7 @@ class PlanCell:
     """One training of a plan: a row of its table, a recipe with one seed, and in the table its run, if there is one."""
 
     row: str
-    recipe: Recipe
+    recipe: recipes.Recipe
     run: Run | None = None
     status: Status | None = None  # of the run
 
@@ -135,7 +134,7 @@ class PlanCell:
 def cells(plan: Plan) -> tuple[PlanCell, ...]:
     """Every training of a plan in order, all rows with the first seed first; an error names what is not allowed."""
     _check(plan)
-    rows: dict[str, Recipe] = {}
+    rows: dict[str, recipes.Recipe] = {}
     for label, recipe in _rows(plan):
         if label in rows:
             raise BadChoice(f"Two rows are called '{label}'. Give each variant a label of its own.")
@@ -198,7 +197,7 @@ def _check(plan: Plan) -> None:
             named(task)
 
 
-def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
+def _rows(plan: Plan) -> Iterator[tuple[str, recipes.Recipe]]:
     """The label and the recipe of each row, without its seed."""
     variants = plan.variants or tuple(
         Variant("", dict(zip(plan.grid, values, strict=True)), method)
@@ -221,17 +220,17 @@ def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
         yield ", ".join(parts), recipe
 
 
-def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> Recipe:
+def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> recipes.Recipe:
     from explorer.data.corpora import matching_sets
 
     kind = load(method)
     family = model_names.family(model) if kind.by_family else ""
     settings: dict[str, Any] = dict(recipes.start_values(kind, family, plan.values))
-    knobs = knobs_of(kind)
+    knobs = recipes.knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
-    dev, test = matching_sets(data, kind.rows) or (Recipe.dev, Recipe.test)
-    recipe = Recipe(
+    dev, test = matching_sets(data, kind.rows) or (recipes.Recipe.dev, recipes.Recipe.test)
+    recipe = recipes.Recipe(
         method=method,
         model=model,
         data=data,

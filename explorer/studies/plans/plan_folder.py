@@ -15,9 +15,7 @@ from explorer import run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import readable, write_whole
-from explorer.run_folder import STOP_REQUEST, folders_with
 from explorer.studies.plans import plan as plans
-from explorer.studies.plans.plan import NAME, Plan
 
 FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
@@ -57,7 +55,7 @@ class PlanFolder:
         """The name of the plan."""
         return self.folder.name
 
-    def plan(self) -> Plan:
+    def plan(self) -> plans.Plan:
         """The definition of the plan."""
         return plans.read(self.folder / PLAN)
 
@@ -89,21 +87,21 @@ class PlanFolder:
         text = json.dumps(content, ensure_ascii=False, indent=1)
         write_whole(self.folder / STATUS, lambda file: file.write(text.encode()), _ROOM)
 
-    def redefine(self, plan: Plan) -> None:
+    def redefine(self, plan: plans.Plan) -> None:
         """Replace the definition, such as its budget."""
         write_whole(self.folder / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
 
     def request_stop(self) -> None:
         """Ask the process that works on the plan to stop within a step."""
-        write_whole(self.folder / STOP_REQUEST, lambda file: file.write(b"stop"), _ROOM)
+        write_whole(self.folder / run_folder.STOP_REQUEST, lambda file: file.write(b"stop"), _ROOM)
 
     def stop_requested(self) -> bool:
         """Whether a viewer has asked to stop."""
-        return (self.folder / STOP_REQUEST).exists()
+        return (self.folder / run_folder.STOP_REQUEST).exists()
 
     def clear_stop_request(self) -> None:
         """Delete the request."""
-        (self.folder / STOP_REQUEST).unlink(missing_ok=True)
+        (self.folder / run_folder.STOP_REQUEST).unlink(missing_ok=True)
 
     def hold(self) -> AbstractContextManager[None]:
         """Lock the plan; the system releases the lock when the process ends."""
@@ -122,7 +120,7 @@ class PlanFolder:
             ) from error
 
 
-def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
+def new(plan: plans.Plan, *, of_app: bool = False) -> PlanFolder:
     """Make the folder of a plan, in state waiting; an error if there is a plan of this name."""
     home = plans_folder()
     part = home / f".{os.getpid()}-{time.monotonic_ns()}.part"
@@ -147,14 +145,14 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-def standing(plan: Plan) -> PlanStatus:
+def standing(plan: plans.Plan) -> PlanStatus:
     """The state of the plan of this name; one that was never begun has none, so no run is its own."""
     return PlanFolder(plans_folder() / plan.name).status()
 
 
 def every() -> list[PlanFolder]:
     """Every plan, newest first."""
-    return [PlanFolder(path) for path in sorted(folders_with(PLAN, plans_folder()), key=_made, reverse=True)]
+    return [PlanFolder(path) for path in sorted(run_folder.folders_with(PLAN, plans_folder()), key=_made, reverse=True)]
 
 
 def next_start() -> float:
@@ -165,7 +163,7 @@ def next_start() -> float:
 def find(name: str) -> PlanFolder:
     """The plan with this name."""
     found = PlanFolder(plans_folder() / name)
-    if not NAME.fullmatch(name) or not (found.folder / PLAN).is_file():
+    if not plans.NAME.fullmatch(name) or not (found.folder / PLAN).is_file():
         there = ", ".join(one.name for one in every()[:5]) or "none yet"
         raise RunNotFound(f"There is no plan '{name}'. There are: {there}.")
     return found

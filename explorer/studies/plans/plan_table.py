@@ -12,10 +12,8 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
-from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import MeanScore as Score
 from explorer.evaluating.results.result_table import mean_score
-from explorer.evaluating.results.scored_task import ScoredTask, unscored
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import BETTER, Verdict
@@ -102,7 +100,7 @@ class PlanTable:
     """Every row of a plan, and the base models on its tasks."""
 
     plan: Plan
-    tasks: Mapping[str, ScoredTask]  # by label
+    tasks: Mapping[str, scored_task.ScoredTask]  # by label
     rows: tuple[PlanRow, ...]
     bases: Mapping[str, Mapping[str, float | None]]  # by model, then by task
     unmeasured: tuple[str, ...]  # why scores of what is trained are missing
@@ -144,7 +142,7 @@ class PlanTable:
 def table(plan: Plan) -> PlanTable:
     """The table as it stands now."""
     every, begun = cells(plan), plan_folder.standing(plan)
-    of_plan = [begun.tasks.get(task) or unscored(task, *column_of(task)) for task in tasks_of(plan)]
+    of_plan = [begun.tasks.get(task) or scored_task.unscored(task, *column_of(task)) for task in tasks_of(plan)]
     by_digest = {task.digest: task for task in of_plan}  # equal ones once
     tasks = {label: by_digest[digest] for digest, label in scored_task.labels(of_plan).items()}
     scores = _Scores(tasks)
@@ -166,7 +164,7 @@ def _of_run(status: Status | None, column: str, which: str = "exported") -> floa
 class _Scores:
     """Saved scores under the model default: those of a model's files with the data and settings of the plan."""
 
-    def __init__(self, tasks: Mapping[str, ScoredTask]) -> None:
+    def __init__(self, tasks: Mapping[str, scored_task.ScoredTask]) -> None:
         self._tasks = tasks
         self._without: dict[str, list[str]] = {}  # what has no result, by label of the task
 
@@ -179,7 +177,7 @@ class _Scores:
     def of_model(self, model: str, called: str) -> dict[str, float | None]:
         """The score of a model on each task; None if it was not evaluated on it."""
         try:
-            named: ScoredModel | None = scored(model_names.find(model)) if self._tasks else None
+            named: result_files.ScoredModel | None = scored(model_names.find(model)) if self._tasks else None
         except StrataError:
             named = None
         found: dict[str, float | None] = {}

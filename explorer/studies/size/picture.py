@@ -30,7 +30,6 @@ from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
-from explorer.studies.size.points import Picture, Point, Projection, Size, SizeOptions, Vectors
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import Sentences
@@ -49,8 +48,8 @@ ROUNDS = 4
 
 
 def picture(
-    encoder: Encoder, given: Evaluated, text: Sentences, options: SizeOptions, others: Sequence[Encoder] = ()
-) -> Work[Picture]:
+    encoder: Encoder, given: Evaluated, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
+) -> Work[sizes.Picture]:
     """Score and time an encoder in all sizes of the options, and other encoders under their model default.
 
     Projections and int8 are fitted on the text, without the sentences of the evaluation set.
@@ -61,7 +60,7 @@ def picture(
     judge, where = judge_of(given, encoder), stack(encoder)
     options = checked(options, encoder, where)
     fit_on = besides(text, judge)
-    points: list[tuple[Encoder, Size, Floats]] = []
+    points: list[tuple[Encoder, sizes.Size, Floats]] = []
     cells = yield from cells_of(encoder, where, judge.texts, fit_on, options.layers, options.poolings)
     for one in (encoder, *others):
         if one is not encoder:
@@ -85,7 +84,7 @@ def picture(
         map_bytes = 4 * size.dimensions * (one.width + 1) if size.dimensions < whole_width else 0
         speed, latency = costs[one, size.layers]
         found.append(
-            Point(
+            sizes.Point(
                 model=one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})",
                 size=size,
                 verdict=Verdict.of(before, judge.score(items), judge.difference(reference, items)),
@@ -96,7 +95,7 @@ def picture(
                 query_ms=latency,
             )
         )
-    return Picture(
+    return sizes.Picture(
         points=tuple(found),
         evaluation=judge.name,
         items=len(judge),
@@ -117,7 +116,7 @@ def limited(encoder: Encoder, max_length: int | None) -> Encoder:
     return found
 
 
-def checked(options: SizeOptions, encoder: Encoder, where: Stack) -> SizeOptions:
+def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes.SizeOptions:
     """The sizes with all defaults filled in, or an error that names what is possible."""
     last, width = _depth(encoder), encoder.width
     layers = options.layers or tuple(range(where.lowest, last + 1))
@@ -133,7 +132,7 @@ def checked(options: SizeOptions, encoder: Encoder, where: Stack) -> SizeOptions
     _check(
         "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
     )
-    return SizeOptions(tuple(sorted(set(layers))), poolings, options.dimensions, stored, options.cut_by)
+    return sizes.SizeOptions(tuple(sorted(set(layers))), poolings, options.dimensions, stored, options.cut_by)
 
 
 def besides(text: Sentences, judge: Judge) -> tuple[str, ...]:
@@ -155,7 +154,7 @@ def cells_of(
     fit_on: Sequence[str],
     layers: Sequence[int],
     poolings: Sequence[str],
-) -> Work[Iterator[tuple[Cell, Vectors]]]:
+) -> Work[Iterator[tuple[Cell, sizes.Vectors]]]:
     """The model default, then the cuts from the highest to the lowest, each with the vectors of `texts` and `fit_on`.
 
     All are from one pass over the texts.
@@ -179,7 +178,7 @@ def cells_of(
     return ((cell, found.of(title)) for cell, title in every_cell)
 
 
-def dimensions_for(options: SizeOptions, width: int) -> tuple[int, ...]:
+def dimensions_for(options: sizes.SizeOptions, width: int) -> tuple[int, ...]:
     """The numbers of dimensions of vectors of this width, the most first: those named, or halves of the width."""
     if options.dimensions:
         return tuple(sorted({one for one in options.dimensions if one <= width}, reverse=True))
@@ -187,15 +186,15 @@ def dimensions_for(options: SizeOptions, width: int) -> tuple[int, ...]:
     return (width, *(one for one in powers if FEWEST <= one < width))
 
 
-def projection_for(options: SizeOptions, text: Vectors, width: int) -> Projection | None:
+def projection_for(options: sizes.SizeOptions, text: sizes.Vectors, width: int) -> sizes.Projection | None:
     """The map onto the most dimensions that are fewer than the width; None if there are none to map onto."""
     fewer = [one for one in dimensions_for(options, width) if one < width]
     return sizes.fitted(options.cut_by, text, max(fewer)) if fewer else None
 
 
 def _scored(
-    cell: Cell, vectors: Vectors, fit_on: Vectors, judge: Judge, options: SizeOptions, reference: bool
-) -> Iterator[tuple[Size, Floats]]:
+    cell: Cell, vectors: sizes.Vectors, fit_on: sizes.Vectors, judge: Judge, options: sizes.SizeOptions, reference: bool
+) -> Iterator[tuple[sizes.Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
     width = vectors.shape[1]
     projection = projection_for(options, fit_on, width)
@@ -207,7 +206,7 @@ def _scored(
         onto = projection.onto(count) if projection is not None and count < width else lambda whole: whole
         mapped, step = unit(onto(vectors)), sizes.step_of(unit(onto(fit_on)))
         for _, name in some:
-            yield Size(*cell, count, name), judge.items(as_tensor(sizes.compared(name, mapped, step)))
+            yield sizes.Size(*cell, count, name), judge.items(as_tensor(sizes.compared(name, mapped, step)))
 
 
 def _check(what: str, given: Sequence[object], known: Container[object], text: str) -> None:
@@ -266,7 +265,7 @@ def batched_vectors(encoder: Encoder, sentences: Sequence[str]) -> list[NDArray[
     return found
 
 
-def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work[tuple[Encoder, float]]:
+def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -> Work[tuple[Encoder, float]]:
     """Fit what a point of the picture needs, as the picture does, and cut the encoder; also the step of int8.
 
     Its model default is the layer & pooling of the point, with projection and normalisation.
@@ -278,7 +277,7 @@ def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work
     where = stack(encoder)
     layers, poolings = ((), ()) if whole else ((size.layers,), (size.pooling,))
     *_, (_, text) = yield from cells_of(encoder, where, (), fit_on, layers, poolings)
-    projection = projection_for(SizeOptions(dimensions=(size.dimensions,), cut_by=way), text, text.shape[1])
+    projection = projection_for(sizes.SizeOptions(dimensions=(size.dimensions,), cut_by=way), text, text.shape[1])
     text = text if projection is None else projection(text)
     prompts = encoder.default_head
     head = prompts if whole else Head((size.pooling,), prompt=prompts.prompt, roles=prompts.roles)
@@ -290,7 +289,7 @@ def built(encoder: Encoder, size: Size, fit_on: Sequence[str], way: str) -> Work
 
 
 def export(
-    encoder: Encoder, found: Found, picture: Picture, point: Point, fit_on: Sequence[str], folder: Path
+    encoder: Encoder, found: Found, picture: sizes.Picture, point: sizes.Point, fit_on: Sequence[str], folder: Path
 ) -> Work[None]:
     """Write the encoder of a point to a new folder, atomically."""
     from explorer.encoding.export import exporting
@@ -303,7 +302,7 @@ def export(
     exporting.export(Tunable(small, small.max_length), small.default_head, folder, text, found.folder)
 
 
-def card(small: Encoder, step: float, found: Found, picture: Picture, point: Point, opener: str) -> str:
+def card(small: Encoder, step: float, found: Found, picture: sizes.Picture, point: sizes.Point, opener: str) -> str:
     """The text of README.md."""
     import yaml
 
@@ -344,7 +343,7 @@ def card(small: Encoder, step: float, found: Found, picture: Picture, point: Poi
     return "\n\n".join(parts) + "\n"
 
 
-def _stored(size: Size, step: float) -> tuple[str, ...]:
+def _stored(size: sizes.Size, step: float) -> tuple[str, ...]:
     """How vectors are stored in the format that the score was measured with."""
     stored = size.stored
     if stored == sizes.FLOAT32:

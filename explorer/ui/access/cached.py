@@ -22,7 +22,6 @@ from explorer import places
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
-from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
@@ -36,7 +35,6 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import SetNotFound, StrataError, WrongColumns
 from explorer.evaluating.tasks import judges
-from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -89,11 +87,11 @@ def stamp(source: str, *_: object) -> Hashable:
     return _of_set(evaluation_sets.identity(source))
 
 
-def _of_set(given: SetIdentity) -> Hashable:
+def _of_set(given: sets.SetIdentity) -> Hashable:
     """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
     if given.is_scored:
         return sets.stamp(given)
-    if given.kind == SetKind.TEST_ROWS:
+    if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
         return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
     try:
@@ -112,7 +110,7 @@ def _of_set(given: SetIdentity) -> Hashable:
     return places.stamps([*there, *named])
 
 
-def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
+def _of_scored_set(given: sets.SetIdentity, *_: object) -> Hashable:
     return sets.stamp(given)
 
 
@@ -125,13 +123,13 @@ def _of_all(sources: tuple[str, ...], *_: object, **__: object) -> Hashable:
 
 
 @by_stamp(_of_scored_set, entries=16)
-def graded_pairs(given: SetIdentity) -> GradedPairs:
+def graded_pairs(given: sets.SetIdentity) -> GradedPairs:
     """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
     return sets.load(given)
 
 
 @by_stamp(_of_scored_set, entries=256)
-def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
+def why_not_split(given: sets.SetIdentity, piece: str = splitting.TEST_HALF) -> str:
     """The reason why an uploaded set has no such half or part; "" if it has."""
     return sets.why_not_split(given, piece)
 
@@ -143,15 +141,15 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluation_set(given: SetIdentity) -> evaluation_sets.EvaluationSet:
+def evaluation_set(given: sets.SetIdentity) -> evaluation_sets.EvaluationSet:
     """An evaluation set of a kind that training reads."""
     return evaluation_sets.evaluation_set(given)
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluated_on(given: SetIdentity) -> judges.Evaluated:
+def evaluated_on(given: sets.SetIdentity) -> judges.Evaluated:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return run_results.load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given)
+    return run_results.load_test_rows(given) if given.kind == sets.SetKind.TEST_ROWS else judges.evaluated_on(given)
 
 
 @by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
@@ -319,10 +317,10 @@ def _vectors_key(found: Found, sentences: Sequence[str], reading: Reading, setti
 
 
 def kept_scores(
-    found: Found, given: Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
+    found: Found, given: judges.Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
-    of_kind = judged(given)
+    of_kind = judges.judged(given)
     key = of_kind.key(found, of_kind.exact(settings))
     try:
         return _kept(key, tuple(one.title for one in also), also, found, given, settings)
@@ -336,10 +334,10 @@ def _kept(
     titles: tuple[str, ...],
     _also: tuple[Reading, ...],
     _found: Found,
-    _given: Evaluated,
+    _given: judges.Evaluated,
     _settings: Settings,
 ) -> LayerScores:
-    scores = judged(_given).stored(_found, _settings)
+    scores = judges.judged(_given).stored(_found, _settings)
     if scores is None or scores.lacks(_also):
         raise _NotKeptError
     return scores.only(_also)

@@ -14,7 +14,6 @@ import streamlit as st
 
 from explorer.data import sample, sources, uploads
 from explorer.data.graded import sets, sts
-from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
@@ -48,7 +47,7 @@ class Choice:
     """An encoder, an evaluation set, the measurement settings, and the title of the layer & pooling."""
 
     source: str
-    evaluation_set: SetIdentity
+    evaluation_set: sets.SetIdentity
     reading: str | None
     settings: Settings
 
@@ -241,17 +240,17 @@ def kind_of(path: str) -> Kind | None:
     return cached.kind_of_file(path) if uploads.name_of(path) else None
 
 
-def evaluation_set(given: SetIdentity) -> sources.EvaluationSet | None:
+def evaluation_set(given: sets.SetIdentity) -> sources.EvaluationSet | None:
     """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
     return _set(given, cached.evaluation_set)
 
 
-def evaluated_on(given: SetIdentity) -> Evaluated | None:
+def evaluated_on(given: sets.SetIdentity) -> Evaluated | None:
     """An evaluation set of any kind; None, with the error, if it is not on this disk."""
     return _set(given, cached.evaluated_on)
 
 
-def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
+def _set(given: sets.SetIdentity, load: Callable[[sets.SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
     try:
         return cached.graded_pairs(given) if given.is_scored else load(given)
     except SetNotFound as error:
@@ -261,7 +260,7 @@ def _set(given: SetIdentity, load: Callable[[SetIdentity], Loaded]) -> Loaded | 
     return None
 
 
-def on_this_disk(given: SetIdentity) -> bool:
+def on_this_disk(given: sets.SetIdentity) -> bool:
     """Whether a set can be loaded without a network."""
     try:
         cached.graded_pairs(given)
@@ -270,14 +269,14 @@ def on_this_disk(given: SetIdentity) -> bool:
     return True
 
 
-def published(given: SetIdentity) -> tuple[SetIdentity, ...]:
+def published(given: sets.SetIdentity) -> tuple[sets.SetIdentity, ...]:
     """The published splits that a set is: one, all of a set without a split, or none."""
-    if given.kind == SetKind.PUBLISHED and given.piece:
+    if given.kind == sets.SetKind.PUBLISHED and given.piece:
         return (given,)
-    return sets.published(given.name) if given.kind in (SetKind.PUBLISHED, SetKind.OTHER) else ()
+    return sets.published(given.name) if given.kind in (sets.SetKind.PUBLISHED, sets.SetKind.OTHER) else ()
 
 
-def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
+def set_not_found(error: SetNotFound, *splits: sets.SetIdentity) -> None:
     """A card for each published split that is not on this disk; the error, if it is about anything else."""
     missing = {}  # by name and split
     for split in splits:
@@ -293,7 +292,7 @@ def set_not_found(error: SetNotFound, *splits: SetIdentity) -> None:
         offer_set(split)
 
 
-def offer_set(split: SetIdentity) -> None:
+def offer_set(split: sets.SetIdentity) -> None:
     """A card for a published split that is not on this disk, with a button that fetches it if the hub has it."""
     title, found = split.title, sts.find_split(sts.find(split.name), split.piece)
     folder = f"`{sts.VARIABLE}` to a folder that has it as `{found.file}`."

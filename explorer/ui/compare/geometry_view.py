@@ -8,18 +8,7 @@ import streamlit as st
 
 from explorer.drawing.scores import by_layer as drawn
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.geometry.layer_geometry import (
-    HOW_TO_READ,
-    MEASURES,
-    MOST,
-    LayerGeometry,
-    definition,
-    drift_rows,
-    geometry_rows,
-    layer_geometry,
-    not_comparable,
-    reading_geometry,
-)
+from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
@@ -38,8 +27,8 @@ def asked(count: int) -> bool:
         "Compute embedding geometry by layer" + ", and the drift from A to B" * (count > 1),
         key="geometry",
         bind="query-params",
-        help=f"Encodes the sentences of the pairs, at most {MOST:,}, once with {readers}. Shows anisotropy, hubness, "
-        "alignment and uniformity: for example, why all cosines are near 0.9.",
+        help=f"Encodes the sentences of the pairs, at most {layer_geometry.MOST:,}, once with {readers}. Shows "
+        "anisotropy, hubness, alignment and uniformity: for example, why all cosines are near 0.9.",
     )
     return shown
 
@@ -57,24 +46,24 @@ def pooling_control(*sides: layer_scores.LayerScores) -> str:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
-    geometry: LayerGeometry | None = jobs.known(key_of(sides, pooling, settings))
+    geometry: layer_geometry.LayerGeometry | None = jobs.known(key_of(sides, pooling, settings))
     return geometry is not None and all(
         geometry.geometry_of(place, side.reading) or jobs.known(geometry_key(side, settings))
         for place, side in enumerate(sides)
     )
 
 
-def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
+def found(sides: Sides, pooling: str, settings: Settings) -> layer_geometry.LayerGeometry | None:
     """The geometry; None while it is being computed, with progress shown."""
     pairs = judged(sides[0].pairs).pairs
     if pairs is None:
         st.info(NO_PAIRS, icon=":material/block:")
         return None
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
-    made: LayerGeometry | None = jobs.result(
+    made: layer_geometry.LayerGeometry | None = jobs.result(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
-        lambda: layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
+        lambda: layer_geometry.layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
     )
     if made is None:
         return None
@@ -83,7 +72,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
         geometry = made.geometry_of(place, side.reading) or jobs.result(
             geometry_key(side, settings),
             f"Geometry of {side.reading.title} of {side.found.name}",
-            partial(reading_geometry, side.found, pairs, side.reading, settings, cached.encoder),
+            partial(layer_geometry.reading_geometry, side.found, pairs, side.reading, settings, cached.encoder),
         )
         if geometry is not None:
             known.append(geometry)
@@ -92,11 +81,13 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     return replace(made, readings=tuple(readings), chosen=tuple(known))
 
 
-def show(geometry: LayerGeometry, differences: bootstrap.Interval | None, stem: str) -> None:
+def show(geometry: layer_geometry.LayerGeometry, differences: bootstrap.Interval | None, stem: str) -> None:
     """Every measure by layer, alignment by uniformity, and the drift."""
-    st.caption(messages.plain(definition(geometry)))
-    for start in range(0, len(MEASURES), 3):
-        for column, measure in zip(st.columns(3, gap="small"), MEASURES[start : start + 3], strict=False):
+    st.caption(messages.plain(layer_geometry.definition(geometry)))
+    for start in range(0, len(layer_geometry.MEASURES), 3):
+        for column, measure in zip(
+            st.columns(3, gap="small"), layer_geometry.MEASURES[start : start + 3], strict=False
+        ):
             with column:
                 st.markdown(f"**{measure.name[0].upper()}{measure.name[1:]}**", help=measure.meaning)
                 downloads.draw(
@@ -108,15 +99,15 @@ def show(geometry: LayerGeometry, differences: bootstrap.Interval | None, stem: 
         left, right = st.columns(2, gap="medium")
         with right:
             if geometry.alike:
-                st.markdown("**Drift by layer**", help=HOW_TO_READ)
+                st.markdown("**Drift by layer**", help=layer_geometry.HOW_TO_READ)
                 downloads.draw(
                     drawn.drift_by_layer(geometry, differences),
                     config=downloads.config("drift"),
                     alt="CKA, shift and the score difference by layer. The table below has the numbers.",
                 )
-                st.caption(HOW_TO_READ)
-            if not_comparable(geometry):
-                st.info(not_comparable(geometry), icon=":material/difference:")
+                st.caption(layer_geometry.HOW_TO_READ)
+            if layer_geometry.not_comparable(geometry):
+                st.info(layer_geometry.not_comparable(geometry), icon=":material/difference:")
     else:
         left = st.container()
     with left:
@@ -133,10 +124,10 @@ def show(geometry: LayerGeometry, differences: bootstrap.Interval | None, stem: 
             alt="Each layer by its uniformity and alignment. The table below has the numbers.",
         )
     with st.expander("Geometry table"):
-        rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
+        rows, moved = layer_geometry.geometry_rows(geometry), layer_geometry.drift_rows(geometry, differences)
         columns = {
             measure.name: st.column_config.NumberColumn(format="%.3f", width="small", help=measure.meaning)
-            for measure in MEASURES
+            for measure in layer_geometry.MEASURES
         }
         downloads.table(rows, columns=columns)
         downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")

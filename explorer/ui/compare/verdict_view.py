@@ -20,7 +20,6 @@ from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
-from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, microscope, verdict_banner
 
@@ -50,7 +49,7 @@ DIFFERENCE = "B - A"
 NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
 
 
-def show(compared: Compared, changes: Learned | None) -> str:
+def show(compared: comparing.Compared, changes: Learned | None) -> str:
     """The verdict, its pairs and the scores. Gives the name of the grid that is drawn here, if one is."""
     drawn = ""
     if changes is not None and downloads.presenting():
@@ -89,19 +88,19 @@ def show(compared: Compared, changes: Learned | None) -> str:
     return drawn
 
 
-def _news(compared: Compared, changes: Learned) -> None:
+def _news(compared: comparing.Compared, changes: Learned) -> None:
     """What was learned in one line, and how sure it is."""
     if not verdict_banner.learned(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
 
 
-def _cells_that_changed(compared: Compared) -> None:
+def _cells_that_changed(compared: comparing.Compared) -> None:
     """In which layers & poolings the score changed."""
     if compared.where:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
 
 
-def _pairs(compared: Compared, changes: Learned) -> None:
+def _pairs(compared: comparing.Compared, changes: Learned) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
@@ -111,7 +110,7 @@ def _pairs(compared: Compared, changes: Learned) -> None:
     microscope.words_over(microscope.COMPARE, _readers(compared))
 
 
-def how_measured(compared: Compared) -> None:
+def how_measured(compared: comparing.Compared) -> None:
     """What the numbers are, of how many pairs, and where typed models are."""
     one = compared.sides[0]
     several = one.scores.items_named[1]
@@ -125,7 +124,7 @@ def how_measured(compared: Compared) -> None:
             st.caption(f"{side} is {messages.plain(str(shown.found.folder))}")
 
 
-def changed_cells(compared: Compared) -> None:
+def changed_cells(compared: comparing.Compared) -> None:
     """The cells that gained most and lost most, one line each."""
     gained, lost = comparison_report.most_changed(compared.cells())
     if not (gained or lost):
@@ -186,7 +185,7 @@ def _take_picked(one: Reading, other: Reading) -> None:
     sidebar.choose_reading_of_b(other)
 
 
-def probe_changes(compared: Compared) -> Learned | None:
+def probe_changes(compared: comparing.Compared) -> Learned | None:
     """The changes, as the run measured them, or from vectors; None, with progress shown, until both sides have them."""
     one, other = compared.sides
     known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
@@ -205,7 +204,7 @@ def probe_changes(compared: Compared) -> Learned | None:
     return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 
-def show_probes(compared: Compared, changes: Learned | None, *, drawn: bool = False) -> None:
+def show_probes(compared: comparing.Compared, changes: Learned | None, *, drawn: bool = False) -> None:
     """The bars under their heading, unless they are drawn already, and what they are of."""
     st.subheader("Small differences in meaning")
     if changes is None:
@@ -227,7 +226,7 @@ def show_probes(compared: Compared, changes: Learned | None, *, drawn: bool = Fa
     )
 
 
-def _draw_probes(compared: Compared, changes: Learned, height: int | None = None) -> None:
+def _draw_probes(compared: comparing.Compared, changes: Learned, height: int | None = None) -> None:
     """Two bars for each probe pack: the share of cases in which A and B are right; `height` is in pixels."""
     sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
     for change in changes.packs:
@@ -244,7 +243,7 @@ def _draw_probes(compared: Compared, changes: Learned, height: int | None = None
     )
 
 
-def _readers(compared: Compared) -> tuple[Reader, ...]:
+def _readers(compared: comparing.Compared) -> tuple[Reader, ...]:
     """The two sides, under the layers & poolings that the verdict compares."""
     readings = compared.about.one_reading, compared.about.other_reading
     return tuple(
@@ -253,7 +252,7 @@ def _readers(compared: Compared) -> tuple[Reader, ...]:
     )
 
 
-def grids(compared: Compared, *, but: str = "") -> None:
+def grids(compared: comparing.Compared, *, but: str = "") -> None:
     """The grids of A, of B and of the differences, but for the one that is drawn already."""
     names = [name for name in ("A", "B", DIFFERENCE) if name != but]
     for name, column in zip(names, st.columns(len(names), gap="small"), strict=True):
@@ -267,7 +266,7 @@ def grids(compared: Compared, *, but: str = "") -> None:
     )
 
 
-def _grid(compared: Compared, name: str, height: int = 0) -> None:
+def _grid(compared: comparing.Compared, name: str, height: int = 0) -> None:
     """One of the three grids, at least so high."""
     comparison, metric, differences = compared.comparison, compared.metric, compared.differences
     scores = comparison.other if name == "B" else comparison.one
@@ -306,7 +305,7 @@ def _choose_clicked(key: str, name: str, scores: layer_scores.LayerScores) -> No
         sidebar.choose_reading_of_b(reading)
 
 
-def lines(compared: Compared) -> str:
+def lines(compared: comparing.Compared) -> str:
     """Lines by layer under a pooling, which is returned, and cosines by gold score."""
     comparison, metric, aggregate = compared.comparison, compared.metric, compared.aggregate
     left, right = st.columns(2, gap="medium")

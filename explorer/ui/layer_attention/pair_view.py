@@ -22,7 +22,6 @@ from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.cached import by_stamp
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 from explorer.ui.widgets import controls, downloads
@@ -85,7 +84,7 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
     downloads.rows(sentence_pair.pair_rows(pair), f"{found.name} pair by layer", FILE)
 
 
-@by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
+@cached.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
 def pair_layers(_found: Found, _first: str, _second: str, _settings: Settings) -> sentence_pair.PairLayers:
     """Cosine of two sentences in each layer of an encoder."""
     return sentence_pair.pair_layers(cached.encoder(_found, _settings), _first, _second, _settings.max_length)
@@ -205,7 +204,7 @@ def show_heads(found: Found, sentences: tuple[str, str]) -> None:
         downloads.rows(attention_weights.head_rows(attention, layer, head), stem, HEAD_FILE)
 
 
-@by_stamp(lambda found: found.digest, 32)
+@cached.by_stamp(lambda found: found.digest, 32)
 def _inputs(_found: Found) -> tuple[str, ...]:
     """How two sentences can be encoded for self-attention: as one input, or each alone."""
     from explorer.encoding.read import sentence_pairs
@@ -213,7 +212,7 @@ def _inputs(_found: Found) -> tuple[str, ...]:
     return sentence_pairs.inputs(cached.attending(_found))
 
 
-@by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
+@cached.by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
 def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -> SelfAttention:
     """Attention weights between the tokens of two sentences, for every head of every layer."""
     from explorer.encoding.read import sentence_pairs

@@ -21,7 +21,6 @@ from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.cached import by_stamp
 from explorer.ui.layer_attention.pair_view import has_pooler
 from explorer.ui.runs import run_status
 from explorer.ui.widgets import downloads
@@ -94,7 +93,7 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
     _history(found, weights)
 
 
-@by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
+@cached.by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
 def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> attention_weights.LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
     return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
@@ -183,7 +182,7 @@ def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice,
     return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", scored.pairs.name).text
 
 
-@by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
+@cached.by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
 def difference(_measured: Hashable, _comparison: Comparison) -> bootstrap.Interval:
     """B minus A under the chosen layer & pooling of each; `_measured` identifies models, pairs and settings."""
     return _comparison.chosen(_comparison.one.metrics[0])

@@ -20,7 +20,6 @@ from explorer.places import write_whole
 from explorer.progress import Progress, Work
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.runs import DISCARD, Run
 from explorer.ui.access import cached, jobs
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ PAUSE = 0.5  # seconds between two looks at the run under way
 PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
 
 
-def start(recipe: Recipe, name: str = "") -> Run:
+def start(recipe: Recipe, name: str = "") -> runs.Run:
     """Queue a new run; without a name, return the run under way that has the same recipe, if there is one."""
     asked = recipe.checked()
     for run, _ in [] if name else under_way():  # a second click on Start opens the first run
@@ -46,7 +45,7 @@ def start(recipe: Recipe, name: str = "") -> Run:
     return run
 
 
-def resume(run: Run) -> None:
+def resume(run: runs.Run) -> None:
     """Queue a stopped, interrupted or failed run again."""
     status = standing(run)
     if status.state == statuses.FAILED and run.status().live:  # it failed before it wrote its status
@@ -55,11 +54,11 @@ def resume(run: Run) -> None:
     _follow(run)
 
 
-def queue_again() -> list[Run]:
+def queue_again() -> list[runs.Run]:
     """Queue every run again that waited when its server ended, in the same order; a run that was training is not."""
     found = []
     for marker in sorted(_markers(), key=_place):
-        run = Run(marker.parent)
+        run = runs.Run(marker.parent)
         with suppress(StrataError):  # one that cannot be queued does not keep the others from it
             if run.status().state == statuses.INTERRUPTED:
                 runs.restarted(run)
@@ -68,7 +67,7 @@ def queue_again() -> list[Run]:
     return found
 
 
-def stop(run: Run, how: str) -> None:
+def stop(run: runs.Run, how: str) -> None:
     """Stop a waiting or running run, in whichever process it is; `how` says whether to keep it."""
     job = job_of(run)
     if job is not None and job.state == jobs.WAITING:
@@ -76,31 +75,31 @@ def stop(run: Run, how: str) -> None:
         if job.state == jobs.STOPPED:
             _unmark(run)
             statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
-            if how == DISCARD:
+            if how == runs.DISCARD:
                 delete(run)
             return
     run.request_stop(how)
 
 
-def rename(run: Run, name: str) -> Run:
+def rename(run: runs.Run, name: str) -> runs.Run:
     """Rename a run and return it."""
     renamed = run.renamed(name)
     jobs.forget(_key(run))
     return renamed
 
 
-def delete(run: Run) -> None:
+def delete(run: runs.Run) -> None:
     """Delete a run that is not under way."""
     run.delete()
     jobs.forget(_key(run))
 
 
-def job_of(one: Run | PlanFolder) -> jobs.Job | None:
+def job_of(one: runs.Run | PlanFolder) -> jobs.Job | None:
     """The place of a run or a plan in the queue of this process, if it has one."""
     return jobs.find(_key(one))
 
 
-def standing(run: Run) -> statuses.Status:
+def standing(run: runs.Run) -> statuses.Status:
     """A run's status; a job that failed before it wrote its status counts as failed."""
     status, job = run.status(), job_of(run)
     if status.state == statuses.WAITING and job is not None and job.state == jobs.FAILED:
@@ -108,7 +107,7 @@ def standing(run: Run) -> statuses.Status:
     return status
 
 
-def under_way() -> list[tuple[Run, statuses.Status]]:
+def under_way() -> list[tuple[runs.Run, statuses.Status]]:
     """Every waiting or running run, the running one first."""
     found = [(run, standing(run)) for run in runs.every()]
     live = [(run, status) for run, status in reversed(found) if status.live]
@@ -142,14 +141,14 @@ def trial_key(recipe: Recipe) -> str:
     return f"try {now} {recipe.command()}"
 
 
-def _key(one: Run | PlanFolder) -> str:
+def _key(one: runs.Run | PlanFolder) -> str:
     return str(one.folder)
 
 
-def _follow(run: Run, *, of_plan: bool = False) -> jobs.Job:
+def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
     """Queue a run, replacing the job of an earlier run with the same folder."""
 
-    def trained() -> Work[Run | None]:
+    def trained() -> Work[runs.Run | None]:
         from explorer.training import running
 
         _unmark(run)
@@ -168,7 +167,7 @@ def _follow(run: Run, *, of_plan: bool = False) -> jobs.Job:
     return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
-def _unmark(run: Run) -> None:
+def _unmark(run: runs.Run) -> None:
     """Say that a run no longer waits."""
     with suppress(OSError):
         (run.folder / run_folder.QUEUED).unlink(missing_ok=True)
@@ -274,7 +273,7 @@ def as_it_is(plan: Plan) -> str:
     return cached.as_they_are(plan.models, filter(None, named))
 
 
-def train_in_turn(run: Run) -> Work[Run | None]:
+def train_in_turn(run: runs.Run) -> Work[runs.Run | None]:
     """Train a run in its turn, and return it; closed before its end, it saves the run, which can then be resumed."""
     job = _follow(run, of_plan=True)
     try:

@@ -12,10 +12,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer import errors, in_words
 from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
 from explorer.data.graded import sets, sts
-from explorer.data.text_sets import PAIRS as PAIRS_KIND
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
-from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
@@ -323,15 +321,15 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
         if (
             source in sources.RETRIEVAL_SETS
             or sources.is_folder(source)
-            or sidebar_choice.kind_of(source) == PAIRS_KIND
+            or sidebar_choice.kind_of(source) == text_sets.PAIRS
         ):
             given = cached.evaluated_on(identity)
             if isinstance(given, retrieval_sets.RetrievalSet):
                 return _of_set(identity, given)
         return SearchedCorpus(identity, cached.searched(source))
-    except SetNotFound as error:
+    except errors.SetNotFound as error:
         sidebar_choice.set_not_found(error, *sidebar_choice.published(identity))
-    except StrataError as error:
+    except errors.StrataError as error:
         messages.trouble(error)
     return None
 

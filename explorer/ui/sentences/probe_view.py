@@ -10,7 +10,6 @@ from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables
-from explorer.measuring.sentences.probe_cosines import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
@@ -36,8 +35,8 @@ WEIGH_HELP = (
 def show(sides: tuple[Reader, ...]) -> None:
     """The shares, the bars of every pack, the pairs, and the microscope for a selected pair."""
     packs = sample.probe_packs()
-    made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
-    known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
+    made = [(side.name, side.vectors(probe_cosines.sentences_of(packs))) for side in sides]
+    known = {name: probe_cosines.probed(packs, vectors) for name, vectors in made if vectors is not None}
     if len(known) < len(sides):
         return  # progress is shown
     one, other = known["A"], known.get("B")
@@ -58,7 +57,7 @@ def show(sides: tuple[Reader, ...]) -> None:
     _pairs(sides, one, other)
 
 
-def _headline(known: dict[str, Probed]) -> None:
+def _headline(known: dict[str, probe_cosines.Probed]) -> None:
     cards = st.container(horizontal=True)
     for name, side in known.items():
         share = side.distinguished_from_all()
@@ -73,7 +72,7 @@ def _headline(known: dict[str, Probed]) -> None:
     )
 
 
-def _packs(one: Probed, other: Probed | None) -> None:
+def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
     of_cases = st.column_config.TextColumn(alignment="right", help=f"{GOOD} 50 % is chance.")
     number = st.column_config.NumberColumn(
         format="%.3f",
@@ -84,7 +83,7 @@ def _packs(one: Probed, other: Probed | None) -> None:
         # shares as text: a browser rounds halves another way than the sentences below
         {**row, "about": pack.about}
         | {f"distinguished {name}": None if pack.same else str(side.distinguished(pack.name)) for name, side in sides}
-        for row, pack in zip(pack_rows(one, other), one.packs, strict=True)
+        for row, pack in zip(probe_cosines.pack_rows(one, other), one.packs, strict=True)
     ]
     st.dataframe(
         rows,
@@ -100,7 +99,7 @@ def _packs(one: Probed, other: Probed | None) -> None:
     st.markdown(
         "\n".join(
             f"- **{pack.name}**: "
-            + " ".join(verdict(name, pack.name, side.distinguished(pack.name)) for name, side in sides)
+            + " ".join(probe_cosines.verdict(name, pack.name, side.distinguished(pack.name)) for name, side in sides)
             for pack in one.packs
             if not pack.same
         )
@@ -112,11 +111,11 @@ def _packs(one: Probed, other: Probed | None) -> None:
     )
 
 
-def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:
+def _pairs(sides: tuple[Reader, ...], one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
     st.subheader("Pairs")
     names = [pack.name for pack in one.packs]
     name: str = controls.segments("Pack", names, default="negation", key="pack")
-    every = pair_rows(one, other)
+    every = probe_cosines.pair_rows(one, other)
     rows = [row for row in every if row["pack"] == name]
     number = st.column_config.NumberColumn(format="%.3f", help=COSINE)
     event = st.dataframe(

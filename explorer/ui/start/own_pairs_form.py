@@ -12,7 +12,6 @@ from explorer.data.graded import sets
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
@@ -90,7 +89,7 @@ def own_pairs() -> None:
         except StrataError as error:
             messages.trouble(error)
         else:
-            if kind == SCORED_PAIRS:
+            if kind == text_sets.SCORED_PAIRS:
                 _from_table(table)
             else:
                 show(upload.name, upload.getvalue(), table, kind)
@@ -130,10 +129,10 @@ def _from_table(table: Table) -> None:
 
 def _columns(table: Table) -> ColumnRoles:
     """The guess, to be corrected: a select box for each role."""
-    guess = columns.guess(table, SCORED_PAIRS)
+    guess = columns.guess(table, text_sets.SCORED_PAIRS)
     chosen: dict[str, str | None] = {}
     boxes = st.container(horizontal=True)
-    for one in SCORED_PAIRS.columns:
+    for one in text_sets.SCORED_PAIRS.columns:
         options = [NONE, *table.columns]
         guessed = guess.column(one.role) or NONE
         column = boxes.selectbox(
@@ -173,7 +172,7 @@ def _kept_files() -> None:
 
 
 @cached.by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
-def share_cut(_found: Found, _pairs: GradedPairs, _settings: Settings) -> tuple[int, float]:
+def share_cut(_found: Found, _pairs: text_sets.GradedPairs, _settings: Settings) -> tuple[int, float]:
     """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
     encoder = cached.encoder(_found, _settings)
     step = max(1, len(_pairs.sentences) // ESTIMATED_ON)  # from all over the file: it may be sorted by length
@@ -235,7 +234,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     st.caption("The file is kept on this machine, and every page offers it.")
 
 
-def offer_pairs(pairs: GradedPairs) -> None:
+def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     """What the pairs are split into, and what can be done with them."""
     split = cached.split_summary(pairs)
     st.markdown(_split_in_words(pairs, split))
@@ -281,7 +280,7 @@ def offer_pairs(pairs: GradedPairs) -> None:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
 
-def _split_in_words(pairs: GradedPairs, split: Summary) -> str:
+def _split_in_words(pairs: text_sets.GradedPairs, split: Summary) -> str:
     """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
     words = SPLIT_PAIRS.format(len(pairs), split.families)
     if split.no_halves:

@@ -16,7 +16,6 @@ from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.training.loop.measured_facts import spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
-from explorer.training.record.status import PAGE, Status
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
@@ -78,7 +77,7 @@ def _place(run: Run, was_live: bool) -> None:
     ]
     if facts.device:
         parts.append(f"{facts.precision} on {facts.device}")
-    parts += facts.listed(PAGE).values()
+    parts += facts.listed(statuses.PAGE).values()
     st.caption(messages.plain(" · ".join(parts)))
     if status.live:
         _under_way(run, status)
@@ -110,7 +109,7 @@ def _traces(run: Run) -> None:
         )
 
 
-def _under_way(run: Run, status: Status) -> None:
+def _under_way(run: Run, status: statuses.Status) -> None:
     """Progress, the job ahead of it, and the buttons to stop it."""
     parts = [
         run_status.place(status),
@@ -197,7 +196,7 @@ def actions(run: Run) -> None:
             button("Delete run", "run delete", delete, type="primary")
 
 
-def card(run: Run, status: Status) -> None:
+def card(run: Run, status: statuses.Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = status.learned
     if verdict_banner.learned(learned):
@@ -226,7 +225,7 @@ def card(run: Run, status: Status) -> None:
     _model(run, status)
 
 
-def _seeds(status: Status) -> None:
+def _seeds(status: statuses.Status) -> None:
     with st.expander(f"Scores of {len(status.results)} seeds", icon=":material/casino:"):
         st.dataframe(
             [
@@ -248,7 +247,7 @@ def _seeds(status: Status) -> None:
         st.caption(f"{text}Gain: minus the base under model default. The seed with the best {by} is saved.")
 
 
-def _model(run: Run, status: Status) -> None:
+def _model(run: Run, status: statuses.Status) -> None:
     """A button to compare with the base, the model's folder, and code to load it."""
     if not run.model.is_dir():
         return
@@ -284,7 +283,7 @@ def _model(run: Run, status: Status) -> None:
         st.caption(f"The folder includes code (`{'`, `'.join(own_modules)}`), which `trust_remote_code=True` runs.")
 
 
-def scores(status: Status) -> None:
+def scores(status: statuses.Status) -> None:
     """A row of cards for each test set, and one for the dev set."""
     verdict = status.verdict
     if verdict is None:
@@ -295,7 +294,7 @@ def scores(status: Status) -> None:
         _row(use, found, trained, status)
 
 
-def classes(status: Status) -> None:
+def classes(status: statuses.Status) -> None:
     """The scores of the classes of the test rows, over all seeds that are done, of a run on labelled texts."""
     found = [one.classes for one in status.results if one.classes is not None]
     if not found:
@@ -312,7 +311,7 @@ def classes(status: Status) -> None:
             )
 
 
-def _row(use: str, found: Verdict, trained: str, status: Status) -> None:
+def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
     of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
     size = f", {size_text(count, measure)}" if count else ""

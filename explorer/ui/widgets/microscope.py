@@ -11,7 +11,6 @@ from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
 from explorer.measuring.sentences import sentence_pair, word_pairs, word_tables
-from explorer.measuring.sentences.sentence_pair import MOST, TokenPair, token_pair
 from explorer.measuring.sentences.word_pairs import WordPair, changes
 from explorer.progress import Progress, Work
 from explorer.ui import messages
@@ -52,7 +51,7 @@ COMPARE, SEARCH = "compare", "search"  # pages that show words
 BUTTON_HELP = "What each word of both sentences adds to their cosine"
 _OPEN = "_pair whose words are shown"
 
-Pairs = dict[str, tuple[Reader, TokenPair]]
+Pairs = dict[str, tuple[Reader, sentence_pair.TokenPair]]
 
 
 def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
@@ -101,11 +100,11 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
         downloads.rows(sentence_pair.token_rows(numbers, layers), f"{stem} tokens", "Token similarity (CSV)")
 
 
-def _token_pair(side: Reader, first: str, second: str) -> TokenPair | None:
-    def encode() -> Work[TokenPair]:
+def _token_pair(side: Reader, first: str, second: str) -> sentence_pair.TokenPair | None:
+    def encode() -> Work[sentence_pair.TokenPair]:
         yield Progress(f"loading {side.found.name}", 0, 0)
         encoder = cached.encoder(side.found, side.settings)
-        return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
+        return (yield from sentence_pair.token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
     return jobs.result(key, f"Encoding two sentences with {side.found.name}", encode)
@@ -126,7 +125,7 @@ def _by_layer(pairs: Pairs) -> None:
     )
 
 
-def _layers(pair: TokenPair) -> tuple[int, ...]:
+def _layers(pair: sentence_pair.TokenPair) -> tuple[int, ...]:
     """The layers that the side's vector is pooled from, if it is pooled from layers."""
     return pair.pooled.row.layers if pair.pooled else ()
 
@@ -173,9 +172,9 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
     )
     for name, (_, pair) in pairs.items():
         if pair.shares is not None and any(pair.left_out):
-            rest = [float(values[MOST:].sum()) for values in pair.shares]
+            rest = [float(values[sentence_pair.MOST :].sum()) for values in pair.shares]
             parts.append(
-                f"{name}: only the first {MOST} tokens of each sentence are drawn; the others contribute "
+                f"{name}: only the first {sentence_pair.MOST} tokens of each sentence are drawn; the others contribute "
                 f"{rest[0]:+.3f} and {rest[1]:+.3f}."
             )
     return " ".join(parts)
@@ -212,7 +211,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]
     if left_out:
-        caption += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
+        caption += f" Only the first {sentence_pair.MOST} tokens of each are shown; left out: {', '.join(left_out)}."
     st.caption(caption)
     return there
 
