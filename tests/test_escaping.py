@@ -91,16 +91,13 @@ def test_no_text_starts_a_formula(text):
     assert unicodedata.normalize("NFKC", cell).strip("\t\n\r \u200b\ufeff\u202e")[:1] not in ("=", "+", "-", "@")
     assert cell[:1] not in ("\t", "\n", "\r")
     assert cell.lstrip("'") == text.lstrip("'")
+    assert as_csv([{"=1+1": 1}]).splitlines()[0] == "'=1+1", "a header is none either"
 
 
 def test_numbers_stay_numbers():
     assert cells(as_csv([{"a": -0.25, "b": 3, "c": None}])) == [["-0.25", "3", ""]]
     numbers = ["-3.2", "+1.10 (0.36 to 1.77)", "-0.5 ± 0.1", "-0.25 to -0.10", "+1,234", "−3", "-1e-05"]
     assert cells(as_csv([{"a": number} for number in numbers])) == [[number] for number in numbers]
-
-
-def test_a_header_is_no_formula_either():
-    assert as_csv([{"=1+1": 1}]).splitlines()[0] == "'=1+1"
 
 
 def test_reading_a_download_gives_the_text_back():

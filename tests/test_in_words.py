@@ -66,27 +66,18 @@ def test_a_message_raised_again_is_the_same():
     assert str(StrataError(first)) == str(StrataError(str(first))) == str(first)
 
 
-def test_finish_does_all_the_work_and_gives_its_result():
-    steps = []
+def test_finish_does_all_the_work_tells_every_step_and_gives_its_result():
+    steps, worked, told = [Progress("counting", step, 3) for step in range(3)], [], []
 
     def work():
-        for step in range(3):
-            steps.append(step)
-            yield Progress("counting", step, 3)
+        for step in steps:
+            worked.append(step)
+            yield step
         return "done"
 
     assert finish(work()) == "done"
-    assert steps == [0, 1, 2]
-
-
-def test_finish_tells_every_step():
-    steps = [Progress("counting", step, 3) for step in range(3)]
-    told = []
-
-    def work():
-        yield from steps
-
-    finish(work(), told.append)
+    assert worked == steps
+    assert finish(work(), told.append) == "done"
     assert told == steps
 
 

@@ -173,13 +173,10 @@ def test_the_interaction_gives_the_values_worked_out_for_it():
     assert losses.interaction(same + 7, other + 7).item() == pytest.approx(loss.item(), abs=1e-6)
 
 
-def test_the_other_readings_of_the_interaction_give_theirs():
+def test_the_other_readings_of_the_interaction_give_theirs_and_it_stays_finite_where_exponentials_do_not():
     same, other = torch.tensor([[1.0, -0.5]]), torch.tensor([[0.0, 0.5]])
     assert losses.interaction(same, other).item() == pytest.approx(0.813262, abs=1e-6)
     assert losses.interaction_by_class(same, other).item() == pytest.approx(0.337745, abs=1e-6)
-
-
-def test_the_interaction_stays_finite_where_exponentials_do_not():
     far = torch.tensor([[1000.0]])
     assert losses.interaction(-far, far).item() == 2000.0
     assert losses.interaction(far, -far).item() == 0.0

@@ -50,13 +50,9 @@ def hits(text):
     return [f"'{match[0]}': write '{instead}'" for match, instead in found if match]
 
 
-def test_texts_for_visitors_use_the_words_of_the_glossary():
-    found = [f"{one.place}: {hit}" for one in words.texts() for hit in hits(one.text)]
-    assert not found, "\n" + "\n".join(found)
-
-
-def test_documents_use_the_words_of_the_glossary():
-    found = [f"{one.place}: {hit}" for one in words.documents() for hit in hits(one.text)]
+@pytest.mark.parametrize("read", [words.texts, words.documents])
+def test_texts_for_visitors_and_documents_use_the_words_of_the_glossary(read):
+    found = [f"{one.place}: {hit}" for one in read() for hit in hits(one.text)]
     assert not found, "\n" + "\n".join(found)
 
 

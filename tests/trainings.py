@@ -24,6 +24,9 @@ from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
@@ -151,6 +154,11 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
 def new(place: Place, method: str = "sg-opt", name: str = "", **changes: Any) -> Run:
     """A run of such a recipe, waiting."""
     return runs.new(recipe(place, method, **changes), name, place.runs)
+
+
+def learner(place: Place, method: str = "sg-opt", **settings: Any) -> Learner:
+    """What learns by such a recipe, before its first update."""
+    return Learner(finish(prepare(recipe(place, method, settings=settings))), 1, World("float32", DEVICE))
 
 
 def train(run: Run, tell: Callable[[Progress], object] = lambda progress: None) -> Run | None:

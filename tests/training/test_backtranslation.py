@@ -60,17 +60,13 @@ def expected(sentences=SENTENCES) -> bytes:
     return HEADER + "".join(f"{sentence}\t{sentence.upper()} 1 2\n" for sentence in sentences).encode()
 
 
-def test_every_sentence_stands_beside_its_back_translation_in_order(translators, out):
+def test_every_sentence_stands_beside_its_back_translation_in_order_and_is_read_so(translators, out):
     told = []
     assert finish(work(out), told.append) == out
     assert out.read_bytes() == expected()
     assert translators["there"].asked == list(SENTENCES)
     assert [step.done for step in told] == [0, 0, 3, 6, 9, 10]
     assert {step.total for step in told[1:]} == {10}
-
-
-def test_the_file_is_read_as_back_translations(translators, out):
-    finish(work(out))
     rows, (report,) = corpus([str(out)], text_sets.BACK_TRANSLATIONS)
     assert rows.columns == (SENTENCES, tuple(f"{sentence.upper()} 1 2" for sentence in SENTENCES))
     assert report.rows_kept == 10
@@ -127,7 +123,7 @@ def test_what_is_done_needs_no_models(translators, out, monkeypatch):
     assert [(step.done, step.total) for step in told] == [(10, 10)]
 
 
-def test_it_is_written_down_what_made_the_file(translators, out):
+def test_it_is_written_down_what_made_the_file_and_told_how_many_beams_the_paper_has(translators, out):
     finish(work(out, beams=7))
     assert makers_file(out).name == "mine.tsv.json"
     assert json.loads(makers_file(out).read_text()) == {
@@ -135,6 +131,7 @@ def test_it_is_written_down_what_made_the_file(translators, out):
         "back": {"name": "back", "digest": "back" * 8},
         "beams": 7,
     }
+    assert (BEAMS.usual, BEAMS.help) == ("5", "Beam size of the search; the paper's is 100.")
 
 
 @pytest.mark.parametrize(
@@ -251,10 +248,6 @@ def test_what_cannot_be_done_is_said_before_a_model_is_loaded(out, monkeypatch):
         finish(work(out, ()))
     with pytest.raises(BadChoice, match=r"mine\.csv does not end in \.tsv"):
         finish(work(out.with_suffix(".csv")))
-
-
-def test_the_papers_beam_is_told():
-    assert (BEAMS.usual, BEAMS.help) == ("5", "Beam size of the search; the paper's is 100.")
 
 
 def test_real_models_translate_there_and_back(tmp_path, out):

@@ -18,7 +18,7 @@ from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_strata
 from tests.spoiling import encoder_of
 from tests.training.unbroken import assert_goes_on, with_stages
-from tests.trainings import new, recipe, spearman, texts_of, train, weights
+from tests.trainings import learner, new, recipe, spearman, texts_of, train, weights
 
 pytestmark = pytest.mark.device
 SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_layers": 1, "keep_steps": True}
@@ -77,11 +77,10 @@ def test_card_and_run_say_what_was_cut(place, whole):
 
 
 def test_a_state_holds_the_cut_encoder_and_not_the_whole_one(place, tmp_path):
-    prepared = finish(prepare(recipe(place, "distil", settings=SETTINGS)))
-    learner = Learner(prepared, 1, World("float32", DEVICE))
-    learner.update()
-    learner.fetch()
-    state = resume_state.state_of(learner)
+    of = learner(place, "distil", **SETTINGS)
+    of.update()
+    of.fetch()
+    state = resume_state.state_of(of)
     assert not [name for name in state.tensors if "teacher" in name or "layer.1." in name]
     assert {name.split("/")[0] for name in state.tensors} == {"method", "optimizer", "random"}
 
@@ -128,13 +127,13 @@ def test_the_export_is_the_encoder_alone(place, with_decoder):
 
 def test_a_state_has_each_tensor_once_and_a_restored_decoder_still_shares(place, tmp_path):
     prepared = finish(prepare(recipe(place, "tsdae", settings=TSDAE)))
-    learner = Learner(prepared, 1, World("float32", DEVICE))
-    learner.update()
-    learner.fetch()
-    learner.record_score(50.0)
-    assert all(name.startswith("base.") for name in learner.kept), "the decoder is not exported"
-    resume_state.save(tmp_path / "state", resume_state.state_of(learner))
-    expected = [learner.update() or learner.fetch() for _ in range(3)]
+    learned = Learner(prepared, 1, World("float32", DEVICE))
+    learned.update()
+    learned.fetch()
+    learned.record_score(50.0)
+    assert all(name.startswith("base.") for name in learned.kept), "the decoder is not exported"
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    expected = [learned.update() or learned.fetch() for _ in range(3)]
     other = Learner(prepared, 1, World("float32", DEVICE))
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
     decoder, encoder = other.method.decoder, other.method.base.model

@@ -14,14 +14,11 @@ from explorer.training.loop import estimate as estimates
 from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
-from explorer.training.loop.preparing import prepare
-from explorer.training.loop.processes import World
-from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.spoiling import encoder_of
 from tests.tiny_models import SENTENCES
 from tests.training.unbroken import assert_goes_on, with_stages
-from tests.trainings import new, recipe, train, weights
+from tests.trainings import learner, new, train, weights
 
 ADAPTED = {"lora_rank": 2, "lora_alpha": 8.0}
 SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_steps": True, "pooling": "cls", **ADAPTED}
@@ -60,13 +57,13 @@ def test_the_export_and_every_step_open_without_peft_and_agree(whole):
 
 
 def test_the_export_encodes_as_the_trained_model_did(place):
-    learner = learner_of(place)
+    of = learner_of(place)
     for _ in range(3):
-        learner.update()
+        of.update()
     sentences = list(SENTENCES)
-    found = finish(learner.method.vectors(sentences))
+    found = finish(of.method.vectors(sentences))
     folder = Path(place.folder) / "exported by hand"
-    export(learner.method.exported, learner.method.head(), folder, "card", place.model)
+    export(of.method.exported, of.method.head(), folder, "card", place.model)
     assert torch.allclose(by_sentence_transformers(folder, SENTENCES), found, atol=1e-5)
 
 
@@ -89,24 +86,23 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
 
 
 def learner_of(place, method: str = "simcse", **settings) -> Learner:
-    made = recipe(place, method, settings={**ADAPTED, **settings})
-    return Learner(finish(prepare(made)), 1, World("float32", DEVICE))
+    return learner(place, method, **{**ADAPTED, **settings})
 
 
 def test_gradients_moments_and_the_best_weights_are_those_of_the_adapters(place):
-    learner = learner_of(place, "contrast")
-    told = estimate(learner, place.folder)
-    every = sum(weight.numel() for weight in learner.method.base.encoder.model.parameters())
+    of = learner_of(place, "contrast")
+    told = estimate(of, place.folder)
+    every = sum(weight.numel() for weight in of.method.base.encoder.model.parameters())
     assert (told.trained, told.weights) == (512, every)
-    assert estimates._fixed(learner) == 512 * 16
+    assert estimates._fixed(of) == 512 * 16
     assert told.kept == every * 4
     full = estimate(learner_of(place, "contrast", lora_rank=0), place.folder)
     assert (full.trained, full.weights) == (every, every)
     assert told.disk < full.disk - 2 * 3 * 4 * every, "two states of weights, moments and the best weights"
-    learner.record_score(1.0)  # of the base
-    learner.update()
-    learner.record_score(1.0)
-    assert sum(weight.numel() for weight in learner.kept.values()) == 512
+    of.record_score(1.0)  # of the base
+    of.update()
+    of.record_score(1.0)
+    assert sum(weight.numel() for weight in of.kept.values()) == 512
 
 
 def test_the_estimate_tells_how_many_weights_are_trained():
@@ -130,12 +126,12 @@ def test_the_estimate_tells_apart_the_weights_of_the_encoder_and_those_of_the_me
 
 
 def test_weight_regularisation_is_of_the_whole_weight(place):
-    learner = learner_of(place, "sg", lora_targets=ALL_LINEAR, pull=1.0)
-    assert learner.method.regularisation().item() == 0.0, "new adapters change nothing"
+    of = learner_of(place, "sg", lora_targets=ALL_LINEAR, pull=1.0)
+    assert of.method.regularisation().item() == 0.0, "new adapters change nothing"
     for _ in range(2):
-        learner.update()
-    base = dict(learner.method.base.encoder.model.named_parameters())
-    own = dict(learner.method.base.plain().named_parameters())
+        of.update()
+    base = dict(of.method.base.encoder.model.named_parameters())
+    own = dict(of.method.base.plain().named_parameters())
     slow = sum(float((own[name].double() - base[name].double()).square().sum()) for name in base)
-    assert learner.method.regularisation().item() == pytest.approx(slow, rel=1e-3)
+    assert of.method.regularisation().item() == pytest.approx(slow, rel=1e-3)
     assert slow > 0

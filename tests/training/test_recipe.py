@@ -310,15 +310,11 @@ def test_a_file_that_is_not_there_or_no_text_or_too_large_is_refused(tmp_path):
         read(tmp_path / "large.yaml")
 
 
-def test_the_demonstration_is_a_whole_recipe_on_shipped_text():
+def test_the_demonstration_is_a_whole_recipe_that_goes_through_shipped_text_half_to_three_times():
     recipe = demonstration()
     assert recipe == recipe.checked()
     assert set(recipe.data) <= set(SHIPPED)
     assert (recipe.dev, recipe.test) == (sample.DEV, sample.TEST)
     assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
-
-
-def test_the_demonstration_goes_through_its_text_at_least_half_and_at_most_three_times():
-    recipe = demonstration()
     rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()
     assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

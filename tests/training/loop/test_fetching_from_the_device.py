@@ -6,17 +6,13 @@ import pytest
 import torch
 
 from explorer.errors import Diverged
-from explorer.progress import finish
 from explorer.training.loop import learner as learners
 from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
-from explorer.training.loop.preparing import prepare
-from explorer.training.loop.processes import World
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
-from tests.device import DEVICE
-from tests.trainings import losses, new, recipe, train, weights
+from tests.trainings import learner, losses, new, train, weights
 from tests.waits import Waits
 
 pytestmark = pytest.mark.device
@@ -33,7 +29,7 @@ class FarAway(Learner):
 
 
 def test_an_update_fetches_nothing_and_twenty_are_fetched_at_once(place):
-    of = Learner(finish(prepare(recipe(place, settings={"steps": 80}))), 1, World("float32", DEVICE))
+    of = learner(place, steps=80)
     for _ in range(3):
         with Waits() as waits:
             of.update()

@@ -15,16 +15,13 @@ from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import finish
 from explorer.run_folder import Evaluation, TrainingStep
-from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import spread
-from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.record.recorder import probe
 from explorer.training.record.status import FINISHED
-from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_strata, by_transformers
 from tests.tiny_models import WIDTH
-from tests.trainings import looks, losses, new, recipe, spearman, texts_of, train, weights
+from tests.trainings import learner, looks, losses, new, spearman, texts_of, train, weights
 
 pytestmark = pytest.mark.device
 
@@ -46,11 +43,6 @@ def three(place):
         if best.seed == seeds[1]:
             break
     return found
-
-
-def learner(place, **settings) -> Learner:
-    made = recipe(place, settings=settings)
-    return Learner(finish(prepare(made)), 1, World("float32", DEVICE))
 
 
 def test_a_run_that_is_finished_says_so_and_has_all_its_files(run):

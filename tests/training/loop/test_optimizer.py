@@ -34,13 +34,9 @@ def test_the_rate_of_an_update_is_the_published_one(step):
     assert learning_rate(step, 5e-5, 108, 1079) == pytest.approx(PUBLISHED[step], rel=1e-6)
 
 
-def test_without_a_climb_the_first_update_is_the_largest():
-    rates = [learning_rate(step, 1.0, 0, 4) for step in range(4)]
-    assert rates == [1.0, 0.75, 0.5, 0.25]
-
-
-def test_a_run_that_only_climbs_divides_by_no_zero():
-    assert [learning_rate(step, 1.0, 4, 4) for step in range(4)] == [0.0, 0.25, 0.5, 0.75]
+def test_a_run_that_only_falls_begins_with_the_largest_rate_and_one_that_only_climbs_divides_by_no_zero():
+    for climb, rates in ((0, [1.0, 0.75, 0.5, 0.25]), (4, [0.0, 0.25, 0.5, 0.75])):
+        assert [learning_rate(step, 1.0, climb, 4) for step in range(4)] == rates
 
 
 def test_only_matrices_are_pulled_to_zero(method):
