@@ -60,7 +60,7 @@ def _columns(source: str, eats: Kind, **columns: str) -> Columns:
     return corpus([source], eats, columns)[0].columns
 
 
-def test_the_sample_gives_its_sentences_and_those_of_its_pairs() -> None:
+def test_the_sample_gives_its_sentences_and_those_of_its_pairs():
     rows, (report,) = corpus(["sample"], SENTENCES)
     plain = sample.sentences().texts
     assert rows.columns[0][:800] == plain
@@ -69,13 +69,13 @@ def test_the_sample_gives_its_sentences_and_those_of_its_pairs() -> None:
     assert (rows.name, rows.kind) == ("sample", SENTENCES)
 
 
-def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
+def test_the_sample_gives_its_triplets_and_pairs_of_them():
     triplets = sample.triplets()
     assert _columns("sample", TRIPLETS) == (triplets.anchors, triplets.positives, triplets.negatives)
     assert _columns("sample", PAIRS) == (triplets.anchors, triplets.positives)
 
 
-def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is_evaluated_on() -> None:
+def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is_evaluated_on():
     rows, (report,) = corpus(["sample"], SCORED_PAIRS)
     part = sample.train_part()
     assert rows.columns == (part.first, part.second, tuple(score / 5 for score in part.gold))
@@ -89,7 +89,7 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert matching_sets(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
 
 
-def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:
+def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder):
     one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
     two = _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")
     rows, reports = corpus([one, two], SCORED_PAIRS)
@@ -97,7 +97,7 @@ def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(fold
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
 
 
-def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
+def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder):
     brought = written(sets.keep(BROUGHT))
     assert _columns(brought, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
@@ -106,7 +106,7 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
     assert [len(column) for column in _columns("STS17", SCORED_PAIRS)] == [250] * 3, "it has a test split alone"
 
 
-def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
+def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half():
     rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
     first, second, gold = zip(*rows, strict=True)
     brought = sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
@@ -120,7 +120,7 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     assert without_evaluated(found, [one.sentences for one in evaluated], 1) == (found, "")
 
 
-def test_back_translations_have_to_be_made() -> None:
+def test_back_translations_have_to_be_made():
     with pytest.raises(WrongColumns, match="make them with 'python -m explorer backtranslate'"):
         corpus(["sample"], BACK_TRANSLATIONS)
 
@@ -147,7 +147,7 @@ GIVEN: dict[tuple[Kind, Kind], Columns] = {
 
 @pytest.mark.parametrize("eats", [eats for eats in KINDS if eats != LABELLED_TEXTS], ids=str)
 @pytest.mark.parametrize("kind", FILES, ids=str)
-def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Kind) -> None:
+def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder, kind, eats):
     source = _file(folder, FILES[kind])
     guessed = SENTENCES if kind == LABELLED_TEXTS else kind  # unless labels are asked for
     lack = serves(source)[eats]
@@ -161,7 +161,7 @@ def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, ki
 
 
 @pytest.mark.parametrize("kind", FILES, ids=str)
-def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder: Path, kind: Kind) -> None:
+def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder, kind):
     source = _file(folder, FILES[kind])
     lack = serves(source)[LABELLED_TEXTS]
     assert (lack == "") == kind.gives(LABELLED_TEXTS) == (kind in (LABELLED_TEXTS, TRIPLETS))
@@ -169,14 +169,13 @@ def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder: Path, kind: Ki
         corpus([source], LABELLED_TEXTS)
 
 
-def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Path) -> None:
+def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder):
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     source = _file(folder, f"label\ttext\n{lines}")
     rows, (report, _) = corpus([source, source], LABELLED_TEXTS)
     assert (rows.name, report.rows_kept) == ("mine.tsv + mine.tsv", 100)
     assert [len(part) for part in (rows, rows.validation, rows.test)] == [160, 20, 20]
-    assert len(rows.texts) == 1
-    assert set(rows.labels) == {"yes", "no"}
+    assert (len(rows.texts), set(rows.labels)) == (1, {"yes", "no"})
     assert all(label == ("yes" if int(text[5:-1]) % 2 else "no") for text, label in zip(*rows.columns, strict=True))
     assert rows.classes == ("no", "yes")
     assert rows.division.count("a tenth of the rows chooses the checkpoint") == 2
@@ -185,13 +184,13 @@ def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Pa
     assert corpus([source], SENTENCES)[0].columns[0][:2] == ("Text 0.", "Text 1.")
 
 
-def test_pairs_and_texts_with_labels_are_not_joined(folder: Path) -> None:
+def test_pairs_and_texts_with_labels_are_not_joined(folder):
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     with pytest.raises(WrongColumns, match=r"sample and mine\.tsv cannot be joined: some rows have one sentence"):
         corpus(["sample", _file(folder, f"label\ttext\n{lines}")], LABELLED_TEXTS)
 
 
-def test_a_labelled_set_gives_its_training_sentences(folder: Path) -> None:
+def test_a_labelled_set_gives_its_training_sentences(folder):
     assert {eats for eats, lack in serves("GLUE RTE").items() if not lack} == {SENTENCES, LABELLED_TEXTS}
     (folder / "GLUE" / "RTE").mkdir(parents=True)
     for split, count in (("train", 2490), ("dev", 277)):
@@ -201,22 +200,21 @@ def test_a_labelled_set_gives_its_training_sentences(folder: Path) -> None:
     assert len(texts) == 2 * 2490
     assert {text.split()[0] for text in texts} == {"train", "and"}
     rows, _ = corpus(["GLUE RTE"], LABELLED_TEXTS)
-    assert rows.validation.texts[0][-1] == "dev 26"
-    assert rows.test.texts[0][0] == "dev 27"
+    assert (rows.validation.texts[0][-1], rows.test.texts[0][0]) == ("dev 26", "dev 27")
 
 
-def test_every_kind_of_file_has_its_needs() -> None:
+def test_every_kind_of_file_has_its_needs():
     assert FILES.keys() == set(KINDS) - {DOCUMENTS}, "a file of documents looks like one of sentences"
 
 
-def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder: Path) -> None:
+def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder):
     source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
     assert _columns(source, SENTENCES, text="b", label="c") == ((TWO, "None."),)
     assert _columns(source, SENTENCES, text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)
     assert serves(source, {"text": "b", "label": "c"})[PAIRS] == "has one sentence per row: a second column is needed"
 
 
-def test_a_source_says_what_it_lacks(folder: Path) -> None:
+def test_a_source_says_what_it_lacks(folder):
     pairs = serves(_file(folder, FILES[PAIRS]))
     assert pairs[TRIPLETS] == "has two sentences per row and no contradiction: a third column is needed"
     assert "name their columns sentence=… and translated=…" in pairs[BACK_TRANSLATIONS]
@@ -224,7 +222,7 @@ def test_a_source_says_what_it_lacks(folder: Path) -> None:
     assert serves(_file(folder, FILES[SENTENCES]))[PAIRS] == "has one sentence per row: a second column is needed"
 
 
-def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch):
     brought = written(sets.keep(BROUGHT))
     assert _columns(brought, SENTENCES) == (("a", "b", "c", "d", "e"),)
     assert _columns("Sample pairs", SENTENCES) == (sample.pairs().sentences,)
@@ -237,16 +235,15 @@ def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.Monk
     assert {eats for eats, lack in serves("sample").items() if lack} == {BACK_TRANSLATIONS, DOCUMENTS}
 
 
-def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits() -> None:
+def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits():
     (texts,) = _columns("SICK-R", SENTENCES)
-    assert len(texts) == 4500 + 500 + 4927 + 1
-    assert texts[0] == "SICK/train 0."
+    assert (len(texts), texts[0]) == (4500 + 500 + 4927 + 1, "SICK/train 0.")
     assert texts[-1] == "SICK/test 4926."
     assert _columns("sick train", SENTENCES)[0][-2:] == ("SICK/train 4499.", "The same.")
     assert _columns("STS17", SENTENCES) == _columns("STS17 test", SENTENCES)
 
 
-def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -> None:
+def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder):
     one, two = _file(folder, "Six.\nThe same.\n", "one.txt"), _file(folder, FILES[PAIRS], "two.tsv")
     rows, reports = corpus([one, "STS17 test", two], SENTENCES)
     assert rows.columns[0][:3] == ("Six.", "The same.", "STS17_en/test 0.")
@@ -256,7 +253,7 @@ def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -
     assert [report.rows_kept for report in reports] == [2, 251, 3]
 
 
-def test_duplicates_are_kept_if_they_are_asked_for(folder: Path) -> None:
+def test_duplicates_are_kept_if_they_are_asked_for(folder):
     one, two = _file(folder, "Six.\nThe same.\nSix.\n", "one.txt"), _file(folder, FILES[PAIRS], "two.tsv")
     rows, reports = corpus([one, "STS17 test", two], SENTENCES, keep_duplicates=True)
     texts = list(rows.columns[0])
@@ -271,19 +268,19 @@ def test_duplicates_are_kept_if_they_are_asked_for(folder: Path) -> None:
     assert once.duplicates == 0
 
 
-def test_a_set_without_a_split_has_every_sentence_of_every_pair(folder: Path) -> None:
+def test_a_set_without_a_split_has_every_sentence_of_every_pair(folder):
     found = {keep: len(corpus(["SICK-R"], SENTENCES, keep_duplicates=keep)[0]) for keep in (True, False)}
     assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
 
 
-def test_pairs_are_joined_row_by_row(folder: Path) -> None:
+def test_pairs_are_joined_row_by_row(folder):
     source = _file(folder, FILES[TRIPLETS])
     rows, _ = corpus(["sample", source, source], PAIRS)
     assert len(rows) == 160 + 2 + 2
     assert [column[-2:] for column in rows.columns] == [(ONE, THREE), (TWO, ONE)]
 
 
-def test_a_report_tells_what_became_of_a_files_sentences(folder: Path) -> None:
+def test_a_report_tells_what_became_of_a_files_sentences(folder):
     _, (report,) = corpus([_file(folder, FILES[PAIRS] + "\tAlone.\n")], SENTENCES)
     assert (report.rows_read, report.rows_kept) == (6, 4)
     assert [str(each) for each in report.dropped] == [
@@ -292,12 +289,12 @@ def test_a_report_tells_what_became_of_a_files_sentences(folder: Path) -> None:
     ]
 
 
-def test_classes_of_nli_stand_in_no_sentences_way(folder: Path) -> None:
+def test_classes_of_nli_stand_in_no_sentences_way(folder):
     source = _file(folder, "premise\thypothesis\tlabel\nOne two.\tOne and two.\tneutral\n")
     assert _columns(source, SENTENCES) == ((ONE, TWO),)
 
 
-def test_people_choose_the_columns(folder: Path) -> None:
+def test_people_choose_the_columns(folder):
     source = _file(folder, "text\tother\tscore\n1 a b\tc d e\t3\nf g h\ti j k\t4\n")
     assert _columns(source, SENTENCES) == (("1 a b", "f g h"),)
     assert _columns(source, SENTENCES, sentence="other") == (("c d e", "i j k"),)
@@ -309,7 +306,7 @@ def test_people_choose_the_columns(folder: Path) -> None:
     assert _columns(graded, SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
 
 
-def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder: Path) -> None:
+def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder):
     source = _file(folder, FILES[PAIRS])
     for choose in (corpus, lambda sources, _, columns: serves(sources[0], columns)):
         with pytest.raises(
@@ -335,30 +332,28 @@ def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(f
         ("gone/mnli", UnreadableFile, r"There is no file gone.mnli"),
     ],
 )
-def test_an_unknown_source_is_answered_with_what_there_is(
-    source: str, error: type[Exception], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_source_is_answered_with_what_there_is(source, error, message, folder, monkeypatch):
     monkeypatch.chdir(folder / "SICK")
     for ask in (serves, lambda name: corpus([name], SENTENCES)):
         with pytest.raises(error, match=message):
             ask(source)
 
 
-def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder, monkeypatch):
     _file(folder, "One.\n", "notes")
     monkeypatch.chdir(folder)
     with pytest.raises(UnreadableFile, match="notes has no ending"):
         corpus(["notes"], SENTENCES)
 
 
-def test_a_set_out_of_reach_says_where_it_would_lie(folder: Path) -> None:
+def test_a_set_out_of_reach_says_where_it_would_lie(folder):
     with pytest.raises(SetNotFound, match="STS-B train is not available"):
         corpus(["STS-B"], SENTENCES)
     with pytest.raises(SetNotFound, match="is no longer stored"):
         corpus(["gone.csv · 0123abcd"], SENTENCES)
 
 
-def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_going_online_is_passed_on(monkeypatch):
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
     for source in ("STS-B", "STS-B dev"):
@@ -367,14 +362,14 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [True, True]
 
 
-def test_nothing_is_no_corpus(folder: Path) -> None:
+def test_nothing_is_no_corpus(folder):
     with pytest.raises(BadChoice, match=r"No training text is named\. Give 'sample'"):
         corpus([], SENTENCES)
     with pytest.raises(TooFewRows, match="Pairs need at least 2"):
         corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], PAIRS)
 
 
-def test_a_digest_is_the_rows_and_their_kind_and_not_their_name() -> None:
+def test_a_digest_is_the_rows_and_their_kind_and_not_their_name():
     rows = Corpus("x", PAIRS, (("a",), ("b",)))
     assert rows.digest == Corpus("y", PAIRS, (("a",), ("b",))).digest
     others = Corpus("x", BACK_TRANSLATIONS, (("a",), ("b",))), Corpus("x", PAIRS, (("a",), ("c",)))
@@ -382,7 +377,7 @@ def test_a_digest_is_the_rows_and_their_kind_and_not_their_name() -> None:
     assert len(rows) == 1
 
 
-def test_documents_are_the_rows_of_a_file_whole_and_in_order(folder: Path) -> None:
+def test_documents_are_the_rows_of_a_file_whole_and_in_order(folder):
     body = '"A first. \n\nA second, longer."', "A third one here.", "Again"
     lines = "".join(f"The title of this,{text}\n" for text in body)
     source = _file(folder, f"title,body\n{lines}", "a.csv")

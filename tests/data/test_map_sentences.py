@@ -22,8 +22,7 @@ def test_a_sentence_of_several_pairs_has_their_mean_score(few_pairs):
     assert found.texts == few_pairs.sentences
     assert [column.name for column in found.columns] == ["words", "score of its pairs"]
     scores = cells(found, "score of its pairs")
-    assert scores["a small boat"] == pytest.approx((4.5 + 2.5) / 2)
-    assert scores["nobody came"] == 4.0
+    assert (scores["a small boat"], scores["nobody came"]) == (pytest.approx((4.5 + 2.5) / 2), 4.0)
     assert cells(found, "words")["nobody came"] == 2.0
 
 
@@ -37,8 +36,7 @@ def test_the_likest_and_unlikest_pairs_are_joined_and_named_by_their_scores():
     first, second = (tuple(f"{side} {number}" for number in range(count)) for side in ("one", "other"))
     golds = tuple(float(number // 5) for number in range(count))  # five pairs have each score
     found = extremes(GradedPairs("many", first, second, golds, ("",) * count), seed=0, count=7)
-    assert found.name == "many, scored 8 to 9 and scored 0 to 1"
-    assert len(found.lines) == 14
+    assert (found.name, len(found.lines)) == ("many, scored 8 to 9 and scored 0 to 1", 14)
     for place, (one, other) in enumerate(found.lines):
         number = int(found.texts[one].split()[1])
         assert found.texts[other] == f"other {number}"
@@ -56,8 +54,7 @@ def test_columns_of_a_file_come_along_as_numbers_or_names():
     rows = ["text,topic,weight,label,words"]
     rows += [f"sentence number {at},{'news' if at % 2 else ''},{at / 3 if at else ''},{at % 2},x" for at in range(12)]
     found = of_table(table("\n".join([*rows, rows[3], ",news,1,1,x"]) + "\n"))
-    assert len(found) == 12
-    assert found.note == "2 of 14 rows are empty, or repeat a sentence."
+    assert (len(found), found.note) == (12, "2 of 14 rows are empty, or repeat a sentence.")
     weights = found.column("weight").cells
     assert math.isnan(weights[0])
     assert weights[3] == 1.0

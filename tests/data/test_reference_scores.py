@@ -192,10 +192,7 @@ def test_layer_attention_is_aggregated_by_size_but_for_the_rows_of_others():
         for one, row, _, _, averaged in figures("STS15")
         if one.paper == "LayerAttPooler"
     ]
-    assert set(found) == {
-        (True, "all"),
-        (False, "wmean"),
-    }
+    assert set(found) == {(True, "all"), (False, "wmean")}
     assert len(found) == 24
 
 
@@ -215,8 +212,7 @@ def test_the_columns_of_a_table_of_one_task_are_its_measures():
 
 def test_missing_numbers_and_counts_are_no_figures():
     times = [measure for _, _, measure, _, _ in figures("efficiency on STS-B")]
-    assert times.count("training seconds") == 2
-    assert times.count("inference seconds") == 4
+    assert (times.count("training seconds"), times.count("inference seconds")) == (2, 4)
     assert all(score.value < 101 for _, _, _, score, _ in figures("STS16"))
     assert not any(figures("total"))
     assert all(any(figures(task)) for task in (*SEVEN, *TRANSFER, "STS average", "STS-B dev", "SemEval-2014 Spanish"))

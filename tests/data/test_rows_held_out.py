@@ -17,7 +17,7 @@ def pairs(*rows: tuple[str, str]) -> tuple[str, ...]:
     return GradedPairs("evaluated", first, second, tuple(map(float, range(len(rows)))), ("",) * len(rows)).sentences
 
 
-def test_a_row_goes_that_shares_either_sentence_with_either_set() -> None:
+def test_a_row_goes_that_shares_either_sentence_with_either_set():
     left, told = without_evaluated(ROWS, [pairs(("x", "a"), ("y", "z")), pairs(("f", "x"))], 2)
     assert left.columns == (("c", "g"), ("d", "h"), (0.25, 0.75))
     assert (left.name, left.kind) == ("mine", SCORED_PAIRS)
@@ -26,14 +26,14 @@ def test_a_row_goes_that_shares_either_sentence_with_either_set() -> None:
     assert "2 rows are left" in told
 
 
-def test_rows_that_share_nothing_stay_as_they_are() -> None:
+def test_rows_that_share_nothing_stay_as_they_are():
     assert without_evaluated(ROWS, [pairs(("x", "y"), ("A", "b "))], 5) == (ROWS, "")
     assert without_evaluated(ROWS, [], 6) == (ROWS, ""), (
         "a batch that the text itself does not fill is refused with the text"
     )
 
 
-def test_other_text_stays_whole() -> None:
+def test_other_text_stays_whole():
     for eats, columns in ((SENTENCES, (("a", "b"),)), (PAIRS, (("a",), ("b",)))):
         rows = Corpus("other", eats, columns)
         assert without_evaluated(rows, [pairs(("a", "b"))], 64) == (rows, "")
@@ -47,14 +47,12 @@ def test_other_text_stays_whole() -> None:
         (pairs(("a", "c"), ("g", "x")), 2, "1 are left, but a batch takes 2. Choose other dev or test pairs"),
     ],
 )
-def test_too_little_that_is_left_is_an_error_with_a_way_out(
-    evaluated: tuple[str, ...], batch: int, message: str
-) -> None:
+def test_too_little_that_is_left_is_an_error_with_a_way_out(evaluated, batch, message):
     with pytest.raises(TooFewRows, match=message):
         without_evaluated(ROWS, [evaluated], batch)
 
 
-def test_scores_that_are_all_the_same_in_what_is_left_are_an_error_with_a_way_out() -> None:
+def test_scores_that_are_all_the_same_in_what_is_left_are_an_error_with_a_way_out():
     with pytest.raises(
         BadScores, match=r"Every score in mine is the same once 3 of 5 rows .* Choose text whose scores"
     ):

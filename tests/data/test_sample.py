@@ -26,7 +26,7 @@ def _words(texts: tuple[str, ...]) -> list[int]:
     return sorted(len(text.split()) for text in texts)
 
 
-def test_nothing_in_the_files_is_dropped() -> None:
+def test_nothing_in_the_files_is_dropped():
     for name, kept in (("pairs.tsv", sample.pairs()), ("triplets.tsv", sample.triplets())):
         table = read_file(sample.FOLDER / name)
         assert len(kept) == len(table.rows)
@@ -35,13 +35,12 @@ def test_nothing_in_the_files_is_dropped() -> None:
     assert list(sample.sentences().texts) == lines
 
 
-def test_the_sample_has_the_sizes_it_is_said_to_have() -> None:
+def test_the_sample_has_the_sizes_it_is_said_to_have():
     assert len(sample.pairs()) == len(tags_of_pairs()) == 240
-    assert len(sample.sentences()) == 800
-    assert len(sample.triplets()) == 160
+    assert (len(sample.sentences()), len(sample.triplets())) == (800, 160)
 
 
-def test_no_sentence_or_row_is_said_twice_whatever_its_case() -> None:
+def test_no_sentence_or_row_is_said_twice_whatever_its_case():
     pairs, triplets = sample.pairs(), sample.triplets()
     rows = [frozenset((one.casefold(), two.casefold())) for one, two in zip(pairs.first, pairs.second, strict=True)]
     assert len(set(rows)) == 240
@@ -51,7 +50,7 @@ def test_no_sentence_or_row_is_said_twice_whatever_its_case() -> None:
     assert len({text.casefold() for text in (*triplets.anchors, *triplets.positives, *triplets.negatives)}) == 480
 
 
-def test_sentences_are_short_and_long() -> None:
+def test_sentences_are_short_and_long():
     words = _words(sample.sentences().texts)
     assert words[0] <= 4
     assert words[-1] >= 25
@@ -61,7 +60,7 @@ def test_sentences_are_short_and_long() -> None:
     assert upper - lower >= 4
 
 
-def test_paired_sentences_are_short_and_long() -> None:
+def test_paired_sentences_are_short_and_long():
     pairs = sample.pairs()
     words = _words((*pairs.first, *pairs.second))
     assert words[0] <= 4
@@ -69,18 +68,18 @@ def test_paired_sentences_are_short_and_long() -> None:
     assert len(set(words)) >= 15
 
 
-def test_six_domains_have_forty_pairs_each() -> None:
+def test_six_domains_have_forty_pairs_each():
     assert sorted(Counter(sample.pairs().parts).values()) == [40] * 6
 
 
-def test_scores_fill_every_band() -> None:
+def test_scores_fill_every_band():
     gold = sample.pairs().gold
     assert 0 <= min(gold) <= max(gold) <= 5
     bands = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in gold)
     assert min(bands[low] for low in BANDS) >= 34, bands
 
 
-def test_every_pair_has_a_tag_and_every_tag_is_known() -> None:
+def test_every_pair_has_a_tag_and_every_tag_is_known():
     for at, tags in enumerate(tags_of_pairs()):
         assert tags, at
         assert set(tags) <= TAGS, (at, tags)
@@ -88,7 +87,7 @@ def test_every_pair_has_a_tag_and_every_tag_is_known() -> None:
 
 
 @pytest.mark.parametrize(("tag", "least"), TAGS_AT_LEAST.items())
-def test_every_tag_has_pairs_enough_to_look_at(tag: str, least: int) -> None:
+def test_every_tag_has_pairs_enough_to_look_at(tag, least):
     assert sum(tag in tags for tags in tags_of_pairs()) >= least
 
 
@@ -96,7 +95,7 @@ def _rows(pairs: GradedPairs) -> set[tuple[str, str, float, str]]:
     return set(zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True))
 
 
-def test_the_halves_share_no_sentence_and_together_are_the_sample() -> None:
+def test_the_halves_share_no_sentence_and_together_are_the_sample():
     dev, test = sample.dev(), sample.test()
     assert len(dev) == len(test) == 120
     assert _rows(dev) | _rows(test) == _rows(sample.pairs())
@@ -105,7 +104,7 @@ def test_the_halves_share_no_sentence_and_together_are_the_sample() -> None:
     assert dev.digest != test.digest
 
 
-def test_either_half_has_every_domain_and_every_band_of_scores() -> None:
+def test_either_half_has_every_domain_and_every_band_of_scores():
     whole = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in sample.pairs().gold)
     for half in (sample.dev(), sample.test()):
         assert sorted(Counter(half.parts).values()) == [20] * 6
@@ -114,7 +113,7 @@ def test_either_half_has_every_domain_and_every_band_of_scores() -> None:
     assert abs(sum(sample.dev().gold) - sum(sample.test().gold)) / 120 < 0.02
 
 
-def test_the_sample_has_its_own_name_and_is_read_once() -> None:
+def test_the_sample_has_its_own_name_and_is_read_once():
     assert sample.pairs().name == sample.PAIRS == "Sample pairs"
     assert sample.pairs() is sample.pairs()
     assert sample.sentences() is sample.sentences()

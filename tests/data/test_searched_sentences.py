@@ -1,7 +1,5 @@
 """Test that every sentence of a source is searched once, and that omissions are reported."""
 
-from pathlib import Path
-
 import pytest
 
 from explorer.data import corpora, sample
@@ -31,8 +29,7 @@ def test_a_set_without_a_split_is_all_of_it(tmp_path, monkeypatch):
         path.parent.mkdir(exist_ok=True)
         rows = "".join(f"{at % 6}\t{name} {at}.\tThe same.\n" for at in range(pairs))
         path.write_text("score\tsentence1\tsentence2\n" + rows, encoding="utf-8")
-    found = of_source("SICK-R")
-    assert found.note == "9,928 sentences of SICK-R; 9,926 repeated are left out."
+    assert of_source("SICK-R").note == "9,928 sentences of SICK-R; 9,926 repeated are left out."
     assert of_source("SICK-R trial").texts[:2] == ("trial 0.", "trial 1.")
 
 
@@ -48,7 +45,7 @@ def test_a_set_without_a_split_is_all_of_it(tmp_path, monkeypatch):
         ("mine.jsonl", '{"text": "One two."}\n{"text": "Three four."}\n{"text": "One  two."}\n'),
     ],
 )
-def test_a_file_gives_its_sentences_once_and_says_how_many_came_again(tmp_path: Path, name, content):
+def test_a_file_gives_its_sentences_once_and_says_how_many_came_again(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     found = of_source(str(path))

@@ -21,7 +21,7 @@ from explorer.data.text_sets import PAIRS as PAIR_ROWS
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
 
-def test_borders_between_texts_count() -> None:
+def test_borders_between_texts_count():
     assert digest_of(("ab", "c")) != digest_of(("a", "bc")) != digest_of(("abc",))
 
 
@@ -34,13 +34,11 @@ def test_borders_between_texts_count() -> None:
         (PAIRS, GradedPairs("yours", PAIRS.first, PAIRS.second, PAIRS.gold, PAIRS.parts)),
     ],
 )
-def test_a_name_does_not_change_a_digest(
-    one: Sentences | Corpus | Triplets | GradedPairs, other: Sentences | Corpus | Triplets | GradedPairs
-) -> None:
+def test_a_name_does_not_change_a_digest(one, other):
     assert one.digest == other.digest
 
 
-def test_kinds_of_the_same_texts_have_different_digests() -> None:
+def test_kinds_of_the_same_texts_have_different_digests():
     pairs, back = (Corpus("x", kind, (("a",), ("b",))) for kind in (PAIR_ROWS, BACK_TRANSLATIONS))
     digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
     assert len(digests) == 4
@@ -54,11 +52,11 @@ def test_kinds_of_the_same_texts_have_different_digests() -> None:
         GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", "news")),
     ],
 )
-def test_order_grades_and_parts_change_a_digest(other: GradedPairs) -> None:
+def test_order_grades_and_parts_change_a_digest(other):
     assert other.digest != PAIRS.digest
 
 
-def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows() -> None:
+def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows():
     given = Labelled("x", ("a", "b"), ("0", "1"))
     others = [
         Labelled("x", ("b", "a"), ("0", "1")),
@@ -71,40 +69,39 @@ def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows() 
     assert (len(given), given.classes) == (2, ("0", "1"))
 
 
-def test_a_column_more_is_not_taken_for_more_rows() -> None:
+def test_a_column_more_is_not_taken_for_more_rows():
     three = Corpus("x", LABELLED_TEXTS, (("a", "b", "c"), ("0", "1", "1")))
     two = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1")))
     assert three.digest != two.digest
 
 
-def test_rows_that_are_held_out_change_a_digest_by_their_use() -> None:
+def test_rows_that_are_held_out_change_a_digest_by_their_use():
     rows = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("0", "1")))
     uses = [{}, {"validation": rows}, {"test": rows}, {"validation": rows, "test": rows}]
     assert len({replace(rows, **use).digest for use in uses}) == len(uses)
 
 
-def test_each_sentence_of_graded_pairs_is_listed_once() -> None:
+def test_each_sentence_of_graded_pairs_is_listed_once():
     assert PAIRS.sentences == ("a", "b", "c")
 
 
-def test_every_kind_counts_its_rows() -> None:
+def test_every_kind_counts_its_rows():
     assert len(PAIRS) == 2
     assert len(Sentences("x", ("a", "b", "c"))) == 3
     assert len(Corpus("x", PAIR_ROWS, (("a",), ("b",)))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1
     assert len(Corpus("x", BACK_TRANSLATIONS, (("a", "b"), ("c", "d")))) == 2
 
 
-def test_every_kind_of_rows_has_its_own_name_and_roles() -> None:
+def test_every_kind_of_rows_has_its_own_name_and_roles():
     assert [kind.name for kind in KINDS] == [
         "sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts", "documents"
     ], "old recipes, digests and commands have these names"  # fmt: skip
     for kind in KINDS:
-        assert len(set(kind.roles)) == len(kind.roles)
-        assert kind.texts[0].relation == ""
+        assert (len(set(kind.roles)), kind.texts[0].relation) == (len(kind.roles), "")
         assert kind.gives(kind)
 
 
-def test_the_digest_of_training_rows_is_that_of_older_runs() -> None:
+def test_the_digest_of_training_rows_is_that_of_older_runs():
     rows = Corpus("x", PAIR_ROWS, (("a",), ("b",)))
     assert rows.digest == digest_of(("pairs", "a", "b"))
     scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_the_texts(tiny_encoder) -> None:
+def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_the_texts(tiny_encoder):
     found = finish(encoded(tiny_encoder, TEXTS))
     cells = [Reading(row, pooling) for row in tiny_encoder.rows for pooling in GRID_POOLINGS]
     assert found.titles == (*(cell.title for cell in cells), "model default") == titles_of(tiny_encoder)
@@ -35,20 +35,20 @@ def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_th
         assert np.array_equal(vectors, finish(of_reading(tiny_encoder, TEXTS, cell)))
 
 
-def test_without_a_declared_default_it_is_the_mean_of_the_last_layer(tiny_encoder) -> None:
+def test_without_a_declared_default_it_is_the_mean_of_the_last_layer(tiny_encoder):
     assert tiny_encoder.head is None
     found = finish(encoded(tiny_encoder, TEXTS))
     assert np.array_equal(found.of("model default"), found.of("mean of layer 2"))
 
 
-def test_a_declared_default_is_used(bundled_encoder) -> None:
+def test_a_declared_default_is_used(bundled_encoder):
     found = finish(encoded(bundled_encoder, TEXTS, titles=("cls of layer 1",)))
     assert found.titles == ("cls of layer 1", "model default")
     assert np.array_equal(found.of("model default"), finish(of_reading(bundled_encoder, TEXTS, OWN)))
     assert not np.allclose(found.of("model default"), finish(encoded(bundled_encoder, TEXTS)).of("mean of layer 6"))
 
 
-def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch):
     seen = []
     real = type(tiny_encoder).views_of
     monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: seen.append(len(ids)) or real(self, ids))
@@ -56,7 +56,7 @@ def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch: pyt
     assert seen == [4]
 
 
-def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder) -> None:
+def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder):
     asked = ("last of layer 1", "mean of layers 0-2", "max of layer 1", "mean of layers 1-1")
     found = finish(encoded(tiny_encoder, TEXTS, titles=asked))
     assert found.titles == (
@@ -70,32 +70,32 @@ def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(t
         assert np.array_equal(found.of(title), finish(of_reading(tiny_encoder, TEXTS, parse(title, 2))))
 
 
-def test_texts_are_cut_at_the_limit(tiny_encoder) -> None:
+def test_texts_are_cut_at_the_limit(tiny_encoder):
     found = finish(encoded(tiny_encoder, TEXTS, max_length=4))
     assert found.truncated == 3
     cell = Reading(tiny_encoder.rows[1], "max")
     assert np.array_equal(found.of(cell.title), finish(of_reading(tiny_encoder, TEXTS, cell, 4)))
 
 
-def test_progress_ends_with_all_distinct_texts(tiny_encoder) -> None:
+def test_progress_ends_with_all_distinct_texts(tiny_encoder):
     told = []
     finish(encoded(tiny_encoder, TEXTS), told.append)
     assert (told[-1].text, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
 
 
-def test_no_text_gives_no_vectors(tiny_encoder) -> None:
+def test_no_text_gives_no_vectors(tiny_encoder):
     assert finish(encoded(tiny_encoder, ())).of("model default").shape == (0, tiny_encoder.width)
 
 
 @pytest.mark.parametrize("title", ["mean of layer 9", "mean"])
-def test_a_title_that_does_not_exist_is_answered_with_what_can_be_named(tiny_encoder, title: str) -> None:
+def test_a_title_that_does_not_exist_is_answered_with_what_can_be_named(tiny_encoder, title):
     with pytest.raises(BadChoice, match=rf"no layer & pooling '{title}' here.* a layer from 0 to 2, two layers, or"):
         finish(encoded(tiny_encoder, TEXTS, titles=(title,)))
     with pytest.raises(BadChoice, match=rf"no vectors of '{title}'"):
         finish(encoded(tiny_encoder, TEXTS)).of(title)
 
 
-def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder: Path) -> None:
+def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder):
     found = finish(encoded(tiny_encoder, TEXTS))
     assert list(folder.iterdir()) == []
     mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line]
@@ -106,9 +106,7 @@ def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder: Pa
     assert str(folder) not in Path("/proc/self/maps").read_text()
 
 
-def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
-    tiny_encoder, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(tiny_encoder, folder, monkeypatch):
     need = 4 * 4 * tiny_encoder.width * len(titles_of(tiny_encoder))
     monkeypatch.setattr(type(tiny_encoder), "views_of", lambda *_: pytest.fail("encoded"))
     monkeypatch.setattr(module, "SPARE", 0)
@@ -117,9 +115,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
         finish(encoded(tiny_encoder, TEXTS))
 
 
-def test_a_disk_that_fills_up_meanwhile_is_an_error_and_no_kill(
-    tiny_encoder, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_meanwhile_is_an_error_and_no_kill(tiny_encoder, folder, monkeypatch):
     def full(*_: int) -> None:
         raise OSError(28, "No space left on device")
 

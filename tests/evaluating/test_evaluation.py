@@ -274,5 +274,4 @@ def test_the_order_of_joined_titles_is_that_of_the_grid():
     old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
     order = ("mean of layer 0", "mean of layer 1", "model default")
     found = joined(old, new, order)
-    assert found.titles == order
-    assert found.table[:, 0, 0].tolist() == [5, 2, 4]
+    assert (found.titles, found.table[:, 0, 0].tolist()) == (order, [5, 2, 4])

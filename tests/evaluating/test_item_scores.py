@@ -60,8 +60,7 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
     found = finish(encoded(encoder, judge.texts, titles=titles))
     if kind == "rows":
         judge = judge.settled(torch.from_numpy(found.of(MODEL_DEFAULT)))
-    assert scores.items_named[1] == kind
-    assert len(scores.gold) == len(given)
+    assert (scores.items_named[1], len(scores.gold)) == (kind, len(given))
     for title in titles[:-1]:
         reading = parse(title, 2)
         items = judge.items(torch.from_numpy(found.of(title)))

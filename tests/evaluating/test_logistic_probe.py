@@ -29,7 +29,7 @@ def _predicted(train: Rows, places, x, strength: float):
     return model.fit(train.x[places], train.y[places]).predict(x)
 
 
-def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds() -> None:
+def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds():
     rows = _rows(120)
     parts = [test for _, test in StratifiedKFold(10, shuffle=True, random_state=5).split(rows.x, rows.y)]
     wanted, chosen = np.empty(120, dtype=int), []
@@ -50,7 +50,7 @@ def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds() -> None:
     assert np.array_equal(found, wanted)
 
 
-def test_folds_over_train_choose_c_for_the_test_split() -> None:
+def test_folds_over_train_choose_c_for_the_test_split():
     train, test = _rows(100, 3), _rows(60, 3, seed=1)
     right = [
         sum(
@@ -64,7 +64,7 @@ def test_folds_over_train_choose_c_for_the_test_split() -> None:
     assert np.array_equal(found, _predicted(train, np.arange(100), test.x, best))
 
 
-def test_a_dev_split_chooses_c_and_folds_are_not_needed() -> None:
+def test_a_dev_split_chooses_c_and_folds_are_not_needed():
     train, dev, test = _rows(60), _rows(60, seed=1), _rows(200, seed=2)
     right = [(_predicted(train, np.arange(60), dev.x, c) == dev.y).sum() for c in logistic.STRENGTHS]
     best = int(np.argmax(right))
@@ -73,7 +73,7 @@ def test_a_dev_split_chooses_c_and_folds_are_not_needed() -> None:
     assert np.array_equal(found, _predicted(train, np.arange(60), test.x, logistic.STRENGTHS[best]))
 
 
-def test_the_smallest_of_equally_good_values_is_chosen() -> None:
+def test_the_smallest_of_equally_good_values_is_chosen():
     train = _rows(60, noise=0.01)
     on_train = [guess for (guess,) in logistic.path(train, [train.x])]
     assert all(np.array_equal(guess, train.y) for guess in on_train)
@@ -84,26 +84,26 @@ def _fixed(rows: Rows):
     return finish(logistic.predictions(ProbeData(rows, rows, rows, 2), 1))
 
 
-def test_a_scale_of_the_vectors_changes_nothing() -> None:
+def test_a_scale_of_the_vectors_changes_nothing():
     rows = _rows(100)
     assert (_fixed(rows) == _fixed(Rows(rows.x * np.float32(1e-4), rows.y))).mean() >= 0.98
 
 
 @pytest.mark.parametrize("spread", [0.0, 2e-8])
-def test_vectors_that_differ_by_rounding_alone_tell_nothing(spread: float) -> None:
+def test_vectors_that_differ_by_rounding_alone_tell_nothing(spread):
     y = np.repeat([0, 0, 1], 40)
     x = np.full((120, 4), 0.3, dtype=np.float32) + (spread * y[:, None]).astype(np.float32)
     assert (np.ptp(x) > 0) == (spread > 0)
     assert (_fixed(Rows(x, y)) == 0).all(), "the larger class"
 
 
-def test_small_differences_that_are_more_than_rounding_count() -> None:
+def test_small_differences_that_are_more_than_rounding_count():
     y = np.repeat([0, 0, 1], 40)
     x = np.full((120, 4), 0.3, dtype=np.float32) + (1e-5 * y[:, None]).astype(np.float32)
     assert np.array_equal(_fixed(Rows(x, y)), y)
 
 
-def test_a_dimension_that_is_far_smaller_than_the_others_counts() -> None:
+def test_a_dimension_that_is_far_smaller_than_the_others_counts():
     y = np.arange(120) % 2
     x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
     x[:, 0] = 1e-9 * (y - 0.5)
@@ -111,7 +111,7 @@ def test_a_dimension_that_is_far_smaller_than_the_others_counts() -> None:
 
 
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
-def test_the_number_of_fits_is_known_before(test: bool, dev: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_fits_is_known_before(test, dev, monkeypatch):
     rows, told, paths = _rows(100), [], []
     real = logistic.path
     monkeypatch.setattr(logistic, "path", lambda *given: paths.append(1) or real(*given))

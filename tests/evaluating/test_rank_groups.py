@@ -85,8 +85,7 @@ def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
 def test_models_that_are_equal_to_the_item_do_not_differ():
     same = [1.0] * 40 + [0.0] * 10
     found = ranking({name: [[measured(80, items=same)]] for name in ("one", "other")})
-    assert found.letters == ("a", "a")
-    assert found.p[0, 1] == 1
+    assert (found.letters, found.p[0, 1]) == (("a", "a"), 1)
 
 
 def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
@@ -147,5 +146,4 @@ def test_a_real_difference_is_found():
     gold = random.uniform(0, 5, 1000)
     better, worse = (correlated(gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
     found = ranking({"worse": [[worse]], "better": [[better]]})
-    assert found.names == ("better", "worse")
-    assert found.letters == ("a", "b")
+    assert (found.names, found.letters) == (("better", "worse"), ("a", "b"))

@@ -56,8 +56,7 @@ def test_a_file_holds_what_mteb_wants(tmp_path):
 
 def test_sick_has_another_name_than_in_mteb_where_it_has_more_pairs(tmp_path):
     content = json.loads(result_files.write(result("m", "SICK-R", 80), tmp_path).read_text())
-    assert content["task_name"] == "SICK-R"
-    assert content["strata"]["task"]["name"] == "SICK-R"
+    assert (content["task_name"], content["strata"]["task"]["name"]) == ("SICK-R", "SICK-R")
 
 
 BROKEN = [
@@ -142,8 +141,7 @@ def test_names_of_other_characters_have_paths_of_their_own(tmp_path):
 
 def test_a_variable_names_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
-    path = result_files.write(result("m", "MR", 80))
-    assert path.is_relative_to(tmp_path / "elsewhere")
+    assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
     assert len(result_files.read_all().results) == 1
 
 

@@ -119,8 +119,7 @@ def test_only_models_with_every_task_are_ranked():
         result("c", "CR", 10, items=wrong),
     ]
     found = ranked(models(results), [task("MR")])
-    assert found.names == ("a", "b")
-    assert found.letters == ("a", "b")
+    assert (found.names, found.letters) == (("a", "b"), ("a", "b"))
     assert ranked(models(results), [task("MR"), task("CR")]) is None
 
 
@@ -130,8 +129,7 @@ ROWS = [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
 
 def test_csv_has_no_formula():
     rows = list(csv.reader(io.StringIO(table_formats.written("csv", HEADER, ROWS))))
-    assert rows[0] == HEADER
-    assert rows[1] == ROWS[0]
+    assert (rows[0], rows[1]) == (HEADER, ROWS[0])
     assert rows[2][0] != "=cmd"
     assert rows[2][0].endswith("=cmd")
 
@@ -173,10 +171,8 @@ def row_of(tasks, source, base, model):
 
 def test_a_row_has_the_scores_of_the_paper():
     row = row_of(sts.SEVEN, "SG-BERT, Table 1", "BERT-base", "SG-OPT")
-    assert row.scores["STS-B"].value == 77.23
-    assert row.scores["STS-B"].std == 0.43
-    assert set(row.scores) == set(sts.SEVEN)
-    assert str(row.cell("STS-B")) == "77.23 ± 0.43"
+    assert (row.scores["STS-B"].value, row.scores["STS-B"].std) == (77.23, 0.43)
+    assert (set(row.scores), str(row.cell("STS-B"))) == (set(sts.SEVEN), "77.23 ± 0.43")
 
 
 def test_every_score_on_a_task_of_a_suite_is_in_a_row():

@@ -161,8 +161,7 @@ def test_the_best_on_one_half_is_scored_on_the_other():
     best = max(range(len(TITLES)), key=lambda row: np.mean([scores[row, query] for query in first]))
     found = intervals(TITLES, scores, QUERIES, every=True).choice
     own, default = (np.mean([100 * scores[row, query] for query in second]) for row in (best, -1))
-    assert found.title == TITLES[best]
-    assert found.score == pytest.approx(own, abs=1e-4)
+    assert (found.title, found.score) == (TITLES[best], pytest.approx(own, abs=1e-4))
     assert found.default_score == pytest.approx(default, abs=1e-4)
     assert found.difference == pytest.approx(own - default, abs=1e-4)
     assert found.low < own - default < found.high
@@ -317,8 +316,7 @@ def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeyp
     found = finish(search(encoder, questions, titles=titles))
     assert passes == [len({*questions.collection.documents, *questions.collection.queries})]
     assert found.titles == titles
-    assert titles[-1] == MODEL_DEFAULT
-    assert len(titles) == 3 * len(encoder.rows) + 1
+    assert (titles[-1], len(titles)) == (MODEL_DEFAULT, 3 * len(encoder.rows) + 1)
     assert found.table.shape == (len(titles), 3, 1)
     assert found.score("mean of layer 2") == pytest.approx(found.score(MODEL_DEFAULT)), "the head is that cell"
     assert np.isnan(found.score("cls of layer 0")), "the same vector for every question"

@@ -38,21 +38,21 @@ def _evaluations(accuracies) -> tuple[int, int]:
     return rule.evaluations, passes
 
 
-def test_a_constant_accuracy_stops_after_7_evaluations_and_28_passes() -> None:
+def test_a_constant_accuracy_stops_after_7_evaluations_and_28_passes():
     assert _evaluations([0.5] * 99) == (7, 28)
 
 
-def test_an_accuracy_that_always_improves_ends_after_51_evaluations_and_204_passes() -> None:
+def test_an_accuracy_that_always_improves_ends_after_51_evaluations_and_204_passes():
     assert _evaluations([at / 99 for at in range(99)]) == (51, 204)
 
 
-def test_evaluations_without_improvement_are_counted_and_never_reset() -> None:
+def test_evaluations_without_improvement_are_counted_and_never_reset():
     falls_then_rises = [at / 99 - (at % 2) / 33 for at in range(99)]  # every second one is worse
     assert _evaluations(falls_then_rises) == (12, 48)
 
 
 @pytest.mark.parametrize(("improves", "evaluations"), [(False, 7), (True, 51)])
-def test_a_training_follows_the_rule(improves: bool, evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_training_follows_the_rule(improves, evaluations, monkeypatch):
     told, steps = [], []
     given = iter(range(99))
     monkeypatch.setattr(
@@ -64,7 +64,7 @@ def test_a_training_follows_the_rule(improves: bool, evaluations: int, monkeypat
     assert (len(told), len(steps)) == (evaluations, 4 * evaluations)
 
 
-def test_networks_that_are_trained_together_equal_those_of_plain_loops() -> None:
+def test_networks_that_are_trained_together_equal_those_of_plain_loops():
     rows, dev, test = _rows(150, 3), _rows(60, 3, seed=1), _rows(90, 3, seed=2)
     found = finish(trained(rows, dev, 3, senteval.DECAYS, 7890, TOLD, network=Network(rate=1e-2)))
     for decay, one in zip(senteval.DECAYS, found, strict=True):
@@ -78,7 +78,7 @@ def test_networks_that_are_trained_together_equal_those_of_plain_loops() -> None
     assert len({one.evaluations for one in found}) > 1, "some stop before others"
 
 
-def test_first_weights_are_those_of_two_linear_layers_after_the_seed() -> None:
+def test_first_weights_are_those_of_two_linear_layers_after_the_seed():
     before = torch.random.get_rng_state()
     found = first_weights(8, 3, 2, 1234, Network())
     assert torch.equal(before, torch.random.get_rng_state()), "the global generator is untouched"
@@ -90,33 +90,33 @@ def test_first_weights_are_those_of_two_linear_layers_after_the_seed() -> None:
             torch.testing.assert_close(mine[network], wanted, rtol=1e-6, atol=0)
 
 
-def test_a_set_without_splits_is_scored_by_nested_folds() -> None:
+def test_a_set_without_splits_is_scored_by_nested_folds():
     rows = _rows(100)
     found = finish(senteval.predictions(ProbeData(rows, None, None, 2), 3, QUICK))
     assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, **SLOW))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_with_a_test_split_folds_over_train_choose_the_decay(seed: int) -> None:
+def test_with_a_test_split_folds_over_train_choose_the_decay(seed):
     train, test = _rows(110, 3), _rows(200, 3, seed=1)
     found = finish(senteval.predictions(ProbeData(train, None, test, 3), seed, QUICK))
     assert np.array_equal(found, senteval_loops.train_and_test(train.x, train.y, test.x, 3, seed, **SLOW))
 
 
-def test_with_a_dev_split_there_are_no_folds() -> None:
+def test_with_a_dev_split_there_are_no_folds():
     train, dev, test = _rows(100), _rows(50, seed=1), _rows(200, seed=2)
     found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
     wanted = senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW)
     assert np.array_equal(found, wanted)
 
 
-def test_mean_accuracies_are_compared_after_rounding_to_two_decimals() -> None:
+def test_mean_accuracies_are_compared_after_rounding_to_two_decimals():
     assert senteval._best([0.812341, 0.812344, 0.8, 0.7]) == 0
     assert senteval._best([0.8123, 0.8124, 0.8, 0.7]) == 1
 
 
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
-def test_the_number_of_trainings_is_known_before(test: bool, dev: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_trainings_is_known_before(test, dev, monkeypatch):
     rows, told, trainings = _rows(100), [], []
     real = senteval.trained
     monkeypatch.setattr(senteval, "trained", lambda *given, **named: trainings.append(1) or real(*given, **named))

@@ -32,8 +32,7 @@ def test_csv_gives_the_cells_back_and_numbers_are_numbers():
 def test_markdown_shows_the_cells():
     shown = Shown(table_formats.as_markdown(HEADER, ROWS))
     assert shown.cells == [[" ".join(cell.split()) for cell in row] for row in (HEADER, *ROWS)]
-    assert shown.tags == {"table", "thead", "tbody", "tr", "th", "td"}
-    assert shown.found_later == []
+    assert (shown.tags, shown.found_later) == ({"table", "thead", "tbody", "tr", "th", "td"}, [])
 
 
 def test_numbers_in_markdown_are_on_the_right():

@@ -51,7 +51,7 @@ def encodings(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_every_layer_and_pooling_is_scored_from_one_encoding(tiny_encoder, encodings: list[int]) -> None:
+def test_every_layer_and_pooling_is_scored_from_one_encoding(tiny_encoder, encodings):
     found = finish(transfer(tiny_encoder, SPLIT))
     assert encodings == [len({*SPLIT.train.texts, *SPLIT.dev.texts, *SPLIT.test.texts})]
     assert found.titles == titles_of(tiny_encoder)
@@ -64,20 +64,19 @@ def test_every_layer_and_pooling_is_scored_from_one_encoding(tiny_encoder, encod
 
 @pytest.mark.parametrize("probe", ["logistic", "senteval"])
 @pytest.mark.parametrize("task", [TESTED, SPLIT], ids=lambda task: task.name)
-def test_a_second_seed_encodes_nothing(tiny_encoder, encodings: list[int], probe: str, task: LabelledSet) -> None:
+def test_a_second_seed_encodes_nothing(tiny_encoder, encodings, probe, task):
     one = finish(transfer(tiny_encoder, task, probe=probe, titles=DEFAULT))
     calls = list(encodings)
     two = finish(transfer(tiny_encoder, task, probe=probe, titles=DEFAULT, seeds=(1, 2)))
     assert encodings == calls * 2
-    assert two.seeds == (1, 2)
-    assert two.table.shape == (1, 2, 2)
+    assert (two.seeds, two.table.shape) == ((1, 2), (1, 2, 2))
     assert np.array_equal(two.table[..., 0], one.table[..., 0])
     assert two.items is not None
     assert two.items.values.mean() * 100 == pytest.approx(two.score()), "the mean over seeds"
 
 
 @pytest.mark.parametrize("task", [WHOLE, TESTED, SPLIT, PAIRED], ids=lambda task: task.name)
-def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, task: LabelledSet) -> None:
+def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, task):
     found = finish(transfer(tiny_encoder, task, titles=DEFAULT, seeds=(3,)))
     vectors = {}
     for split, rows in task.splits.items():
@@ -103,19 +102,18 @@ def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, 
     assert 50 < found.score() < 100
 
 
-def test_features_of_a_pair_are_the_difference_and_the_product() -> None:
+def test_features_of_a_pair_are_the_difference_and_the_product():
     first, second = np.array([[1.0, -2.0]], dtype=np.float32), np.array([[3.0, 1.0]], dtype=np.float32)
     assert pair_features(first, second).tolist() == [[2.0, 3.0, 3.0, -2.0]]
 
 
-def test_senteval_scores_the_model_default_unless_titles_are_given(tiny_encoder) -> None:
-    found = finish(transfer(tiny_encoder, SPLIT, probe="senteval"))
-    assert found.titles == DEFAULT
+def test_senteval_scores_the_model_default_unless_titles_are_given(tiny_encoder):
+    assert finish(transfer(tiny_encoder, SPLIT, probe="senteval")).titles == DEFAULT
     more = finish(transfer(tiny_encoder, SPLIT, probe="senteval", titles=("max of layer 2", "cls of layer 1")))
     assert more.titles == ("cls of layer 1", "max of layer 2", "model default")
 
 
-def test_the_setting_says_what_else_decides_the_scores(tiny_encoder) -> None:
+def test_the_setting_says_what_else_decides_the_scores(tiny_encoder):
     plain = finish(transfer(tiny_encoder, WHOLE, titles=DEFAULT, max_length=8)).setting
     assert plain["probe"] == "logistic"
     assert (plain["C"], plain["folds"], plain["standardised"]) == ("0.001, 0.01, 0.1, 1", "nested 10", True)
@@ -126,7 +124,7 @@ def test_the_setting_says_what_else_decides_the_scores(tiny_encoder) -> None:
     assert finish(transfer(tiny_encoder, SPLIT, titles=DEFAULT)).setting["folds"] == "none"
 
 
-def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch):
     real = Encoded.of
     broken = lambda self, title: real(self, title) * (np.nan if title == "cls of layer 1" else 1)  # noqa: E731
     monkeypatch.setattr(Encoded, "of", broken)
@@ -140,7 +138,7 @@ def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch: py
     assert np.isnan(missing.items.values).all(), "missing is not wrong"
 
 
-def test_progress_counts_all_fits(tiny_encoder) -> None:
+def test_progress_counts_all_fits(tiny_encoder):
     told = []
     finish(transfer(tiny_encoder, TESTED, titles=("cls of layer 1",), seeds=(1, 2)), told.append)
     fits = [(one.done, one.total) for one in told if one.stage.startswith("logistic")]
@@ -158,26 +156,24 @@ def test_progress_counts_all_fits(tiny_encoder) -> None:
         ({"max_length": 1}, "maximum length of 1"),
     ],
 )
-def test_a_wrong_choice_is_refused_before_anything_is_encoded(
-    tiny_encoder, encodings: list[int], choice: dict, why: str
-) -> None:
+def test_a_wrong_choice_is_refused_before_anything_is_encoded(tiny_encoder, encodings, choice, why):
     with pytest.raises(BadChoice, match=why):
         finish(transfer(tiny_encoder, SPLIT, **choice))
     assert encodings == []
 
 
-def test_a_set_that_cannot_be_scored_is_refused(tiny_encoder, encodings: list[int]) -> None:
+def test_a_set_that_cannot_be_scored_is_refused(tiny_encoder, encodings):
     with pytest.raises(TooFewRows, match="10 folds need at least 100"):
         finish(transfer(tiny_encoder, LabelledSet("few", _labelled(50))))
     assert encodings == []
 
 
-def test_tasks_are_the_published_sets_and_seeds_those_of_the_paper() -> None:
+def test_tasks_are_the_published_sets_and_seeds_those_of_the_paper():
     assert TASKS == ("MR", "CR", "SUBJ", "MPQA", "SST-2", "TREC", "MRPC")
     assert SEEDS == (1, 2, 3, 4, 1234, 2345, 3456, 7890)
 
 
-def test_a_file_of_the_user_is_scored(tiny_encoder, tmp_path) -> None:
+def test_a_file_of_the_user_is_scored(tiny_encoder, tmp_path):
     rows = _labelled(120)
     lines = [f"{label}\t{text}" for label, text in zip(rows.labels, rows.texts, strict=True)]
     (tmp_path / "mine.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
@@ -190,7 +186,7 @@ def test_a_file_of_the_user_is_scored(tiny_encoder, tmp_path) -> None:
 
 @pytest.mark.parametrize("probe", ["logistic", "senteval"])
 @pytest.mark.parametrize(("task", "fits"), [(WHOLE, (55, 110)), (TESTED, (11, 11)), (SPLIT, (1, 1))])
-def test_the_cost_is_known_before(tiny_encoder, probe: str, task: LabelledSet, fits: tuple[int, int]) -> None:
+def test_the_cost_is_known_before(tiny_encoder, probe, task, fits):
     titles = ("cls of layer 1", "model default")
     cost = finish(estimate(tiny_encoder, task, probe=probe, titles=titles, seeds=(1, 2)))
     assert cost.fits == 4 * fits[probe == "senteval"]

@@ -126,8 +126,7 @@ def test_scores_are_those_of_a_slow_loop_and_scipy(model, slow, pairs, request):
         f"{metric}{way}" for way in ("", " mean", " wmean") for metric in ("spearman", "pearson")
     )
     assert found.table[0, :, 0] == pytest.approx(100 * np.array(wanted), abs=1e-9)
-    assert found.titles == ("model default",)
-    assert found.items.gold.tolist() == list(pairs.gold)
+    assert (found.titles, found.items.gold.tolist()) == (("model default",), list(pairs.gold))
     assert (found.items.parts, found.items.digest) == (pairs.parts, pairs.digest)
 
 
@@ -156,16 +155,14 @@ def test_the_same_words_in_another_order_have_cosine_1_exactly(glove):
 def test_vectors_have_one_row_per_sentence(glove):
     found = glove.means(["dog cat dog", "zebra"])
     of = {word: glove.vectors[at].astype(float) for word, at in glove.place.items()}
-    assert found[0] == pytest.approx((2 * of["dog"] + of["cat"]) / 3)
-    assert found[1].tolist() == [0] * 7
+    assert (found[0], found[1].tolist()) == (pytest.approx((2 * of["dog"] + of["cat"]) / 3), [0] * 7)
 
 
 def test_only_vectors_of_the_words_of_the_text_are_read(tmp_path):
     (tmp_path / "small.txt").write_text("the 1 2\ncat 3 4\ndog 5 6\nsat 5 8\n")
     found = read(tmp_path / "small.txt", *forms_of("The cat!"), *forms_of("The cat sat"))
     assert set(found.place) == {"the", "cat", "sat"}
-    assert found.means(["Cat, the sat?"]).tolist() == [[4, 6]]
-    assert found.name == "small.txt"
+    assert (found.means(["Cat, the sat?"]).tolist(), found.name) == ([[4, 6]], "small.txt")
 
 
 def test_vectors_are_those_of_sentence_transformers(tmp_path, pairs):
@@ -184,8 +181,7 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pairs):
 
 def test_a_set_without_parts_has_no_mean_over_parts(pairs):
     found = word_scores(BagOfWords(), GradedPairs("mine", pairs.first, pairs.second, pairs.gold, ("",) * 50))
-    assert found.measures == ("spearman", "pearson")
-    assert found.table.shape == (1, 2, 1)
+    assert (found.measures, found.table.shape) == (("spearman", "pearson"), (1, 2, 1))
 
 
 @pytest.mark.parametrize(
@@ -256,8 +252,7 @@ def test_the_wanted_words_are_kept(tmp_path, lines, name, end):
 
 def test_the_first_vector_of_a_word_counts_and_blank_lines_do_not(tmp_path):
     found = read(put(tmp_path, *LINES, "", "cat 9 9 9", ""), "cat")
-    assert found.vectors.tolist() == [[1, 2, 3]]
-    assert found.words_in_file == 6
+    assert (found.vectors.tolist(), found.words_in_file) == ([[1, 2, 3]], 6)
 
 
 def test_words_with_spaces_as_in_a_published_file_are_skipped(tmp_path):
@@ -371,8 +366,7 @@ def test_it_equals_a_slow_loop(task):
 
 def test_words_are_compared_by_their_stems_and_stop_words_count_for_nothing():
     task = of_pairs("Three", ["the hunted owls", "of the"], ["An owl is hunting.", "The tax of the year."])
-    ndcg = finish(bm25(task)).items.values
-    assert ndcg.tolist() == [1, 0]
+    assert finish(bm25(task)).items.values.tolist() == [1, 0]
 
 
 def test_a_query_of_unknown_words_finds_nothing():

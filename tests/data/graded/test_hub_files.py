@@ -69,7 +69,7 @@ def _zipped() -> bytes:
         ("test/en-en.jsonl.gz", _zipped(), "en-en"),
     ],
 )
-def test_a_cached_file_is_found_under_every_layout(cache: Path, path: str, content: bytes, contains: str) -> None:
+def test_a_cached_file_is_found_under_every_layout(cache, path, content, contains):
     _put(cache, "README.md", b"# A test set")
     _put(cache, path, content)
     table = hub_table("org/set", (contains,), online=False)
@@ -78,25 +78,21 @@ def test_a_cached_file_is_found_under_every_layout(cache: Path, path: str, conte
     assert table.column("score") == ("0.0", "1.0", "2.0")
 
 
-def test_another_split_is_not_taken_for_the_one_wanted(cache: Path) -> None:
+def test_another_split_is_not_taken_for_the_one_wanted(cache):
     _put(cache, "data/train-00000-of-00001.parquet", _parquet())
     assert hub_table("org/set", ("test",), online=False) is None
 
 
-def test_an_empty_cache_answers_without_the_network(cache: Path) -> None:
+def test_an_empty_cache_answers_without_the_network(cache):
     assert not list(cache.iterdir())
     assert hub_table("org/set", ("test",), online=False) is None
 
 
-BROKEN = {
-    "cut off": _zipped()[:-20],
-    "no zip": b"<html>",
-    "garbled": _zipped()[:10] + b"?" * 30,
-}
+BROKEN = {"cut off": _zipped()[:-20], "no zip": b"<html>", "garbled": _zipped()[:10] + b"?" * 30}
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_a_zipped_file_that_is_broken_is_named_with_what_to_do(cache: Path, broken: bytes) -> None:
+def test_a_zipped_file_that_is_broken_is_named_with_what_to_do(cache, broken):
     blob = cache / "blob"
     blob.write_bytes(broken)
     _put(cache, "test.jsonl.gz", b"")
@@ -111,12 +107,12 @@ def test_a_zipped_file_that_is_broken_is_named_with_what_to_do(cache: Path, brok
     assert hub_table("org/set", ("test",), online=False) is None
 
 
-def test_what_is_cached_is_not_fetched_again(cache: Path) -> None:
+def test_what_is_cached_is_not_fetched_again(cache):
     _put(cache, "test.jsonl", _jsonl())
     assert hub_table("org/set", ("test",), online=True) is not None
 
 
-def test_a_hub_that_does_not_answer_is_out_of_reach(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_does_not_answer_is_out_of_reach(cache, monkeypatch):
     def unreachable(*_: Any, **__: Any) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -124,9 +120,7 @@ def test_a_hub_that_does_not_answer_is_out_of_reach(cache: Path, monkeypatch: py
     assert hub_table("org/set", ("test",), online=True) is None
 
 
-def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -137,9 +131,7 @@ def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(
         silent.accept()[0].close()  # it was called
 
 
-def test_a_portal_that_answers_in_place_of_the_hub_is_out_of_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_portal_that_answers_in_place_of_the_hub_is_out_of_reach(tmp_path, monkeypatch):
     asked: list[str] = []
 
     class Portal(BaseHTTPRequestHandler):
@@ -163,9 +155,7 @@ def test_a_portal_that_answers_in_place_of_the_hub_is_out_of_reach(
     assert asked == ["/api/datasets/org/set"]
 
 
-def test_a_set_is_fetched_from_the_hub_once_and_only_the_file_that_is_wanted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_is_fetched_from_the_hub_once_and_only_the_file_that_is_wanted(tmp_path, monkeypatch):
     pairs = [{"sentence1": f"One {at}.", "sentence2": f"Two {at}.", "score": at % 6} for at in range(250)]
     lines = gzip.compress("\n".join(map(json.dumps, pairs)).encode())
     served, cache = tmp_path / "served", tmp_path / "cache"
@@ -179,7 +169,7 @@ def test_a_set_is_fetched_from_the_hub_once_and_only_the_file_that_is_wanted(
     assert sts.load("STS17", folder=tmp_path).gold[7] == 1.0
 
 
-def test_a_set_the_hub_does_not_have_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_the_hub_does_not_have_is_out_of_reach(tmp_path, monkeypatch):
     with fake_hub.serving({}) as address:
         fake_hub.connect(address, tmp_path, monkeypatch)
         assert hub_table("org/other", ("test",), online=True) is None

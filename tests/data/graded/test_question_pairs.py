@@ -22,8 +22,7 @@ def put(folder, *rows, header="label\tsentence1\tsentence2", name="questions.tsv
 def test_equal_questions_are_one_query_or_one_document(tmp_path):
     found = read(put(tmp_path, *ROWS)).collection
     assert found.queries == ("Why?", "Who?"), "'When?' has no answer"
-    assert found.unjudged == 1
-    assert found.documents == ("How so?", "Who?", "For what reason?")
+    assert (found.unjudged, found.documents) == (1, ("How so?", "Who?", "For what reason?"))
     assert found.judgements == ({0: 1, 2: 1}, {1: 1})
 
 

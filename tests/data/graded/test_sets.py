@@ -29,19 +29,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_menu_has_the_sample_then_the_users_own_then_the_published() -> None:
+def test_the_menu_has_the_sample_then_the_users_own_then_the_published():
     assert sets.known() == (sets.SAMPLE, *map(read, sts.menu()))
     own = sets.keep(BROUGHT)
     assert sets.known() == (sets.SAMPLE, own, *map(read, sts.menu()))
 
 
-def test_every_name_of_the_menu_leads_to_its_set() -> None:
+def test_every_name_of_the_menu_leads_to_its_set():
     assert sets.load(sets.SAMPLE) is sample.pairs()
     assert sets.load(sets.keep(BROUGHT)) == BROUGHT
     assert sets.load(read("STS17 test")) == sets.load(read("sts17")) == sts.load("STS17")
 
 
-def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
+def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu():
     dev, test = sets.halves()
     assert (dev, test) == (read("Sample pairs, dev half"), read("Sample pairs, test half"))
     assert sets.load(dev) is sets.load(read("sample dev")) is sample.dev()
@@ -49,7 +49,7 @@ def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
     assert not {dev, test} & set(sets.known())
 
 
-def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
+def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits():
     own = sets.keep(BROUGHT)
     assert sets.halves(own) == (own.of_piece("dev half"), own.of_piece("test half"))
     assert sets.parts(own) == (own.of_piece("train part"), own.of_piece("dev part"))
@@ -62,7 +62,7 @@ def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
         assert sets.dev_and_test(read(text)) is None
 
 
-def test_why_a_set_has_no_halves_is_told() -> None:
+def test_why_a_set_has_no_halves_is_told():
     assert "mine.csv has 3 pairs" in sets.why_not_split(sets.keep(BROUGHT))
     rows = tuple(map(str, range(30)))
     own = sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
@@ -70,13 +70,13 @@ def test_why_a_set_has_no_halves_is_told() -> None:
     assert "more.csv, dev half has 15 pairs" in sets.why_not_split(own, sets.TRAIN_PART)
 
 
-def test_the_parts_of_the_sample_have_names() -> None:
+def test_the_parts_of_the_sample_have_names():
     train, dev = sets.parts()
     assert sets.load(train) is sets.load(read("sample train part")) is sample.train_part()
     assert sets.load(dev) is sets.load(read("sample dev part")) is sample.dev_part()
 
 
-def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_going_online_is_passed_on(monkeypatch):
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
     for online in (False, True):
@@ -85,12 +85,12 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [False, True]
 
 
-def test_a_name_that_means_nothing_is_answered_with_those_that_do() -> None:
+def test_a_name_that_means_nothing_is_answered_with_those_that_do():
     with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
         sets.load(read("MNLI"))
 
 
-def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_can_be_checked_without_reading(monkeypatch):
     monkeypatch.setattr(sts, "load", None)
     for text in ("Sample pairs", "Sample pairs, dev half", "sample", "STS-B dev", "sick", "gone.csv · 0123abcd"):
         sets.check(read(text))
@@ -100,7 +100,7 @@ def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) 
         sets.check(read("STS-B half"))
 
 
-def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
+def test_a_stamp_stays_until_the_file_changes(folder):
     own = sets.keep(BROUGHT)
     for given, file in ((read("STS17 test"), folder / "STS17_en" / "test.tsv"), (own, sets.upload_path(own))):
         before = sets.stamp(given)
@@ -116,7 +116,7 @@ def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
         assert sets.stamp(given) == ()
 
 
-def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_folder_gives_another_stamp(folder, monkeypatch):
     before = sets.stamp(read("STS17"))
     (folder / "other").mkdir()
     (folder / "STS17_en").rename(folder / "other" / "STS17_en")
@@ -128,7 +128,7 @@ def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "text", ["Sample pairs", "Sample pairs, dev half", "sample dev", "STS16 test", "MNLI", "", "gone.csv · 0123abcd"]
 )
-def test_without_a_file_there_is_no_stamp(text: str) -> None:
+def test_without_a_file_there_is_no_stamp(text):
     assert sets.stamp(read(text)) == ()
 
 
@@ -140,8 +140,7 @@ def test_what_was_brought_comes_back_with_the_same_digest():
     name = sets.keep(pairs())
     assert (name.kind, name.name, name.piece) == (SetKind.UPLOADED, "mine.csv", "")
     assert pairs().digest.startswith(name.digest)
-    assert sets.uploaded_pairs(name) == pairs()
-    assert sets.uploaded_pairs(name).digest == pairs().digest
+    assert (sets.uploaded_pairs(name), sets.uploaded_pairs(name).digest) == (pairs(), pairs().digest)
 
 
 def test_two_files_of_one_name_are_told_apart():
@@ -235,8 +234,7 @@ def test_the_newest_comes_first_and_gives_its_name():
 def test_a_name_may_hold_anything():
     odd = pairs("a\n\u2028 \ud800 · 0123abcd")
     name = sets.keep(odd)
-    assert sets.kept_sets() == (name,)
-    assert sets.uploaded_pairs(name) == odd
+    assert (sets.kept_sets(), sets.uploaded_pairs(name)) == ((name,), odd)
 
 
 def test_names_are_read_without_the_pairs():

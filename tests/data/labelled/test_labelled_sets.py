@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data.graded.sts import VARIABLE
-from explorer.data.labelled.labelled_sets import SETS, LabelledSet, Split, available, check, find, load
+from explorer.data.labelled.labelled_sets import SETS, LabelledSet, available, check, find, load
 from explorer.data.text_sets import Labelled
 from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
@@ -23,14 +23,14 @@ def _labelled(name: str, *labels: str) -> Labelled:
     return Labelled(name, tuple(f"Text {at}" for at in range(len(labels))), labels)
 
 
-def test_one_file_is_scored_by_folds(tmp_path: Path) -> None:
+def test_one_file_is_scored_by_folds(tmp_path):
     found, (report,) = load(str(_file(tmp_path, "mine.tsv", yes=60, no=40)))
     assert (found.name, found.split, found.classes, len(found.scored)) == ("mine.tsv", "all", ("no", "yes"), 100)
     assert report.rows_kept == 100
     assert list(found.splits) == ["all"]
 
 
-def test_columns_can_be_corrected(tmp_path: Path) -> None:
+def test_columns_can_be_corrected(tmp_path):
     path = _file(tmp_path, "mine.tsv", "kind\tlabel", yes=60, no=40)
     with pytest.raises(WrongColumns, match="holds no classes"):
         load(str(path))
@@ -39,7 +39,7 @@ def test_columns_can_be_corrected(tmp_path: Path) -> None:
         load(str(path), {"score": "kind"})
 
 
-def test_a_folder_has_a_file_for_each_split(tmp_path: Path) -> None:
+def test_a_folder_has_a_file_for_each_split(tmp_path):
     _file(tmp_path, "train.tsv", yes=60, no=40)
     _file(tmp_path, "test.tsv", yes=3, no=1)
     found, reports = load(str(tmp_path))
@@ -51,7 +51,7 @@ def test_a_folder_has_a_file_for_each_split(tmp_path: Path) -> None:
     assert with_dev.digest != found.digest
 
 
-def test_with_a_dev_split_train_needs_no_folds(tmp_path: Path) -> None:
+def test_with_a_dev_split_train_needs_no_folds(tmp_path):
     for split in ("train", "dev", "test"):
         _file(tmp_path, f"{split}.tsv", yes=5, no=4)
     assert len(load(str(tmp_path))[0].train) == 9
@@ -87,21 +87,19 @@ ENOUGH = {"yes": 60, "no": 40}
         ),
     ],
 )
-def test_a_file_or_folder_that_cannot_be_scored_is_refused(tmp_path: Path, files, error, why) -> None:
+def test_a_file_or_folder_that_cannot_be_scored_is_refused(tmp_path, files, error, why):
     paths = [_file(tmp_path, f"{name}.tsv", **classes) for name, classes in files.items()]
     with pytest.raises(error, match=why):
         load(str(paths[0] if "mine" in files else tmp_path))
 
 
-def test_a_test_split_may_have_one_class(tmp_path: Path) -> None:
+def test_a_test_split_may_have_one_class(tmp_path):
     _file(tmp_path, "train.tsv", yes=60, no=40)
     _file(tmp_path, "test.tsv", no=1)
     assert load(str(tmp_path))[0].scored.classes == ("no",)
 
 
-def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STRATA_DATA", raising=False)
     for folder in ("CR", "mine"):
@@ -113,12 +111,12 @@ def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(
         load("CR")
 
 
-def test_an_empty_test_split_is_not_replaced_by_train() -> None:
+def test_an_empty_test_split_is_not_replaced_by_train():
     given = LabelledSet("x", _labelled("x", *"ab" * 50), test=_labelled("t"))
     assert (len(given.scored), given.split, list(given.splits)) == (0, "test", ["train", "test"])
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UnreadableFile, match=r"There is no file .*mine\.tsv"):
         load(str(tmp_path / "mine.tsv"))
 
@@ -131,7 +129,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         (LabelledSet("x", _labelled("x", *"ab" * 50), test=Labelled("t", ("a",), ("a",), ("b",))), "two in another"),
     ],
 )
-def test_splits_that_do_not_belong_together_are_refused(given: LabelledSet, why: str) -> None:
+def test_splits_that_do_not_belong_together_are_refused(given, why):
     with pytest.raises(DataError, match=why):
         check(given)
 
@@ -155,7 +153,7 @@ def _put(folder: Path, path: str, rows: str, columns: str = "label\ttext") -> No
 
 
 @pytest.mark.parametrize(("name", "split"), SPLITS, ids=lambda value: getattr(value, "name", value))
-def test_every_split_of_the_folder_has_its_published_counts(name: str, split: Split) -> None:
+def test_every_split_of_the_folder_has_its_published_counts(name, split):
     if not (FOLDER / split.file).is_file():
         pytest.skip(f"{VARIABLE} names no folder with {split.file}")
     rows = load(name, folder=FOLDER)[0].splits[split.name]
@@ -165,23 +163,23 @@ def test_every_split_of_the_folder_has_its_published_counts(name: str, split: Sp
     assert not split.sizes or sorted(Counter(rows.labels).values(), reverse=True) == list(split.sizes)
 
 
-def test_published_classes_add_up_to_their_split() -> None:
+def test_published_classes_add_up_to_their_split():
     sizes = {name: split.rows for name, split in SPLITS if split.sizes}
     assert sizes == {"MR": 10662, "CR": 3771, "SUBJ": 10000, "MPQA": 10606}
     assert all(sum(split.sizes) == split.rows for _, split in SPLITS if split.sizes)
 
 
 @pytest.mark.parametrize(("name", "known"), [("mr", "MR"), ("SST2", "SST-2"), ("sst", "SST-2"), ("Trec", "TREC")])
-def test_names_are_taken_as_people_write_them(name: str, known: str) -> None:
+def test_names_are_taken_as_people_write_them(name, known):
     assert find(name).name == known
 
 
-def test_an_unknown_name_is_answered_with_the_names_there_are() -> None:
+def test_an_unknown_name_is_answered_with_the_names_there_are():
     with pytest.raises(SetNotFound, match=r"no classification set 'MRPCS'\. Did you mean 'MRPC'\? There are: MR, CR,"):
         load("MRPCS")
 
 
-def test_a_whole_set_is_loaded_with_its_splits(tmp_path: Path) -> None:
+def test_a_whole_set_is_loaded_with_its_splits(tmp_path):
     _put(tmp_path, "CR/all.tsv", _rows(good=2405, bad=1366))
     found, reports = load("cr", folder=tmp_path)
     assert (found.name, found.split, found.classes, reports) == ("CR", "all", ("bad", "good"), ())
@@ -190,13 +188,13 @@ def test_a_whole_set_is_loaded_with_its_splits(tmp_path: Path) -> None:
     assert available() == ()
 
 
-def test_the_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch):
     _put(tmp_path, "CR/all.tsv", _rows(good=2405, bad=1366))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert len(load("CR")[0].train) == 3771
 
 
-def test_without_a_folder_the_answer_says_which_files_are_needed() -> None:
+def test_without_a_folder_the_answer_says_which_files_are_needed():
     with pytest.raises(SetNotFound, match=r"STRATA_DATA is not set\. Set STRATA_DATA .* MR/all\.tsv \(10662 rows\)"):
         load("MR")
 
@@ -236,7 +234,7 @@ SIX = {"A": 5000, "B": 100, "C": 100, "D": 100, "E": 100, "F": 52}
         ),
     ],
 )
-def test_files_other_than_the_published_ones_are_refused(tmp_path: Path, name, files, error, why) -> None:
+def test_files_other_than_the_published_ones_are_refused(tmp_path, name, files, error, why):
     for split, classes in files.items():
         _put(tmp_path, f"{name}/{split}.tsv", _rows(**classes))
     with pytest.raises(error, match=why):

@@ -13,7 +13,6 @@ from explorer.data.text_sets import (
     SCORED_PAIRS,
     SENTENCES,
     TRIPLETS,
-    Kind,
 )
 from explorer.errors import WrongColumns
 
@@ -51,7 +50,7 @@ def _table(*rows: tuple[str, ...], columns: str) -> Table:
         ("id sentence source", ("7", ONE, "news"), SENTENCES),
     ],
 )
-def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) -> None:
+def test_known_names_decide(columns, cells, kind):
     table = _table(cells, cells, cells, columns=columns)
     mapping = guess(table)
     assert mapping.kind == kind
@@ -72,9 +71,7 @@ def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) ->
         (("word", "term"), PAIRS, {"first": "a", "second": "b"}),
     ],
 )
-def test_unknown_names_leave_it_to_order_and_content(
-    cells: tuple[str, ...], kind: Kind, chosen: dict[str, str]
-) -> None:
+def test_unknown_names_leave_it_to_order_and_content(cells, kind, chosen):
     mapping = guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)])))
     assert mapping == ColumnRoles.of(kind, chosen)
 
@@ -87,7 +84,7 @@ def test_unknown_names_leave_it_to_order_and_content(
         ("a text", {"sentence": "text", "translated": "a"}),
     ],
 )
-def test_back_translations_are_found_by_name_and_else_by_order(columns: str, chosen: dict[str, str]) -> None:
+def test_back_translations_are_found_by_name_and_else_by_order(columns, chosen):
     table = _table((ONE, TWO), columns=columns)
     assert guess(table, BACK_TRANSLATIONS) == ColumnRoles.of(BACK_TRANSLATIONS, chosen)
 
@@ -106,56 +103,54 @@ def test_back_translations_are_found_by_name_and_else_by_order(columns: str, cho
          {"text": "c", "label": "b"}),
     ],
 )  # fmt: skip
-def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(
-    columns: str, cells: list[tuple[str, ...]], chosen: dict[str, str]
-) -> None:
+def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(columns, cells, chosen):
     table = _table(*cells, columns=columns)
     assert guess(table, LABELLED_TEXTS) == ColumnRoles.of(LABELLED_TEXTS, chosen)
 
 
-def test_a_file_without_repeated_values_has_no_label() -> None:
+def test_a_file_without_repeated_values_has_no_label():
     mapping = guess(_table((ONE, "a"), (TWO, "b"), (THREE, "c"), columns="x y"), LABELLED_TEXTS)
     with pytest.raises(WrongColumns, match=r"no column for label, which labelled texts need\. Its columns: x, y"):
         mapping.check(_table((ONE, "a"), columns="x y"))
 
 
-def test_one_very_long_cell_does_not_hide_the_other_column_of_sentences() -> None:
+def test_one_very_long_cell_does_not_hide_the_other_column_of_sentences():
     rows = [("word " * 10_000, "It rains."), *((f"One man {row}.", f"A person {row}.") for row in range(3))]
     table = Table("a.csv", ("left", "right"), tuple(rows), (2, 3, 4, 5))
     assert guess(table).chosen == (("first", "left"), ("second", "right"))
 
 
-def test_a_name_of_a_column_with_a_comma_is_not_taken_for_two_and_a_long_one_is_cut() -> None:
+def test_a_name_of_a_column_with_a_comma_is_not_taken_for_two_and_a_long_one_is_cut():
     told = Table("a.csv", ("left,right", "word " * 100), (), ()).inventory()
     assert "'left,right'" in told
     assert len(told) < 120
 
 
 @pytest.mark.parametrize("columns", ["a b pair_id grade", "a b n grade"])
-def test_numbers_that_count_rows_are_no_scores(columns: str) -> None:
+def test_numbers_that_count_rows_are_no_scores(columns):
     rows = [(ONE, TWO, str(at), grade) for at, grade in enumerate(("4", "1", "3", "1"))]
     assert guess(_table(*rows, columns=columns)).column("score") == "grade"
 
 
-def test_among_numbers_fractions_are_the_scores() -> None:
+def test_among_numbers_fractions_are_the_scores():
     rows = [(ONE, TWO, "2012", "4.2"), (ONE, TWO, "2015", "1.0"), (ONE, TWO, "2012", "3")]
     assert guess(_table(*rows, columns="a b y g")).column("score") == "g"
 
 
 @pytest.mark.parametrize("part", ["source", "subset", "part", "genre", "domain"])
-def test_a_sub_corpus_is_found_by_name(part: str) -> None:
+def test_a_sub_corpus_is_found_by_name(part):
     table = _table((ONE, TWO, "3", "news"), columns=f"sentence1 sentence2 score {part}")
     assert guess(table).column("part") == part
 
 
-def test_a_sub_corpus_is_not_required() -> None:
+def test_a_sub_corpus_is_not_required():
     table = _table((ONE, TWO, "3"), columns="sentence1 sentence2 score")
     guess(table).check(table)
     assert guess(table).column("part") is None
     assert [one.role for one in SCORED_PAIRS.columns if not one.required] == ["part"]
 
 
-def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty() -> None:
+def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty():
     table = _table((ONE,), columns="text")
     mapping = guess(table, SCORED_PAIRS)
     assert mapping == ColumnRoles.of(SCORED_PAIRS, {"first": "text"})
@@ -163,12 +158,12 @@ def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty() -> None:
         mapping.check(table)
 
 
-def test_a_table_of_numbers_has_no_sentences() -> None:
+def test_a_table_of_numbers_has_no_sentences():
     with pytest.raises(WrongColumns, match=r"no column of sentences\. Its columns: a, b"):
         guess(_table(("1", "2"), ("3", "4"), columns="a b"))
 
 
-def test_people_can_correct_a_guess() -> None:
+def test_people_can_correct_a_guess():
     table = _table((ONE, TWO, "3", "5"), columns="sentence1 sentence2 score mine")
     mapping = guess(table).corrected({"score": "mine", "first": "sentence2", "second": "sentence1"})
     mapping.check(table)
@@ -176,30 +171,30 @@ def test_people_can_correct_a_guess() -> None:
     assert mapping.corrected({"score": None}).column("score") is None
 
 
-def test_a_role_that_does_not_exist_is_answered_with_those_that_do() -> None:
+def test_a_role_that_does_not_exist_is_answered_with_those_that_do():
     with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
         ColumnRoles.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
 
 
-def test_a_column_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_a_column_that_is_not_there_is_answered_with_those_that_are():
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
         ColumnRoles.of(PAIRS, {"first": "a", "second": "c"}).check(table)
 
 
-def test_one_column_cannot_play_two_roles() -> None:
+def test_one_column_cannot_play_two_roles():
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
         ColumnRoles.of(PAIRS, {"first": "a", "second": "a"}).check(table)
 
 
-def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
+def test_columns_set_aside_are_named_where_a_role_is_missing():
     table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
     with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
         guess(table, TRIPLETS).check(table)
 
 
-def test_documents_are_in_the_column_of_text_or_in_that_with_the_most_words() -> None:
+def test_documents_are_in_the_column_of_text_or_in_that_with_the_most_words():
     assert guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS) == ColumnRoles.of(
         DOCUMENTS, {"document": "text"}
     )

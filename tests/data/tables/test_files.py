@@ -26,17 +26,17 @@ from explorer.data.tables.files import (
 from explorer.errors import UnreadableFile, WrongColumns
 
 
-def test_a_file_and_an_upload_of_the_same_bytes_give_the_same_table(tmp_path: Path) -> None:
+def test_a_file_and_an_upload_of_the_same_bytes_give_the_same_table(tmp_path):
     content = "score\tsentence1\tsentence2\n3\tOne.\tTwo.\n".encode("utf-8-sig")
     (tmp_path / "a.tsv").write_bytes(content)
     assert read_file(tmp_path / "a.tsv") == read_bytes("a.tsv", content)
 
 
-def test_the_ending_may_be_in_capitals() -> None:
+def test_the_ending_may_be_in_capitals():
     assert read_bytes("A.TXT", b"One.\n").rows == (("One.",),)
 
 
-def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path, monkeypatch):
     path = tmp_path / "big.csv"
     with path.open("wb") as file:
         file.truncate(LARGEST + 1)  # a sparse file: nothing is written
@@ -45,55 +45,55 @@ def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path: Path, mon
         read_file(path)
 
 
-def test_an_upload_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_over_the_limit_is_refused(monkeypatch):
     monkeypatch.setattr(files, "LARGEST", 3)
     with pytest.raises(UnreadableFile, match="has 4 bytes; at most 3 bytes"):
         read_bytes("a.txt", b"Four")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_an_empty_file_of_any_ending_is_called_empty(ending: str) -> None:
+def test_an_empty_file_of_any_ending_is_called_empty(ending):
     with pytest.raises(UnreadableFile, match=f"a{ending} is empty"):
         read_bytes(f"a{ending}", b"")
 
 
 @pytest.mark.parametrize(("name", "found"), [("a.xlsx", r"ends in \.xlsx"), ("README", "has no ending")])
-def test_an_unknown_ending_is_answered_with_those_that_are_known(name: str, found: str) -> None:
+def test_an_unknown_ending_is_answered_with_those_that_are_known(name, found):
     with pytest.raises(UnreadableFile, match=rf"{found}\. Supported: \.csv, \.tsv.* and \.parquet\."):
         read_bytes(name, b"PK\x03\x04")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UnreadableFile, match=r"There is no file .*gone\.csv"):
         read_file(tmp_path / "gone.csv")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(UnreadableFile, match=r"is a folder\. Choose a file in it"):
         read_file(tmp_path)
 
 
-def test_a_column_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_a_column_that_is_not_there_is_answered_with_those_that_are():
     table = read_bytes("a.csv", b"one,two\na,b\n")
     assert table.column("two") == ("b",)
     with pytest.raises(WrongColumns, match=r"no column 'three'\. Its columns: one, two\."):
         table.column("three")
 
 
-def test_a_hundred_thousand_rows_are_all_read() -> None:
+def test_a_hundred_thousand_rows_are_all_read():
     row = "3.5\tA man is playing the guitar in the park.\tSomeone is making music out of doors.\tnews\n"
     data = ("score\tsentence1\tsentence2\tsource\n" + 100_000 * row).encode()
     assert len(read_bytes("a.tsv", data).rows) == 100_000
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_named_pipe_is_refused_at_once_and_is_not_called_empty(tmp_path: Path, ending: str) -> None:
+def test_a_named_pipe_is_refused_at_once_and_is_not_called_empty(tmp_path, ending):
     os.mkfifo(tmp_path / f"a{ending}")
     with pytest.raises(UnreadableFile, match=rf"a{ending} is a named pipe, not a file\. Save its content"):
         read_file(tmp_path / f"a{ending}")
 
 
-def test_a_device_is_refused(tmp_path: Path) -> None:
+def test_a_device_is_refused(tmp_path):
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     with pytest.raises(UnreadableFile, match=r"zero\.txt is a device, not a file"):
         read_file(tmp_path / "zero.txt")
@@ -107,69 +107,65 @@ def _quoted(cell: str) -> str:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|"])
-def test_the_delimiter_is_found_among_those_inside_quotes(delimiter: str) -> None:
+def test_the_delimiter_is_found_among_those_inside_quotes(delimiter):
     lines = [delimiter.join(map(_quoted, row)) for row in (("score", "sentence1", "sentence2"), *ROWS)]
     table = csv_table("a.csv", "\n".join(lines))
-    assert table.columns == ("score", "sentence1", "sentence2")
-    assert table.rows == ROWS
+    assert (table.columns, table.rows) == (("score", "sentence1", "sentence2"), ROWS)
 
 
-def test_tabs_in_a_csv_are_found_too_and_leave_quotes_alone() -> None:
+def test_tabs_in_a_csv_are_found_too_and_leave_quotes_alone():
     table = csv_table("a.csv", 'score\tsentence1\tsentence2\n1\t"Open, he said\tAnd closed\n')
     assert table.rows == (("1", '"Open, he said', "And closed"),)
 
 
-def test_unbalanced_quotes_in_a_tsv_swallow_nothing() -> None:
+def test_unbalanced_quotes_in_a_tsv_swallow_nothing():
     table = tsv_table("a.tsv", 'sentence1\tsentence2\n"Then he left.\tHe left.\n"So"\tso "\n')
     assert table.rows == (('"Then he left.', "He left."), ('"So"', 'so "'))
 
 
-def test_a_csv_of_one_column_keeps_the_commas_of_its_sentences() -> None:
+def test_a_csv_of_one_column_keeps_the_commas_of_its_sentences():
     table = csv_table("a.csv", "text\nOne, two, three.\nNo comma.\nHello, you.\n")
     assert table.columns == ("text",)
     assert table.rows == (("One, two, three.",), ("No comma.",), ("Hello, you.",))
 
 
-def test_a_quoted_field_may_span_lines_and_rows_know_where_they_start() -> None:
+def test_a_quoted_field_may_span_lines_and_rows_know_where_they_start():
     table = csv_table("a.csv", 'sentence1,sentence2\n"One\ntwo",three\nfour,five\n')
-    assert table.rows == (("One\ntwo", "three"), ("four", "five"))
-    assert table.lines == (2, 4)
+    assert (table.rows, table.lines) == ((("One\ntwo", "three"), ("four", "five")), (2, 4))
 
 
-def test_rows_of_another_width_are_set_apart_with_their_lines() -> None:
+def test_rows_of_another_width_are_set_apart_with_their_lines():
     table = tsv_table("a.tsv", "sentence1\tsentence2\na\tb\nonly one\nc\td\n1\t2\t3\ne\tf\n")
-    assert table.rows == (("a", "b"), ("c", "d"), ("e", "f"))
-    assert table.lines == (2, 4, 6)
+    assert (table.rows, table.lines) == ((("a", "b"), ("c", "d"), ("e", "f")), (2, 4, 6))
     assert table.ragged == (3, 5)
 
 
-def test_a_number_over_numbers_means_there_is_no_header() -> None:
+def test_a_number_over_numbers_means_there_is_no_header():
     table = csv_table("a.csv", "A man.,A guy.,4.2\nA dog.,A cat.,1\nA sea.,An ocean.,5\n")
     assert not table.header
-    assert table.columns == ("column 1", "column 2", "column 3")
-    assert len(table.rows) == 3
+    assert (table.columns, len(table.rows)) == (("column 1", "column 2", "column 3"), 3)
 
 
-def test_a_first_row_of_sentences_means_there_is_no_header() -> None:
+def test_a_first_row_of_sentences_means_there_is_no_header():
     table = tsv_table("a.tsv", "A man is playing the guitar.\tSomeone makes music on a guitar.\nShort.\tToo.\n")
     assert not table.header
     assert len(table.rows) == 2
 
 
 @pytest.mark.parametrize("header", ["score,sentence1,sentence2", "mean rating,one,other", "2012,left,right"])
-def test_a_header_is_believed_unless_its_cells_speak_against_it(header: str) -> None:
+def test_a_header_is_believed_unless_its_cells_speak_against_it(header):
     rows = "high,A man.,A guy.\nlow,A dog.,A cat.\n" if header.startswith("2012") else "1,a,b\n2,c,d\n"
     table = csv_table("a.csv", f"{header}\n{rows}")
     assert table.header
     assert table.columns == tuple(header.split(","))
 
 
-def test_a_column_without_a_name_is_called_by_its_place() -> None:
+def test_a_column_without_a_name_is_called_by_its_place():
     assert csv_table("a.csv", ",text\n0,Hello there.\n1,Bye.\n").columns == ("column 1", "text")
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t"])
-def test_a_field_may_be_longer_than_python_allows_unasked(delimiter: str) -> None:
+def test_a_field_may_be_longer_than_python_allows_unasked(delimiter):
     long = "word " * 30_000
     assert len(long) > 131_072  # csv.field_size_limit() of a fresh process
     table = csv_table("a.csv", f"one{delimiter}two\n{long}{delimiter}b\nc{delimiter}d\n")
@@ -177,7 +173,7 @@ def test_a_field_may_be_longer_than_python_allows_unasked(delimiter: str) -> Non
     assert tsv_table("a.tsv", f"one\ttwo\n{long}\tb\n").rows == ((long, "b"),)
 
 
-def test_known_names_are_columns_however_long_a_line_below_them_is() -> None:
+def test_known_names_are_columns_however_long_a_line_below_them_is():
     for line in ("word " * 30_000, "word, " * 30_000):
         with pytest.raises(UnreadableFile, match=r"1 of 1 rows do not have the 2 fields of the header"):
             csv_table("a.csv", f"sentence1,sentence2\n{line}\n")
@@ -187,25 +183,23 @@ def test_known_names_are_columns_however_long_a_line_below_them_is() -> None:
     )
 
 
-def test_text_has_a_sentence_a_line_and_blank_lines_are_layout() -> None:
+def test_text_has_a_sentence_a_line_and_blank_lines_are_layout():
     table = txt_table("a.txt", "One, two.\n\n  \nThree.\n")
-    assert table.columns == ("sentence",)
-    assert table.rows == (("One, two.",), ("Three.",))
+    assert (table.columns, table.rows) == (("sentence",), (("One, two.",), ("Three.",)))
     assert table.lines == (1, 4)
 
 
 @pytest.mark.parametrize("odd", ["", "\nA line alone.", "\n \n\n"])
-def test_a_text_cut_by_tabs_is_read_as_the_table_it_is(odd: str) -> None:
+def test_a_text_cut_by_tabs_is_read_as_the_table_it_is(odd):
     text = "score\tsentence1\tsentence2\n" + "3\tOne, two.\tTwo.\n" * 10 + "1\tA.\tB." + odd
     assert txt_table("a.txt", text) == tsv_table("a.txt", text)
     assert txt_table("a.txt", text).rows[0] == ("3", "One, two.", "Two.")
 
 
 @pytest.mark.parametrize("text", ["\tOne.\n\tTwo.\n", "A\tb.\n", "A\tb.\nC d.\nE f.\n", "A b.\nC\td.\nE\tf.\n"])
-def test_a_tab_here_and_there_makes_no_table(text: str) -> None:
+def test_a_tab_here_and_there_makes_no_table(text):
     table = txt_table("a.txt", text)
-    assert table.columns == ("sentence",)
-    assert len(table.rows) == len(text.splitlines())
+    assert (table.columns, len(table.rows)) == (("sentence",), len(text.splitlines()))
 
 
 def _parquet(**columns: list[Any]) -> bytes:
@@ -214,19 +208,18 @@ def _parquet(**columns: list[Any]) -> bytes:
     return sink.getvalue()
 
 
-def test_one_object_a_line_becomes_one_row() -> None:
+def test_one_object_a_line_becomes_one_row():
     table = jsonl_table("a.jsonl", '{"s": "One.", "n": 3.5}\n\n{"n": 4, "s": "Two."}\n')
-    assert table.columns == ("s", "n")
-    assert table.rows == (("One.", "3.5"), ("Two.", "4"))
+    assert (table.columns, table.rows) == (("s", "n"), (("One.", "3.5"), ("Two.", "4")))
     assert table.lines == (1, 3)
 
 
 @pytest.mark.parametrize("text", ['[{"s": "One."}, {"s": "Two."}]', '{"s": "One."}\n{"s": "Two."}'])
-def test_json_may_be_a_list_of_objects_or_one_a_line(text: str) -> None:
+def test_json_may_be_a_list_of_objects_or_one_a_line(text):
     assert json_table("a.json", text).rows == (("One.",), ("Two.",))
 
 
-def test_what_a_record_lacks_is_empty() -> None:
+def test_what_a_record_lacks_is_empty():
     table = jsonl_table("a.jsonl", '{"s": "One."}\n{"s": null, "n": 1}')
     assert table.rows == (("One.", ""), ("", "1"))
 
@@ -236,7 +229,7 @@ TOO_MUCH = [(DEEP, r"nested too deeply\. Remove that field"), (LONG, r"thousands
 
 
 @pytest.mark.parametrize(("value", "fault"), TOO_MUCH)
-def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: str) -> None:
+def test_what_the_parser_gives_up_on_is_named_with_its_line(value, fault):
     with pytest.raises((RecursionError, ValueError), match=r"recursion depth|Exceeds the limit"):
         json.loads(value)
     good, bad = '{"s": "One."}', f'{{"s": "Two.", "n": {value}}}'
@@ -249,7 +242,7 @@ def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: s
             json_table("a.json", "[" + ",\n".join(lines) + "]")
 
 
-def test_a_field_that_a_record_states_twice_is_named() -> None:
+def test_a_field_that_a_record_states_twice_is_named():
     good, bad = '{"s": "One.", "n": {"a": 1}}', '{"s": "Two.", "score": 1, "n": {"a": 1, "a": 2}, "score": 5}'
     with pytest.raises(UnreadableFile, match=r"a\.jsonl, record 3 has 'score' twice\. Keep one of them"):
         jsonl_table("a.jsonl", f"{good}\n\n{bad}")
@@ -258,10 +251,9 @@ def test_a_field_that_a_record_states_twice_is_named() -> None:
     assert jsonl_table("a.jsonl", bad.replace('"score": 5', '"more": 5')).set_aside == ("n",)
 
 
-def test_nested_fields_are_set_aside_and_the_others_kept() -> None:
+def test_nested_fields_are_set_aside_and_the_others_kept():
     table = jsonl_table("a.jsonl", '{"s": "One.", "v": [1, 2]}\n{"s": "Two.", "o": {"k": 1}}')
-    assert table.columns == ("s",)
-    assert table.set_aside == ("v", "o")
+    assert (table.columns, table.set_aside) == (("s",), ("v", "o"))
 
 
 NO_TABLES = [
@@ -291,36 +283,34 @@ NO_TABLES += [
 
 
 @pytest.mark.parametrize(("name", "text", "fault"), NO_TABLES, ids=[fault[:50] for _, _, fault in NO_TABLES])
-def test_a_text_that_is_no_table_is_refused_with_its_fault_and_line(name: str, text: str, fault: str) -> None:
+def test_a_text_that_is_no_table_is_refused_with_its_fault_and_line(name, text, fault):
     with pytest.raises(UnreadableFile, match=fault):
         read_bytes(name, text.encode())
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+def test_half_a_surrogate_pair_becomes_a_question_mark():
     table = jsonl_table("a.jsonl", r'{"s": "So \ud83d"}' + "\n" + r'{"s": "So \ud83d\ude00"}')
     assert table.rows == (("So ?",), ("So 😀",))
 
 
-def test_parquet_becomes_rows_of_text() -> None:
+def test_parquet_becomes_rows_of_text():
     table = parquet_table("a.parquet", _parquet(score=[1.5, None], text=["One.", "Two."], label=[True, False]))
     assert table.columns == ("score", "text", "label")
-    assert table.rows == (("1.5", "One.", "True"), ("", "Two.", "False"))
-    assert table.lines == (1, 2)
+    assert (table.rows, table.lines) == ((("1.5", "One.", "True"), ("", "Two.", "False")), (1, 2))
 
 
-def test_vectors_and_bytes_in_parquet_are_set_aside() -> None:
+def test_vectors_and_bytes_in_parquet_are_set_aside():
     data = _parquet(text=["One."], vector=[[0.1, 0.2]], picture=[b"\x89PNG"], __index_level_0__=[0])
     table = parquet_table("a.parquet", data)
-    assert table.columns == ("text",)
-    assert table.set_aside == ("vector", "picture")
+    assert (table.columns, table.set_aside) == (("text",), ("vector", "picture"))
 
 
-def test_parquet_of_vectors_alone_is_refused() -> None:
+def test_parquet_of_vectors_alone_is_refused():
     with pytest.raises(UnreadableFile, match=r"only columns of lists.*\(vector\)"):
         parquet_table("a.parquet", _parquet(vector=[[0.1, 0.2]]))
 
 
 @pytest.mark.parametrize("data", [b"PAR1", b"not parquet at all", _parquet(text=["One."])[:-20]])
-def test_broken_parquet_is_named(data: bytes) -> None:
+def test_broken_parquet_is_named(data):
     with pytest.raises(UnreadableFile, match=r"a\.parquet is not a readable Parquet file .*Write it again"):
         parquet_table("a.parquet", data)

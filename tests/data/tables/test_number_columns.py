@@ -77,7 +77,7 @@ def test_a_map_takes_a_column_of_two_notations_for_names():
     assert map_sentences.of_table(table).columns[0].cells == tuple(cell for _, cell in rows)
 
 
-def test_bad_cells_are_faults_beside_the_good_ones() -> None:
+def test_bad_cells_are_faults_beside_the_good_ones():
     cells = ("3.5", "", "nan", "inf", "high", " 4 ", "1e0")
     numbers, faults = gold_scores(_table(*cells), "score")
     assert faults == ("", MISSING, MISSING, MISSING, TEXT, "", "")
@@ -86,23 +86,23 @@ def test_bad_cells_are_faults_beside_the_good_ones() -> None:
     assert math.isnan(numbers[4])
 
 
-def test_a_column_without_a_single_score_is_refused() -> None:
+def test_a_column_without_a_single_score_is_refused():
     with pytest.raises(BadScores, match="every score in 'score' is missing, NaN or infinite"):
         gold_scores(_table("nan", "", "NaN", "inf"), "score")
 
 
-def test_scores_that_are_text_are_shown() -> None:
+def test_scores_that_are_text_are_shown():
     with pytest.raises(BadScores, match=r"a\.csv: no score in 'score' is a number.*'٣', '2 points', '1,0,0'\."):
         gold_scores(_table("٣", "2 points", "1,0,0", "a,2"), "score")
 
 
-def test_scores_may_have_a_decimal_comma() -> None:
+def test_scores_may_have_a_decimal_comma():
     numbers, faults = gold_scores(_table("3,5", " 4,25 ", "-0,5", ",5", "4"), "score")
     assert numbers == (3.5, 4.25, -0.5, 0.5, 4.0)
     assert not any(faults)
 
 
-def test_classes_are_told_from_scores_and_sent_to_triplets() -> None:
+def test_classes_are_told_from_scores_and_sent_to_triplets():
     labels = ("neutral", "entailment", "neutral", "contradiction", "entailment", "neutral")
     message = r"'label' holds classes \(contradiction, entailment, neutral\), not scores.*make triplets"
     with pytest.raises(BadScores, match=message):
@@ -110,7 +110,7 @@ def test_classes_are_told_from_scores_and_sent_to_triplets() -> None:
 
 
 @pytest.mark.parametrize("codes", [("0", "1", "2"), ("0", "2", "-1", "1", "2")])
-def test_codes_of_nli_classes_are_no_scores(codes: tuple[str, ...]) -> None:
+def test_codes_of_nli_classes_are_no_scores(codes):
     with pytest.raises(BadScores, match="'label' holds only 0, 1 and 2, like NLI classes"):
         gold_scores(_table(*codes, column="label"), "label")
 
@@ -118,13 +118,13 @@ def test_codes_of_nli_classes_are_no_scores(codes: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("codes", "column"), [(("0", "1", "2"), "score"), (("0", "1"), "label"), (("0", "1", "2", "3"), "label")]
 )
-def test_other_whole_numbers_are_scores(codes: tuple[str, ...], column: str) -> None:
+def test_other_whole_numbers_are_scores(codes, column):
     numbers, faults = gold_scores(_table(*codes, column=column), column)
     assert numbers == tuple(map(float, codes))
     assert not any(faults)
 
 
-def test_scores_that_are_all_the_same_are_refused_with_their_value() -> None:
+def test_scores_that_are_all_the_same_are_refused_with_their_value():
     with pytest.raises(BadScores, match=r"every score in 'score' is 2\.5, so a correlation is undefined"):
         check_spread(_table(), "score", (2.5, 2.5, 2.5))
     check_spread(_table(), "score", (2.5, 2.5, 2.6))
@@ -141,9 +141,7 @@ def test_scores_that_are_all_the_same_are_refused_with_their_value() -> None:
         ((-3.0, -3.0 + 4.5e-16), "close together"),
     ],
 )
-def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(
-    gold: tuple[float, ...], apart: str
-) -> None:
+def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(gold, apart):
     low, high = sorted(gold)[0], sorted(gold)[-1]
     assert low < high
     values = rf"from {re.escape(repr(low))} to {re.escape(repr(high))}, too {apart}"
@@ -152,7 +150,7 @@ def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(
 
 
 @pytest.mark.parametrize("gold", [(0.0, 1e-99, 5e-100), (-1e99, 1e99, 0.0), (1e6, 1e6 + 0.01, 1e6 + 0.02)])
-def test_scores_on_any_scale_that_squares_survive_are_taken(gold: tuple[float, ...]) -> None:
+def test_scores_on_any_scale_that_squares_survive_are_taken(gold):
     check_spread(_table(), "score", gold)
     mean = math.fsum(gold) / len(gold)
     assert 0 < sum((grade - mean) ** 2 for grade in gold) < math.inf

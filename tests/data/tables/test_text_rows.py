@@ -1,21 +1,12 @@
 """Test that rows are read with a report on what was dropped."""
 
-from pathlib import Path
-
 import pytest
 
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.tables.text_rows import (
-    SHOWN,
-    Dropped,
-    Report,
-    graded_pairs,
-    read_graded_pairs,
-    report_on,
-)
+from explorer.data.tables.text_rows import SHOWN, Dropped, Report, graded_pairs, read_graded_pairs, report_on
 from explorer.data.text_sets import (
     KINDS,
     LABELLED_TEXTS,
@@ -24,7 +15,6 @@ from explorer.data.text_sets import (
     SENTENCES,
     TRIPLETS,
     GradedPairs,
-    Kind,
     Labelled,
     Sentences,
     Triplets,
@@ -40,7 +30,7 @@ def _graded(rows: str, header: str = HEADER) -> tuple[GradedPairs, Report]:
     return graded_pairs(table, guess(table, SCORED_PAIRS))
 
 
-def test_graded_pairs_are_the_rows_in_order() -> None:
+def test_graded_pairs_are_the_rows_in_order():
     pairs, report = _graded(GOOD)
     assert pairs == GradedPairs(
         "a.tsv",
@@ -53,12 +43,12 @@ def test_graded_pairs_are_the_rows_in_order() -> None:
     assert report.score_range == (0.0, 5.0)
 
 
-def test_without_a_sub_corpus_every_part_is_empty() -> None:
+def test_without_a_sub_corpus_every_part_is_empty():
     pairs, _ = _graded("1\ta\tb\n2\tc\td\n3\te\tf\n", header="score\tsentence1\tsentence2\n")
     assert pairs.parts == ("", "", "")
 
 
-def test_every_bad_row_is_dropped_for_its_own_reason() -> None:
+def test_every_bad_row_is_dropped_for_its_own_reason():
     bad = "nan\ta\tb\t\n\ta\tb\t\nhigh\ta\tb\t\n3\t\tb\t\n3\ta\t  \t\n3\ta\tb\n"
     pairs, report = _graded(GOOD + bad)
     assert len(pairs) == 3
@@ -71,12 +61,12 @@ def test_every_bad_row_is_dropped_for_its_own_reason() -> None:
     assert report.rows_read == 9
 
 
-def test_blanks_inside_and_around_a_sentence_become_single_spaces() -> None:
+def test_blanks_inside_and_around_a_sentence_become_single_spaces():
     pairs, _ = _graded(GOOD + "1\t  A \u00a0 big   dog \t A\u2003cat\tnews\n")
     assert (pairs.first[-1], pairs.second[-1]) == ("A big dog", "A cat")
 
 
-def test_duplicates_of_graded_pairs_stay_and_are_counted() -> None:
+def test_duplicates_of_graded_pairs_stay_and_are_counted():
     pairs, report = _graded(GOOD + GOOD)
     assert len(pairs) == 6
     assert report.duplicates == 3
@@ -96,30 +86,30 @@ def test_duplicates_of_graded_pairs_stay_and_are_counted() -> None:
         ("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n", BadScores, "every score in 'score' is missing, NaN or infinite"),
     ],
 )
-def test_rows_that_cannot_be_graded_are_refused_with_the_reason(rows, error, fault) -> None:
+def test_rows_that_cannot_be_graded_are_refused_with_the_reason(rows, error, fault):
     with pytest.raises(error, match=fault):
         _graded(rows)
 
 
-def test_a_missing_score_column_is_named() -> None:
+def test_a_missing_score_column_is_named():
     with pytest.raises(WrongColumns, match=r"a\.tsv has no column for score.*sentence1, sentence2\. Choose"):
         _graded("a\tb\nc\td\n", header="sentence1\tsentence2\n")
 
 
-def test_a_mapping_of_another_kind_is_refused() -> None:
+def test_a_mapping_of_another_kind_is_refused():
     table = read_bytes("a.tsv", (HEADER + GOOD).encode())
     with pytest.raises(WrongColumns, match="chosen as graded pairs, not as triplets"):
         text_rows.triplets(table, guess(table))
 
 
-def test_a_sentence_said_twice_is_kept_once() -> None:
+def test_a_sentence_said_twice_is_kept_once():
     table = read_bytes("a.txt", b"One.\nTwo.\nOne.\n\n One. \n")
     sentences, report = text_rows.sentences(table, guess(table))
     assert sentences == Sentences("a.txt", ("One.", "Two."))
     assert report.dropped == (Dropped("sentence seen before", 2, (3, 5)),)
 
 
-def test_pairs_and_triplets_keep_whole_rows_only() -> None:
+def test_pairs_and_triplets_keep_whole_rows_only():
     rows = b"anchor,positive,negative\na,b,c\nd,,f\ng,h,i\n"
     table = read_bytes("a.csv", rows)
     triplets, report = text_rows.triplets(table, guess(table))
@@ -129,7 +119,7 @@ def test_pairs_and_triplets_keep_whole_rows_only() -> None:
     assert pairs == (("a", "g"), ("b", "h"))
 
 
-def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label() -> None:
+def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label():
     table = read_bytes("a.tsv", b"label\ttext\nyes\t a  b \nno\tc\n\td\nyes\t\nno\tc\n")
     rows, report = text_rows.labelled(table, guess(table, LABELLED_TEXTS))
     assert rows == Labelled("a.tsv", ("a b", "c", "c"), ("yes", "no", "no"))
@@ -137,20 +127,20 @@ def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label() -
     assert (report.rows_kept, report.duplicates) == (3, 1)
 
 
-def test_labelled_pairs_have_a_second_sentence() -> None:
+def test_labelled_pairs_have_a_second_sentence():
     table = read_bytes("a.tsv", b"label\tsentence1\tsentence2\n1\ta\tb\n0\tc\td\n1\te\t\n")
     rows, _ = text_rows.labelled(table, guess(table, LABELLED_TEXTS))
     assert rows == Labelled("a.tsv", ("a", "c"), ("1", "0"), ("b", "d"))
 
 
-def test_a_column_in_which_nothing_repeats_holds_no_classes() -> None:
+def test_a_column_in_which_nothing_repeats_holds_no_classes():
     table = read_bytes("a.tsv", ("label\ttext\n" + "".join(f"{at}\tText {at}.\n" for at in range(30))).encode())
     with pytest.raises(WrongColumns, match=r"'label' has 30 different values in 30 rows, so it holds no classes"):
         text_rows.labelled(table, guess(table, LABELLED_TEXTS))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
+def test_no_kind_is_made_of_nothing(kind):
     columns = ("sentence1", "sentence2", "negative", "score")
     table = Table("a.csv", columns, rows=(), lines=())
     mapping = ColumnRoles.of(
@@ -159,11 +149,9 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
         | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"}
         | {"text": "sentence1", "label": "score", "document": "sentence1"},
     )
-    make = {
-        SENTENCES: text_rows.sentences,
-        SCORED_PAIRS: graded_pairs,
-        LABELLED_TEXTS: text_rows.labelled,
-    }.get(kind, text_rows.texts)
+    make = {SENTENCES: text_rows.sentences, SCORED_PAIRS: graded_pairs, LABELLED_TEXTS: text_rows.labelled}.get(
+        kind, text_rows.texts
+    )
     with pytest.raises(TooFewRows, match=f"{kind.name.capitalize()} need at least {kind.least};"):
         make(table, mapping)
 
@@ -176,20 +164,20 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
          {"the negative is the anchor or the positive": (2, 3), "both sentences are the same": (4,)}),
     ],
 )  # fmt: skip
-def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons) -> None:
+def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons):
     table = read_bytes("mine.tsv", "\n".join(["\t".join(kind.roles), *rows]).encode())
     found, report = text_rows.texts(table, ColumnRoles.of(kind, {role: role for role in kind.roles}))
     assert len(found[0]) == report.rows_kept == kept
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
 
-def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
+def test_two_columns_that_hold_the_same_are_no_pairs():
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
     with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
         text_rows.texts(table, ColumnRoles.of(PAIRS, {"first": "one", "second": "two"}))
 
 
-def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
+def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason():
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
     mapping = ColumnRoles.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
     with pytest.raises(
@@ -198,14 +186,14 @@ def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason(
         text_rows.triplets(table, mapping)
 
 
-def test_a_sentence_that_came_back_as_it_went_stays() -> None:
+def test_a_sentence_that_came_back_as_it_went_stays():
     table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
     found, report = text_rows.texts(table, guess(table))
     assert found == (("A man.", "A sea."), ("A guy.", "A sea."))
     assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 
 
-def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path: Path) -> None:
+def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text(HEADER + GOOD, encoding="utf-8")
     pairs, _ = read_graded_pairs(path)
@@ -215,21 +203,21 @@ def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path: Path) -> None:
     assert swapped.parts == ("", "", "")
 
 
-def test_graded_pairs_in_a_text_file_are_read_as_those_of_a_tsv(tmp_path: Path) -> None:
+def test_graded_pairs_in_a_text_file_are_read_as_those_of_a_tsv(tmp_path):
     for name in ("mine.txt", "mine.tsv"):
         (tmp_path / name).write_text(HEADER + GOOD, encoding="utf-8")
     (text_pairs, _), (pairs, _) = (read_graded_pairs(tmp_path / name) for name in ("mine.txt", "mine.tsv"))
     assert (text_pairs.first, text_pairs.second, text_pairs.gold) == (pairs.first, pairs.second, pairs.gold)
 
 
-def test_a_file_without_grades_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_file_without_grades_says_what_is_missing(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
     with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
         read_graded_pairs(path)
 
 
-def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so() -> None:
+def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so():
     pairs, report = _graded("5\ta b\ta  b\tnews\n" + GOOD)
     assert len(pairs) == 4
     assert report.same_twice == 1
@@ -242,21 +230,20 @@ TABLE = Table(
 )
 
 
-def test_every_row_is_either_kept_or_dropped_for_one_reason() -> None:
+def test_every_row_is_either_kept_or_dropped_for_one_reason():
     report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "c"), ("a b", "c"))
     assert report.dropped == (Dropped("empty", 2, (3, 6)), Dropped("ragged row", 1, (4,)))
     assert report.rows_read == 5 == report.rows_kept + sum(reason.count for reason in report.dropped)
 
 
-def test_of_many_lines_the_first_are_named() -> None:
+def test_of_many_lines_the_first_are_named():
     many = Table("a.csv", ("text",), (*[("",)] * 9, ("a",)), tuple(range(2, 12)))
     (dropped,) = report_on(many, ("empty",) * 9 + ("",), ("a",), ("a",)).dropped
-    assert dropped.count == 9
-    assert dropped.lines == tuple(range(2, 2 + SHOWN))
+    assert (dropped.count, dropped.lines) == (9, tuple(range(2, 2 + SHOWN)))
     assert str(dropped) == "9 dropped: empty (line 2, 3, 4, 5, 6, …)"
 
 
-def test_word_counts_are_those_of_a_slow_count() -> None:
+def test_word_counts_are_those_of_a_slow_count():
     texts = [" ".join("w" * (1 + at % 40)) for at in range(200)]
     counts = sorted(len(text.split()) for text in texts)
     report = report_on(TABLE, ("",) * 4, texts, texts)
@@ -266,11 +253,11 @@ def test_word_counts_are_those_of_a_slow_count() -> None:
     assert sum(count < report.nearly_most_words for count in counts) < 190
 
 
-def test_a_row_said_three_times_is_two_duplicates() -> None:
+def test_a_row_said_three_times_is_two_duplicates():
     assert report_on(TABLE, ("",) * 4, ("a", "b", "a", "a"), ("a",)).duplicates == 2
 
 
-def test_a_report_reads_as_plain_lines() -> None:
+def test_a_report_reads_as_plain_lines():
     report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "a b"), ("a b", "c"), gold=(0.0, 4.5))
     assert (report.least_words, report.median_words, report.nearly_most_words, report.most_words) == (1, 1.5, 2, 2)
     assert str(report).split("\n") == [

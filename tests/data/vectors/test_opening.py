@@ -33,8 +33,7 @@ def test_an_npy_file_is_read_with_the_text_beside_it(npy, dtype, order):
 
 
 def test_the_text_of_an_npy_file_can_be_named(npy, tmp_path):
-    other = npy.with_suffix(".txt").rename(tmp_path / "other.txt")
-    assert read(opened(npy, other))[1] == SENTENCES
+    assert read(opened(npy, npy.with_suffix(".txt").rename(tmp_path / "other.txt")))[1] == SENTENCES
     with pytest.raises(UnreadableFile, match=r"no file .*mine\.txt"):
         opened(npy)
 

@@ -167,8 +167,7 @@ def test_a_corpus_that_is_open_outlives_its_copy(npy):
     found = corpus(npy)
     shutil.rmtree(found.folder)
     np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
-    assert found.texts(range(ROWS)) == tuple(SENTENCES)
-    assert found.place_of(SENTENCES[3]) == 3
+    assert (found.texts(range(ROWS)), found.place_of(SENTENCES[3])) == (tuple(SENTENCES), 3)
 
 
 def test_a_check_that_was_stopped_leaves_no_corpus(npy):

@@ -113,8 +113,7 @@ def test_every_text_is_there_as_text(findings, page):
         places = errors.places(kind)[:MOST]
         assert 0 < len(rows) == len(places)
         for row, place in zip(rows, places, strict=True):
-            text = findings.pairs.first[place].encode("utf-8", "replace").decode()
-            assert row["first"] == text
+            assert row["first"] == findings.pairs.first[place].encode("utf-8", "replace").decode()
             assert row["tag"] == findings.pairs.tags[place]
     assert any("script" in row["first"] + row["second"] for rows in flipped for row in rows), "the premise"
     assert "<b>one</b> and run:'other\" on <b>set</b> & more" in unescape(page[: page.index("</title>")])

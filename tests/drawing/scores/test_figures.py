@@ -31,8 +31,7 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
     *grid, own = (np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap")
     assert own.tolist() == [[bundled_scores.own_score()]]
-    drawn = np.concatenate(grid)
-    assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
+    assert np.array_equal(np.concatenate(grid), bundled_scores.table(), equal_nan=True)
     *cells, of_own = points(figure)
     assert set(of_own.customdata) == {len(readings(6))}, "it answers clicks as the cell behind the last"
     answers = [one for trace in cells for one in zip(trace.customdata, trace.x, trace.y, trace.hovertext, strict=True)]
@@ -75,8 +74,7 @@ def test_a_cell_without_a_score_says_so_in_the_colour_of_the_page_and_why_on_hov
     figure = layer_by_pooling(scores, "Spearman", "all", chosen)
     scored, unscored, own = points(figure)
     missing = {readings(6).index(parse(title, 6)) for title in ("cls of layer 0", "cls of layer 3")}
-    assert set(unscored.customdata) == missing
-    assert set(unscored.text) == {"n/a"}
+    assert (set(unscored.customdata), set(unscored.text)) == (missing, {"n/a"})
     assert unscored.textfont.color is None
     assert "n/a" not in scored.text
     assert set(scored.customdata) | missing == set(range(len(readings(6)))), "every cell can be clicked"

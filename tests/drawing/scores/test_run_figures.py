@@ -68,8 +68,7 @@ def test_a_best_checkpoint_below_the_base_says_so():
     figure = run_figures.dev_scores(TWO, 62.0)
     assert list(named(figure, "best checkpoint").y) == [63.5]
     below = named(figure, "best checkpoint, below the base")
-    assert list(below.y) == [61.0]
-    assert below.marker.symbol == "star-open"
+    assert (list(below.y), below.marker.symbol) == ([61.0], "star-open")
 
 
 def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
@@ -105,8 +104,7 @@ def test_each_seed_has_one_colour_in_every_figure():
 def test_after_the_colours_the_dashes_differ():
     count = len(run_figures.SEED_COLOURS) + 1
     figure = run_figures.dev_scores([look(number, 0, 1.0) for number in range(1, count + 1)], None)
-    looks = {(trace.line.color, trace.line.dash) for trace in figure.data}
-    assert len(looks) == count
+    assert len({(trace.line.color, trace.line.dash) for trace in figure.data}) == count
 
 
 def test_the_loss_is_drawn_as_it_is_faintly_and_smoothed_strongly():

@@ -125,8 +125,7 @@ def test_a_path_is_a_line_a_layer_with_the_best_step_marked():
     figure = weight_history((0, 5, 10), weights, [1, 2], 5)
     assert [line.name for line in figure.data] == ["layer 1", "layer 2"]
     for column, line in enumerate(figure.data):
-        assert list(line.x) == [0, 5, 10]
-        assert list(line.y) == weights[:, column].tolist()
+        assert (list(line.x), list(line.y)) == ([0, 5, 10], weights[:, column].tolist())
     marks = [shape for shape in figure.layout.shapes if shape.line.color == ACCENT]
     assert [mark.x0 for mark in marks] == [5]
     assert not [

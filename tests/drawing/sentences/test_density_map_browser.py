@@ -88,5 +88,4 @@ def test_a_point_shows_its_sentence_as_text_and_a_click_names_its_row(page):
     page.mouse.move(*where)
     assert page.locator(".tip").inner_text() == NASTY
     page.mouse.click(*where)
-    assert page.evaluate("window.picked") == [1]
-    assert page.locator("img").count() == 0
+    assert (page.evaluate("window.picked"), page.locator("img").count()) == ([1], 0)

@@ -74,8 +74,7 @@ def test_lines_join_the_two_sentences_of_a_pair():
 def test_names_beyond_the_colours_are_one_group_behind_the_others():
     cells = tuple(f"name {place % 12}" for place in range(100))
     groups = drawing.groups(Attribute("kind", cells))
-    assert groups[0].name == drawing.OTHERS
-    assert len(groups) == 1 + len(drawing.NAME_COLOURS)
+    assert (groups[0].name, len(groups)) == (drawing.OTHERS, 1 + len(drawing.NAME_COLOURS))
     assert sorted(place for group in groups for place in group.members) == list(range(100))
     assert len({group.colour for group in groups}) == len(groups)
 

@@ -88,5 +88,4 @@ def test_the_three_example_pairs_are_the_extremes_of_the_change(findings):
     assert errors.change[better] == errors.change.max() > 0
     assert errors.change[worse] == errors.change.min() < 0
     assert abs(errors.change[same]) == np.abs(errors.change).min()
-    nothing = replace(errors, other=errors.one)
-    assert nothing.examples()[:2] == (None, None)
+    assert replace(errors, other=errors.one).examples()[:2] == (None, None)

@@ -41,8 +41,7 @@ def test_every_pair_is_counted_in_its_fifth_and_in_its_bin_of_cosines(drawn):
 def test_a_grade_on_an_edge_begins_the_fifth_above(drawn):
     grades = np.array([1, 1.8, 2.6, 3.4, 4.2, 5])
     found = gold_bins(grades, [np.linspace(0, 1, 6)])
-    assert found.pairs == (1, 1, 1, 1, 2)
-    assert found.labels[-1] == "4.2 to 5"
+    assert (found.pairs, found.labels[-1]) == ((1, 1, 1, 1, 2), "4.2 to 5")
 
 
 def test_a_fifth_without_pairs_has_no_median_and_no_share():

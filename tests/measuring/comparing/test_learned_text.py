@@ -32,8 +32,7 @@ def test_what_was_learned_comes_first_and_then_the_score():
         "Learned to notice numbers (3 → 74 % of cases) and negation (10 → 70 %). "
         "General similarity: no certain change (+1.2, −3.2 to +5.6)."
     )
-    marked = [piece for piece, strong in line(learned(packs)).pieces if strong]
-    assert marked == ["numbers", "negation"]
+    assert [piece for piece, strong in line(learned(packs)).pieces if strong] == ["numbers", "negation"]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +164,7 @@ def test_lines_and_json_say_the_same_and_nothing_is_none():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2)
     found = replace(learned((LEARNED,), (-1.0, 2.0)), pairs=(pair,))
     shown, content = lines(found, "In none."), as_json(found)
-    assert shown[0] == content["text"]
-    assert shown[1] == f"How sure: {content['how_sure']}"
+    assert (shown[0], shown[1]) == (content["text"], f"How sure: {content['how_sure']}")
     assert shown[-1] == "0.90 → 0.20  It rains. / It does not rain. (negation)"
     assert content["packs"][0]["after"]["value"] == 0.7
     assert lines(Learned()) == []

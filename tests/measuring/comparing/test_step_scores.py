@@ -46,8 +46,7 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     reading = [one for one in told if one.text.startswith("encoding tokens")]
     assert {(one.stage, one.total) for one in reading} == {("encoding tokens with 2 models", reading[-1].total)}
     done = [one.done for one in reading]
-    assert done == sorted(done)
-    assert done[-1] == reading[-1].total
+    assert (done, done[-1]) == (sorted(done), reading[-1].total)
     again = finish(score_steps(models, sample.pairs(), Settings(), load))
     assert len(loaded) == 2
     for one, other in zip(scores, again, strict=True):

@@ -97,8 +97,7 @@ def test_every_number_is_that_of_vectors_read_one_by_one(looked, found, pairs):
 
 def test_an_encoder_has_not_moved_from_itself(found, pairs):
     looked = finish(layer_geometry((found[0], found[0]), pairs, "cls", READINGS[:1] * 2, SETTINGS))
-    assert looked.layers[0][1:] == looked.layers[1][1:]
-    assert looked.alike[1:] == pytest.approx([1, 1])
+    assert (looked.layers[0][1:], looked.alike[1:]) == (looked.layers[1][1:], pytest.approx([1, 1]))
     assert looked.shift == pytest.approx([0, 0, 0], abs=1e-6)
     assert math.isnan(looked.alike[0]), "every [CLS] of layer 0 is the same"
     assert math.isnan(looked.layers[0][0].first_direction)

@@ -59,8 +59,7 @@ def test_few_sentences_have_what_can_be_said_of_them(count):
 def test_identical_sentences_are_one_point(rounding):
     noise = np.random.default_rng(0).uniform(-rounding, rounding, (200, 8))
     found = geometry(1 + noise)
-    assert found.random_pairs == pytest.approx(1)
-    assert found.uniformity == pytest.approx(0, abs=1e-6)
+    assert (found.random_pairs, found.uniformity) == (pytest.approx(1), pytest.approx(0, abs=1e-6))
     assert math.isnan(found.first_direction)
     assert math.isnan(found.hubness)
 

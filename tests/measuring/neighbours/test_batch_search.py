@@ -47,8 +47,7 @@ def test_with_one_probe_only_documents_of_the_nearest_list_are_found():
     of_document = [slow(centroids, document, 1)[0] for document in documents]
     for query, places in zip(queries, found.places.tolist(), strict=True):
         (nearest,) = slow(centroids, query, 1)
-        inside = [at for at in slow(documents, query, 200) if of_document[at] == nearest]
-        assert places == inside[:10]
+        assert places == [at for at in slow(documents, query, 200) if of_document[at] == nearest][:10]
 
 
 def test_a_list_with_fewer_documents_than_results_leaves_places_empty():

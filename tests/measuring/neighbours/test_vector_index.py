@@ -54,8 +54,7 @@ def test_a_vector_that_is_no_sentence_of_the_corpus_finds_all_that_are_near():
     corpus, query = vectors(), vectors(1, seed=9)[0] * 100
     hits = Index(corpus).nearest(query, 60)
     places, cosines = slow(corpus, query, 60)
-    assert hits.places.tolist() == places
-    assert hits.cosines == pytest.approx(cosines, abs=1e-6)
+    assert (hits.places.tolist(), hits.cosines) == (places, pytest.approx(cosines, abs=1e-6))
 
 
 def test_equal_vectors_stand_in_the_order_of_the_corpus():
@@ -82,8 +81,7 @@ def test_two_hundred_equal_sentences_are_neighbours_in_order():
 def test_a_corpus_of_one_or_two_sentences_gives_what_there_is(count):
     corpus = vectors(count)
     index = Index(corpus)
-    assert len(index.nearest(corpus[0], 10)) == count
-    assert len(index.neighbours(0, 10)) == count - 1
+    assert (len(index.nearest(corpus[0], 10)), len(index.neighbours(0, 10))) == (count, count - 1)
     assert of_all(index, 10)[0].shape == (count, count - 1)
 
 
@@ -165,8 +163,7 @@ def test_no_more_are_held_than_are_asked_for():
 def test_it_can_be_stopped_between_two_blocks(monkeypatch):
     monkeypatch.setattr(vector_index, "_ROWS", 7)
     told = [progress.done for progress in neighbourhoods(drawn(), most=3)]
-    assert told[0] == 0
-    assert told[-1] == 40
+    assert (told[0], told[-1]) == (0, 40)
     assert all(0 < done - before <= 8 for before, done in pairwise(told))
 
 
@@ -203,8 +200,7 @@ def test_the_same_model_on_both_sides_keeps_every_neighbour():
     corpus = vectors(80)
     corpus[40:60] = corpus[0]  # with ties, too
     found = finish(overlap(Index(corpus), Index(corpus.copy()), 10))
-    assert found.jaccard.tolist() == [1.0] * 80
-    assert found.mean == 1
+    assert (found.jaccard.tolist(), found.mean) == ([1.0] * 80, 1)
 
 
 def test_the_most_changed_come_first_and_equals_in_the_order_of_the_corpus():

@@ -32,8 +32,7 @@ def test_best_and_runner_up_are_those_of_the_dev_set(halves):
     dev, test = halves
     found = best_cell.choose(dev, test)
     assert [found.best, found.runner_up] == slow_order(dev)[:2]
-    assert found.dev_score == dev.score(found.best)
-    assert found.test_score == test.score(found.best)
+    assert (found.dev_score, found.test_score) == (dev.score(found.best), test.score(found.best))
 
 
 @pytest.mark.parametrize(("metric", "aggregate"), [("Spearman", "all"), ("Pearson", "all"), ("Spearman", "wmean")])
@@ -54,8 +53,7 @@ def test_scores_of_a_half_are_those_of_the_half_encoded_alone(tiny_encoder, bund
     scores = finish(score_layers(tiny_encoder, whole))
     alone = finish(score_layers(tiny_encoder, sample.test()))
     part = scores.of_pairs(whole.rows_of(sample.test()))
-    assert part.gold.tolist() == alone.gold.tolist()
-    assert part.parts == alone.parts
+    assert (part.gold.tolist(), part.parts) == (alone.gold.tolist(), alone.parts)
     assert np.abs(part.cosines - alone.cosines).max() < 1e-5
     assert bundled_scores.of_pairs(range(240)).table() == pytest.approx(bundled_scores.table(), nan_ok=True)
     assert bundled_scores.of_pairs(range(9)).own.shape == (9,)

@@ -88,8 +88,7 @@ def test_the_grid_of_a_decoder_has_the_last_token_for_its_first_column(few_pairs
     encoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
     first, last = parse("cls of layer 2", 2), parse("last of layer 2", 2)
     scores = finish(score_layers(encoder, few_pairs, also=[first]))
-    assert scores.poolings == ("last", "mean", "max")
-    assert scores.place(last) == (2, 0)
+    assert (scores.poolings, scores.place(last)) == (("last", "mean", "max"), (2, 0))
     vectors = dict(zip(few_pairs.sentences, finish(of_reading(encoder, few_pairs.sentences, last)), strict=True))
     for place, (one, other) in enumerate(zip(few_pairs.first, few_pairs.second, strict=True)):
         slow = vectors[one] @ vectors[other] / np.linalg.norm(vectors[one]) / np.linalg.norm(vectors[other])
@@ -125,8 +124,7 @@ def test_truncated_sentences_are_counted(tiny_encoder):
     long = " ".join(["word"] * 30)
     pairs = GradedPairs("x", (long, "a b", "c"), ("b", long + " more", "a"), (1.0, 2.0, 3.0), ("",) * 3)
     scores = finish(score_layers(tiny_encoder, pairs, max_length=8))
-    assert scores.truncated == 2
-    assert scores.max_length == 8
+    assert (scores.truncated, scores.max_length) == (2, 8)
 
 
 def test_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):

@@ -19,8 +19,7 @@ def test_the_table_reads_back_as_it_was_shown(bundled_scores):
 
 def test_every_reading_has_its_row_and_the_models_own_comes_last(bundled_scores):
     rows = score_rows(bundled_scores)
-    assert len(rows) == len(bundled_scores.rows) * 3 + 1
-    assert rows[-1]["reading"] == "model default"
+    assert (len(rows), rows[-1]["reading"]) == (len(bundled_scores.rows) * 3 + 1, "model default")
     assert rows[-1]["pooling"] == bundled_scores.own_title
 
 

@@ -13,16 +13,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PackChange, PairChange, PairJudge, Share
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    UNKNOWN,
-    WORDS,
-    WORSE,
-    RunVerdict,
-    Verdict,
-    sentence,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict, sentence
 
 DRAWN = np.random.default_rng(3)
 GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)
@@ -96,8 +87,7 @@ def test_a_missing_number_is_no_verdict(missing, value):
 
 def test_an_optimistic_verdict_says_so_in_its_first_words():
     said = sentence(KNOWN, "base", "tuned", "120 pairs", optimistic=True)
-    assert said.kind == BETTER
-    assert said.pieces[0] == ("Better (optimistic)", True)
+    assert (said.kind, said.pieces[0]) == (BETTER, ("Better (optimistic)", True))
     assert "optimistic" not in sentence(KNOWN, "base", "tuned", "120 pairs").text
 
 

@@ -68,8 +68,7 @@ def test_a_sentence_is_heard_alike_alone_and_beside_a_longer_one(listener):
 
 def test_layers_count_from_the_first_one_that_is_asked(listener):
     found = layer_weights(listener(first_layer=1), SENTENCES[:2])
-    assert found.layers == [1, 2]
-    assert found.weights.shape == (2, 2, 2)
+    assert (found.layers, found.weights.shape) == ([1, 2], (2, 2, 2))
     assert found.highest_layers == [1 + int(place) for place in found.by_layer.argmax(1)]
 
 
@@ -118,8 +117,7 @@ def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(l
 
 def test_attention_alone_is_all_of_the_vector_but_the_bias(listener):
     found = layer_weights(listener(poolings=()), SENTENCES[:1])
-    assert found.parts == ("attention over layers",)
-    assert found.shares.shape == (1, 1)
+    assert (found.parts, found.shares.shape) == (("attention over layers",), (1, 1))
 
 
 def test_a_part_is_named_by_its_layers(listener):

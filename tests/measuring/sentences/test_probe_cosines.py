@@ -182,8 +182,7 @@ def test_means_and_the_paired_change_have_the_interval_of_the_pairs():
         f"{before.mean() - 0.37:.2f} under B (change −0.37, 95 % CI −0.37 to −0.37); the mean cosine changes by −0.50."
     ).replace(" -", " −")
     (row,) = pack_word_rows([found])
-    assert row["pairs"] == 400
-    assert row["change"] == -0.37
+    assert (row["pairs"], row["change"]) == (400, -0.37)
     alone = pack_words("negation", {"A": sides["A"]})
     assert alone.change is None
     assert str(alone).startswith(f"In the negation pack the words that differ add {mean} to the cosine (95 % CI ")

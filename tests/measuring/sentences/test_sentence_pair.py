@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row
 from explorer.measuring.sentences.sentence_pair import (
@@ -144,8 +143,7 @@ def test_under_max_a_dimension_is_that_of_its_largest_token(states):
     for dimension, value in enumerate(v):
         (place,) = [number for number, token in enumerate(one) if token[dimension] == value]
         slow[place] += value * u[dimension] / lengths
-    assert shares[0] == pytest.approx(slow)
-    assert shares[1].sum() == pytest.approx(dot(v, u) / lengths)
+    assert (shares[0], shares[1].sum()) == (pytest.approx(slow), pytest.approx(dot(v, u) / lengths))
 
 
 def test_tokens_that_are_equally_large_share_a_dimension():
@@ -195,13 +193,11 @@ def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
     assert pair.by_layer.cosines[1, 0] == pytest.approx(pair.cosine, abs=1e-5)
 
 
-def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_encoder: Encoder):
+def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_encoder):
     long = "word " * 100
     pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
-    assert pair.cosines.shape[1:] == (MOST, 3)
-    assert pair.left_out == (102 - MOST, 0)
-    assert len(pair.shares[0]) == 102
-    assert pair.shares[0].sum() == pytest.approx(pair.cosine, abs=1e-5)
+    assert (pair.cosines.shape[1:], pair.left_out) == ((MOST, 3), (102 - MOST, 0))
+    assert (len(pair.shares[0]), pair.shares[0].sum()) == (102, pytest.approx(pair.cosine, abs=1e-5))
 
 
 def test_rows_hold_every_number_that_is_drawn(tiny_encoder):

@@ -144,8 +144,7 @@ def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
 
 
 def test_two_sentences_are_one_pair():
-    one = similarities(np.eye(2, 3))
-    assert foremost(one, None, 5) == [(0, 1)]
+    assert foremost(similarities(np.eye(2, 3)), None, 5) == [(0, 1)]
 
 
 def test_rows_hold_every_two_sentences_once(vectors):

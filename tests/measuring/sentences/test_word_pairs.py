@@ -61,8 +61,7 @@ def test_exchanged_sentences_have_the_matrix_turned(encoder):
     one, other = (finish(word_pair(encoder, *pair, OWN, matrix=True)) for pair in (PAIR, PAIR[::-1]))
     assert other.matrix == pytest.approx(one.matrix.T, abs=1e-6)
     same = finish(word_pair(encoder, PAIR[0], PAIR[0], OWN, matrix=True))
-    assert same.cosine == pytest.approx(1, abs=1e-6)
-    assert same.matrix == pytest.approx(same.matrix.T)
+    assert (same.cosine, same.matrix) == (pytest.approx(1, abs=1e-6), pytest.approx(same.matrix.T))
 
 
 def plain(sentences, models, pairs):
@@ -112,10 +111,7 @@ def test_a_cut_is_said_of_both_models_at_once_or_of_the_one_that_cut():
     assert word_tables.cut_notes({"A": one, "B": one}) == [line]
     assert word_tables.cut_notes({"A": other, "B": one}) == [f"B: {line}"]
     assert word_tables.cut_notes({"A": other}) == []
-    assert plain(("", ""), {"A": {}}, {"A": one})["A"]["cuts"] == [
-        {"tokens": 64, "of": 431},
-        None,
-    ]
+    assert plain(("", ""), {"A": {}}, {"A": one})["A"]["cuts"] == [{"tokens": 64, "of": 431}, None]
 
 
 def test_the_demonstrations_model_counts_a_negation_against_a_pair():

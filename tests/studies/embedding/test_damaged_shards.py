@@ -95,8 +95,7 @@ DAMAGES = [copied, copied_with_its_checksum, copied_without_a_checksum, cut_off,
 def test_a_damaged_shard_is_written_again_and_no_other(desk, begun, whole, counted, damage):
     (begun / "vectors.parquet").unlink()
     damage(begun)
-    done = desk.embed(folder=begun)
-    assert (counted, done.embedded) == ([LINES[15]], 5)
+    assert (counted, desk.embed(folder=begun).embedded) == ([LINES[15]], 5)
     assert files_of(begun) == files_of(whole)
 
 

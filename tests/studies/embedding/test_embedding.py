@@ -14,15 +14,7 @@ import pytest
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.read.pooling import parse
-from explorer.errors import (
-    BadChoice,
-    CannotResume,
-    DataError,
-    NotWritable,
-    RunBusy,
-    RunError,
-    UnreadableFile,
-)
+from explorer.errors import BadChoice, CannotResume, DataError, NotWritable, RunBusy, RunError, UnreadableFile
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -60,8 +52,7 @@ def begun(desk, whole, request):
 def test_each_row_has_the_vector_of_its_sentence_alone(desk, encoder):
     done = desk.embed("titles", titles=TITLES[::-1], with_text=True)
     found = columns(done.merged)
-    assert list(found) == ["row", "text", *TITLES]
-    assert found["row"] == list(range(len(LINES)))
+    assert (list(found), found["row"]) == (["row", "text", *TITLES], list(range(len(LINES))))
     assert found["text"] == LINES
     for title in TITLES:
         each = [finish(of_reading(encoder, [line], parse(title, 2)))[0] for line in LINES]
@@ -81,8 +72,7 @@ def test_shards_have_fixed_rows_and_the_merged_file_is_all_of_them(desk, whole):
     assert [columns(path)["row"] for path in shards] == [
         list(range(start, min(start + ROWS, len(LINES)))) for start in range(0, len(LINES), ROWS)
     ]
-    joined = pa.concat_tables(map(pq.read_table, shards))
-    assert joined.equals(pq.read_table(whole / "vectors.parquet"))
+    assert pa.concat_tables(map(pq.read_table, shards)).equals(pq.read_table(whole / "vectors.parquet"))
     frame = pd.read_parquet(whole / "vectors.parquet")
     assert np.stack(frame["model default"]).shape == (len(LINES), 32)
 

@@ -151,8 +151,7 @@ def test_a_training_that_fails_is_left_behind_and_named(plan):
         return (yield from running.train(run))
 
     folder = plan_folder.new(plan)
-    status = executed(folder, train)
-    assert status.failures == {"temperature 0.1, seed 2": "The disk is full."}
+    assert executed(folder, train).failures == {"temperature 0.1, seed 2": "The disk is full."}
     first, second = plan_table.table(plan).rows
     assert first.score("test") is not None
     assert second.score("test") is None, "a mean over some of the seeds would mislead"
@@ -306,8 +305,7 @@ def clock(monkeypatch):
 def test_every_training_is_counted_with_its_loading(plan, clock):
     found = finish(estimate(plan))
     assert (found.cells, found.measured, found.steps) == (4, 0, 8)
-    assert found.seconds == pytest.approx(2 * (3 + 10) + 2 * (3 + 20))
-    assert found.memory == int(0.1e9)
+    assert (found.seconds, found.memory) == (pytest.approx(2 * (3 + 10) + 2 * (3 + 20)), int(0.1e9))
     assert found.disk == 50 + 4 * 20, "the state of the run under way, and the models of all"
 
 

@@ -116,8 +116,7 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     fit_on = besides(text, judge_of(pairs, bundled_encoder))
     finish(export(bundled_encoder, find(BUNDLED), found, one, fit_on, folder))
     model = SentenceTransformer(str(folder), device="cpu")
-    assert model[0].auto_model.config.num_hidden_layers == 3
-    assert model.get_embedding_dimension() == 64
+    assert (model[0].auto_model.config.num_hidden_layers, model.get_embedding_dimension()) == (3, 64)
     card = (folder / "README.md").read_text()
     (line,) = [line for line in card.splitlines() if line.startswith("ranges = ")]
     known = {}
@@ -143,8 +142,7 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
     assert ours.model == found.whole.model == f"{small.name} ({bundled_encoder.digest[:8]})"
     assert theirs.model == f"{small.name} ({small.digest[:8]})"
     assert len({found.named(one) for one in found.points}) == 3
-    assert theirs.size.reading == "model default"
-    assert theirs.score == pytest.approx(ours.score, abs=1e-6)
+    assert (theirs.size.reading, theirs.score) == ("model default", pytest.approx(ours.score, abs=1e-6))
     assert theirs.verdict.difference == pytest.approx(ours.verdict.difference, abs=1e-6)
 
 
@@ -193,8 +191,7 @@ def test_tables_say_what_was_measured(found):
     rows = size_points.cells(found)
     assert len(rows) == len(found.points)
     assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
-    told = size_points.as_text(found)
-    assert "PCA on 120 sentences of notes" in told
+    assert "PCA on 120 sentences of notes" in size_points.as_text(found)
     content = json.loads(size_points.as_text(found, "json"))
     assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
     assert content["points"][0]["layer & pooling"] == "model default"
