@@ -60,16 +60,13 @@ def _columns(source: str, eats: Kind, **columns: str) -> Columns:
     return corpus([source], eats, columns)[0].columns
 
 
-def test_the_sample_gives_its_sentences_and_those_of_its_pairs():
+def test_the_sample_gives_its_sentences_and_those_of_its_pairs_and_its_triplets():
     rows, (report,) = corpus(["sample"], SENTENCES)
     plain = sample.sentences().texts
     assert rows.columns[0][:800] == plain
     assert set(rows.columns[0]) == {*plain, *sample.pairs().first, *sample.pairs().second}
     assert len(rows) == len(set(rows.columns[0])) == report.rows_kept == 1280
     assert (rows.name, rows.kind) == ("sample", SENTENCES)
-
-
-def test_the_sample_gives_its_triplets_and_pairs_of_them():
     triplets = sample.triplets()
     assert _columns("sample", TRIPLETS) == (triplets.anchors, triplets.positives, triplets.negatives)
     assert _columns("sample", PAIRS) == (triplets.anchors, triplets.positives)
@@ -120,7 +117,12 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     assert without_evaluated(found, [one.sentences for one in evaluated], 1) == (found, "")
 
 
-def test_back_translations_have_to_be_made():
+def test_a_source_says_what_it_lacks(folder):
+    pairs = serves(_file(folder, FILES[PAIRS]))
+    assert pairs[TRIPLETS] == "has two sentences per row and no contradiction: a third column is needed"
+    assert "name their columns sentence=… and translated=…" in pairs[BACK_TRANSLATIONS]
+    assert "may be unrelated" in serves(_file(folder, FILES[SCORED_PAIRS]))[PAIRS]
+    assert serves(_file(folder, FILES[SENTENCES]))[PAIRS] == "has one sentence per row: a second column is needed"
     with pytest.raises(WrongColumns, match="make them with 'python -m explorer backtranslate'"):
         corpus(["sample"], BACK_TRANSLATIONS)
 
@@ -169,7 +171,7 @@ def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder, kind):
         corpus([source], LABELLED_TEXTS)
 
 
-def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder):
+def test_labelled_rows_are_joined_with_their_validation_and_test_rows_but_not_with_pairs(folder):
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     source = _file(folder, f"label\ttext\n{lines}")
     rows, (report, _) = corpus([source, source], LABELLED_TEXTS)
@@ -182,9 +184,6 @@ def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder):
     changed = replace(rows, test=replace(rows.test, columns=(("x",) * 20, rows.test.labels)))
     assert changed.digest != rows.digest, "a run is not resumed on other test rows"
     assert corpus([source], SENTENCES)[0].columns[0][:2] == ("Text 0.", "Text 1.")
-
-
-def test_pairs_and_texts_with_labels_are_not_joined(folder):
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     with pytest.raises(WrongColumns, match=r"sample and mine\.tsv cannot be joined: some rows have one sentence"):
         corpus(["sample", _file(folder, f"label\ttext\n{lines}")], LABELLED_TEXTS)
@@ -207,19 +206,22 @@ def test_every_kind_of_file_has_its_needs():
     assert FILES.keys() == set(KINDS) - {DOCUMENTS}, "a file of documents looks like one of sentences"
 
 
-def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder):
+def test_people_choose_the_columns(folder):
+    source = _file(folder, "text\tother\tscore\n1 a b\tc d e\t3\nf g h\ti j k\t4\n")
+    assert _columns(source, SENTENCES) == (("1 a b", "f g h"),)
+    assert _columns(source, SENTENCES, sentence="other") == (("c d e", "i j k"),)
+    chosen = {"sentence": "other", "translated": "text"}
+    assert _columns(source, BACK_TRANSLATIONS, **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
+    assert serves(source, chosen)[BACK_TRANSLATIONS] == ""
+    assert _columns(source, PAIRS, first="text", second="other")[1] == ("c d e", "i j k")
+    graded = _file(folder, FILES[SCORED_PAIRS])
+    assert _columns(graded, SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
     source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
     assert _columns(source, SENTENCES, text="b", label="c") == ((TWO, "None."),)
     assert _columns(source, SENTENCES, text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)
     assert serves(source, {"text": "b", "label": "c"})[PAIRS] == "has one sentence per row: a second column is needed"
-
-
-def test_a_source_says_what_it_lacks(folder):
-    pairs = serves(_file(folder, FILES[PAIRS]))
-    assert pairs[TRIPLETS] == "has two sentences per row and no contradiction: a third column is needed"
-    assert "name their columns sentence=… and translated=…" in pairs[BACK_TRANSLATIONS]
-    assert "may be unrelated" in serves(_file(folder, FILES[SCORED_PAIRS]))[PAIRS]
-    assert serves(_file(folder, FILES[SENTENCES]))[PAIRS] == "has one sentence per row: a second column is needed"
+    source = _file(folder, "premise\thypothesis\tlabel\nOne two.\tOne and two.\tneutral\n")
+    assert _columns(source, SENTENCES) == ((ONE, TWO),)
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch):
@@ -235,15 +237,17 @@ def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch):
     assert {eats for eats, lack in serves("sample").items() if lack} == {BACK_TRANSLATIONS, DOCUMENTS}
 
 
-def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits():
+def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits(folder):
     (texts,) = _columns("SICK-R", SENTENCES)
     assert (len(texts), texts[0]) == (4500 + 500 + 4927 + 1, "SICK/train 0.")
     assert texts[-1] == "SICK/test 4926."
     assert _columns("sick train", SENTENCES)[0][-2:] == ("SICK/train 4499.", "The same.")
     assert _columns("STS17", SENTENCES) == _columns("STS17 test", SENTENCES)
+    found = {keep: len(corpus(["SICK-R"], SENTENCES, keep_duplicates=keep)[0]) for keep in (True, False)}
+    assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
 
 
-def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder):
+def test_sources_are_joined_in_order_and_a_sentence_is_kept_once_but_pairs_row_by_row(folder):
     one, two = _file(folder, "Six.\nThe same.\n", "one.txt"), _file(folder, FILES[PAIRS], "two.tsv")
     rows, reports = corpus([one, "STS17 test", two], SENTENCES)
     assert rows.columns[0][:3] == ("Six.", "The same.", "STS17_en/test 0.")
@@ -251,6 +255,10 @@ def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder):
     assert len(rows) == len(set(rows.columns[0])) == 2 + 250 + 3
     assert rows.name == "one.txt + STS17 test + two.tsv"
     assert [report.rows_kept for report in reports] == [2, 251, 3]
+    source = _file(folder, FILES[TRIPLETS])
+    rows, _ = corpus(["sample", source, source], PAIRS)
+    assert len(rows) == 160 + 2 + 2
+    assert [column[-2:] for column in rows.columns] == [(ONE, THREE), (TWO, ONE)]
 
 
 def test_duplicates_are_kept_if_they_are_asked_for(folder):
@@ -268,18 +276,6 @@ def test_duplicates_are_kept_if_they_are_asked_for(folder):
     assert once.duplicates == 0
 
 
-def test_a_set_without_a_split_has_every_sentence_of_every_pair(folder):
-    found = {keep: len(corpus(["SICK-R"], SENTENCES, keep_duplicates=keep)[0]) for keep in (True, False)}
-    assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
-
-
-def test_pairs_are_joined_row_by_row(folder):
-    source = _file(folder, FILES[TRIPLETS])
-    rows, _ = corpus(["sample", source, source], PAIRS)
-    assert len(rows) == 160 + 2 + 2
-    assert [column[-2:] for column in rows.columns] == [(ONE, THREE), (TWO, ONE)]
-
-
 def test_a_report_tells_what_became_of_a_files_sentences(folder):
     _, (report,) = corpus([_file(folder, FILES[PAIRS] + "\tAlone.\n")], SENTENCES)
     assert (report.rows_read, report.rows_kept) == (6, 4)
@@ -287,23 +283,6 @@ def test_a_report_tells_what_became_of_a_files_sentences(folder):
         "1 dropped: empty sentence (line 4)",
         "1 dropped: sentence seen before (line 3)",
     ]
-
-
-def test_classes_of_nli_stand_in_no_sentences_way(folder):
-    source = _file(folder, "premise\thypothesis\tlabel\nOne two.\tOne and two.\tneutral\n")
-    assert _columns(source, SENTENCES) == ((ONE, TWO),)
-
-
-def test_people_choose_the_columns(folder):
-    source = _file(folder, "text\tother\tscore\n1 a b\tc d e\t3\nf g h\ti j k\t4\n")
-    assert _columns(source, SENTENCES) == (("1 a b", "f g h"),)
-    assert _columns(source, SENTENCES, sentence="other") == (("c d e", "i j k"),)
-    chosen = {"sentence": "other", "translated": "text"}
-    assert _columns(source, BACK_TRANSLATIONS, **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
-    assert serves(source, chosen)[BACK_TRANSLATIONS] == ""
-    assert _columns(source, PAIRS, first="text", second="other")[1] == ("c d e", "i j k")
-    graded = _file(folder, FILES[SCORED_PAIRS])
-    assert _columns(graded, SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
 
 
 def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder):
@@ -320,18 +299,15 @@ def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(f
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        (
-            "MNLI",
-            SetNotFound,
-            r"There is no set 'MNLI'\. There are: STS-B, .* Or give 'sample' or 'minimal pairs' or 'more",
-        ),
+        ("MNLI", SetNotFound,
+         r"There is no set 'MNLI'\. There are: STS-B, .* Or give 'sample' or 'minimal pairs' or 'more"),
         ("STS-B half", SetNotFound, "STS-B has no split 'half'"),
         ("x" * 5000, SetNotFound, "There is no set 'xxx"),
         ("", SetNotFound, "There is no set ''"),
         ("gone.tsv", UnreadableFile, r"There is no file gone\.tsv"),
         ("gone/mnli", UnreadableFile, r"There is no file gone.mnli"),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_source_is_answered_with_what_there_is(source, error, message, folder, monkeypatch):
     monkeypatch.chdir(folder / "SICK")
     for ask in (serves, lambda name: corpus([name], SENTENCES)):
@@ -339,18 +315,19 @@ def test_an_unknown_source_is_answered_with_what_there_is(source, error, message
             ask(source)
 
 
-def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder, monkeypatch):
-    _file(folder, "One.\n", "notes")
-    monkeypatch.chdir(folder)
-    with pytest.raises(UnreadableFile, match="notes has no ending"):
-        corpus(["notes"], SENTENCES)
-
-
-def test_a_set_out_of_reach_says_where_it_would_lie(folder):
+def test_what_is_out_of_reach_unknown_or_empty_is_no_corpus(folder, monkeypatch):
     with pytest.raises(SetNotFound, match="STS-B train is not available"):
         corpus(["STS-B"], SENTENCES)
     with pytest.raises(SetNotFound, match="is no longer stored"):
         corpus(["gone.csv · 0123abcd"], SENTENCES)
+    with pytest.raises(BadChoice, match=r"No training text is named\. Give 'sample'"):
+        corpus([], SENTENCES)
+    with pytest.raises(TooFewRows, match="Pairs need at least 2"):
+        corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], PAIRS)
+    _file(folder, "One.\n", "notes")
+    monkeypatch.chdir(folder)
+    with pytest.raises(UnreadableFile, match="notes has no ending"):
+        corpus(["notes"], SENTENCES)
 
 
 def test_going_online_is_passed_on(monkeypatch):
@@ -360,13 +337,6 @@ def test_going_online_is_passed_on(monkeypatch):
         with pytest.raises(SetNotFound):
             corpus([source], SENTENCES, online=True)
     assert asked == [True, True]
-
-
-def test_nothing_is_no_corpus(folder):
-    with pytest.raises(BadChoice, match=r"No training text is named\. Give 'sample'"):
-        corpus([], SENTENCES)
-    with pytest.raises(TooFewRows, match="Pairs need at least 2"):
-        corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], PAIRS)
 
 
 def test_a_digest_is_the_rows_and_their_kind_and_not_their_name():

@@ -17,21 +17,18 @@ def cells(described, name):
     return dict(zip(described.texts, described.column(name).cells, strict=True))
 
 
-def test_a_sentence_of_several_pairs_has_their_mean_score(few_pairs):
+def test_a_sentence_of_several_pairs_has_their_mean_score_and_its_sub_corpus(few_pairs):
     found = of_pairs(few_pairs)
     assert found.texts == few_pairs.sentences
     assert [column.name for column in found.columns] == ["words", "score of its pairs"]
     scores = cells(found, "score of its pairs")
     assert (scores["a small boat"], scores["nobody came"]) == (pytest.approx((4.5 + 2.5) / 2), 4.0)
     assert cells(found, "words")["nobody came"] == 2.0
-
-
-def test_sub_corpora_are_a_column_where_there_are_any():
     pairs = GradedPairs("two", ("a", "b", "c"), ("d", "e", "f"), (1.0, 2.0, 3.0), ("news", "forum", "news"))
     assert cells(of_pairs(pairs), "sub-corpus") == dict(zip("abcdef", ("news", "forum", "news") * 2, strict=True))
 
 
-def test_the_likest_and_unlikest_pairs_are_joined_and_named_by_their_scores():
+def test_the_likest_and_unlikest_pairs_are_joined_and_named_by_their_scores(few_pairs):
     count = 50
     first, second = (tuple(f"{side} {number}" for number in range(count)) for side in ("one", "other"))
     golds = tuple(float(number // 5) for number in range(count))  # five pairs have each score
@@ -44,9 +41,6 @@ def test_the_likest_and_unlikest_pairs_are_joined_and_named_by_their_scores():
         assert found.columns[0].cells[one] == ("scored 8 to 9" if place < 7 else "scored 0 to 1")
     ties = {frozenset(extremes(GradedPairs("m", first, second, golds, ("",) * count), s, 7).texts) for s in range(5)}
     assert len(ties) > 1, "the seed decides among equal scores"
-
-
-def test_of_few_pairs_none_is_both_likest_and_unlikest(few_pairs):
     assert len(extremes(few_pairs, seed=0).lines) == 4
 
 
@@ -62,11 +56,10 @@ def test_columns_of_a_file_come_along_as_numbers_or_names():
     assert not found.column("label").counts, "a class by number is a name"
     assert found.column("words").counts
     assert found.column("words (of the file)").cells[0] == "x"
-
-
-def test_another_column_can_hold_the_sentences():
     found = of_table(table("first,second\na b c,d e f\ng h i,j k l\n"), "second")
     assert found.texts == ("d e f", "j k l")
+    found = of_table(table("sentence,text,words\nyes,a b c,one\nno,d e f,two\n"), "text")
+    assert [column.name for column in found.columns] == ["sentence (of the file)", "words (of the file)", "words"]
 
 
 @pytest.mark.parametrize("text", ["the same\n" * 200, "alone\n"])
@@ -94,8 +87,3 @@ def test_a_sample_keeps_the_shares_of_the_sub_corpora_and_says_so():
 def test_the_digest_is_of_the_sentences_in_their_order():
     assert Sentences("a", ("x", "y"), ()).digest == Sentences("b", ("x", "y"), ()).digest
     assert Sentences("a", ("x", "y"), ()).digest != Sentences("a", ("y", "x"), ()).digest
-
-
-def test_a_column_named_sentence_beside_the_one_that_is_mapped_does_not_take_its_place():
-    found = of_table(table("sentence,text,words\nyes,a b c,one\nno,d e f,two\n"), "text")
-    assert [column.name for column in found.columns] == ["sentence (of the file)", "words (of the file)", "words"]

@@ -23,25 +23,12 @@ TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 ROUNDED = 0.01 + 1e-9  # a mean of numbers with two decimals is up to 0.005 off, and so is its printed value
 # rows and printed numbers (values, deviations, differences) of every table, counted in the papers
 COUNTS = {
-    ("SG-BERT", "1"): (30, 352),
-    ("SG-BERT", "2"): (7, 7),
-    ("SG-BERT", "3"): (8, 24),
-    ("SG-BERT", "4"): (9, 72),
-    ("SG-BERT", "5"): (10, 18),
-    ("SG-BERT", "6"): (4, 6),
-    ("SG-BERT", "7"): (3, 48),
-    ("SG-BERT", "10"): (2, 20),
-    ("SG-BERT", "11"): (12, 144),
-    ("ConIsI", "2"): (4, 29),
-    ("ConIsI", "4"): (19, 152),
-    ("ConIsI", "5"): (4, 7),
-    ("ConIsI", "6"): (8, 8),
-    ("ConIsI", "7"): (10, 10),
-    ("LayerAttPooler", "1"): (24, 192),
-    ("LayerAttPooler", "2"): (9, 9),
-    ("LayerAttPooler", "3"): (6, 18),
-    ("LayerAttPooler", "5"): (2, 2),
-}
+    ("SG-BERT", "1"): (30, 352), ("SG-BERT", "2"): (7, 7), ("SG-BERT", "3"): (8, 24), ("SG-BERT", "4"): (9, 72),
+    ("SG-BERT", "5"): (10, 18), ("SG-BERT", "6"): (4, 6), ("SG-BERT", "7"): (3, 48), ("SG-BERT", "10"): (2, 20),
+    ("SG-BERT", "11"): (12, 144), ("ConIsI", "2"): (4, 29), ("ConIsI", "4"): (19, 152), ("ConIsI", "5"): (4, 7),
+    ("ConIsI", "6"): (8, 8), ("ConIsI", "7"): (10, 10), ("LayerAttPooler", "1"): (24, 192),
+    ("LayerAttPooler", "2"): (9, 9), ("LayerAttPooler", "3"): (6, 18), ("LayerAttPooler", "5"): (2, 2),
+}  # fmt: skip
 
 
 def table(paper, number):
@@ -65,7 +52,7 @@ def anomaly(one, row, column):
     return next((known for known in of_row if known["column"] == column), None)
 
 
-def test_every_table_has_its_rows_and_numbers():
+def test_every_table_has_its_rows_and_numbers_and_every_anomaly_is_of_a_row():
     found = {}
     for one in tables():
         scores = [score for row in one.rows for score in row.scores.values()]
@@ -73,6 +60,11 @@ def test_every_table_has_its_rows_and_numbers():
         found[one.paper, one.number] = len(one.rows), numbers
     assert found == COUNTS
     assert list(found) == list(COUNTS), "by paper and number"
+    for one in tables():
+        for known in one.anomalies:
+            same = [row for row in one.rows if all(getattr(row, key) == value for key, value in known["row"].items())]
+            assert len(same) == 1
+            assert known["column"] == "all" or known["column"] in same[0].scores
 
 
 @pytest.mark.parametrize(("column", "over"), [("STS average", SEVEN), ("transfer average", TRANSFER)])
@@ -112,7 +104,7 @@ def test_printed_differences_are_those_of_the_printed_scores():
     assert checked == 11
 
 
-def test_rows_that_are_in_two_tables_are_equal():
+def test_rows_that_are_in_two_tables_are_equal_and_their_deviations_are_listed_as_an_error():
     for model in ("BT", "SG-OPT"):
         of_1, of_7 = (
             next(
@@ -125,12 +117,8 @@ def test_rows_that_are_in_two_tables_are_equal():
         assert of_1 == of_7
     cited = next(row for row in find_table("ConIsI", "4").rows if row.model == "SG-OPT")
     own = next(row for row in find_table("SG-BERT", "1").rows if (row.model, row.base) == ("SG-OPT", "BERT-base"))
-    assert {task: score.value for task, score in cited.scores.items()} == {
-        task: score.value for task, score in own.scores.items()
-    }
-
-
-def test_the_deviations_that_are_in_two_tables_are_listed_as_an_error():
+    of_row = [{task: score.value for task, score in row.scores.items()} for row in (cited, own)]
+    assert of_row[0] == of_row[1]
     of = {
         number: next(row for row in find_table("SG-BERT", number).rows if (row.model, row.base) == ("BT", base))
         for number, base in (("1", "SBERT-large"), ("11", "RoBERTa-large"))
@@ -156,14 +144,6 @@ def test_published_sizes_are_those_of_the_sets_but_for_the_known_misprint():
     assert one.rows[3].scores["total"].value == sum(one.rows[3].scores[name].value for name in SEVEN)
 
 
-def test_every_anomaly_is_of_a_row():
-    for one in tables():
-        for known in one.anomalies:
-            same = [row for row in one.rows if all(getattr(row, key) == value for key, value in known["row"].items())]
-            assert len(same) == 1
-            assert known["column"] == "all" or known["column"] in same[0].scores
-
-
 @pytest.mark.parametrize(
     ("task", "paper", "model", "base", "value", "std", "aggregation"),
     [
@@ -186,7 +166,7 @@ def test_a_figure_is_as_printed(task, paper, model, base, value, std, aggregatio
     ]
 
 
-def test_layer_attention_is_aggregated_by_size_but_for_the_rows_of_others():
+def test_measures_and_aggregations_are_those_of_the_table_but_for_the_rows_of_others():
     found = [
         (row.reported_by == "Gao et al. 2021", averaged)
         for one, row, _, _, averaged in figures("STS15")
@@ -194,31 +174,19 @@ def test_layer_attention_is_aggregated_by_size_but_for_the_rows_of_others():
     ]
     assert set(found) == {(True, "all"), (False, "wmean")}
     assert len(found) == 24
-
-
-def test_the_columns_of_a_table_of_one_task_are_its_measures():
-    found = [
-        (measure, score.value) for _, row, measure, score, _ in figures("Quora search") if row.base == "RoBERTa-large"
-    ]
+    found = [(name, score.value) for _, row, name, score, _ in figures("Quora search") if row.base == "RoBERTa-large"]
     assert found == [
-        ("MRR@10", 65.85),
-        ("ms per query", 2.22),
+        ("MRR@10", 65.85), ("ms per query", 2.22), ("memory GB", 0.33), ("MRR@10", 66.32), ("ms per query", 2.21),
         ("memory GB", 0.33),
-        ("MRR@10", 66.32),
-        ("ms per query", 2.21),
-        ("memory GB", 0.33),
-    ]
+    ]  # fmt: skip
 
 
-def test_missing_numbers_and_counts_are_no_figures():
+def test_missing_numbers_and_counts_are_no_figures_and_an_unknown_table_is_refused():
     times = [measure for _, _, measure, _, _ in figures("efficiency on STS-B")]
     assert (times.count("training seconds"), times.count("inference seconds")) == (2, 4)
     assert all(score.value < 101 for _, _, _, score, _ in figures("STS16"))
     assert not any(figures("total"))
     assert all(any(figures(task)) for task in (*SEVEN, *TRANSFER, "STS average", "STS-B dev", "SemEval-2014 Spanish"))
-
-
-def test_an_unknown_table_is_refused_with_the_known_ones():
     with pytest.raises(BadChoice, match=r"no table '8' of 'SG-BERT'.*SG-BERT 11.*LayerAttPooler 5"):
         find_table("SG-BERT", "8")
 
@@ -246,15 +214,12 @@ def rows():
     return json.loads(reference_scores.MEASURED.read_text(encoding="utf-8"))["rows"]
 
 
-def test_every_row_is_of_its_plan_and_named_after_its_method(rows):
+def test_every_row_is_of_its_plan_finished_and_named_after_its_method(rows):
     plan = plans.read(reference_scores.MEASURED.with_suffix(".yaml"))
     labels = [", ".join(filter(None, (row["method"], row["setting"]))) for row in rows]
     assert labels == [variant.label for variant in plan.variants]
     assert [row["method"] for row in rows] == [variant.method for variant in plan.variants]
     assert {row["method"] for row in rows} <= {*methods.names()}
-
-
-def test_every_run_of_the_table_is_finished(rows):
     assert {run["state"] for row in rows for run in row["runs"]} == {"finished"}
 
 

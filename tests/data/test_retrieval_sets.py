@@ -36,15 +36,12 @@ def judge(folder, *rows, split="test"):
     write(folder / "qrels" / f"{split}.tsv", [HEADER, *rows])
 
 
-def test_queries_documents_and_grades_are_read(folder):
+def test_queries_documents_and_grades_are_read_and_what_is_left_out_is_reported(folder):
     found = retrieval_sets.read(folder)
     assert (found.name, found.split, len(found)) == (folder.name, "test", 2)
     assert found.queries == ("night birds", "baking")
     assert found.documents == ("Owls They hunt at night.", *["Bread rises in a warm place."] * 2)
     assert found.judgements == ({0: 2}, {1: 1, 2: 1})
-
-
-def test_what_is_left_out_is_reported(folder):
     assert retrieval_sets.read(folder).counts == {
         "queries without a relevant document (excluded)": 1,
         "judgements with grade 0 (not relevant)": 1,
@@ -108,21 +105,24 @@ def test_many_wrong_judgements_make_a_short_message(folder):
         retrieval_sets.read(folder)
 
 
-def test_without_a_relevant_document_nothing_can_be_scored(folder):
+def test_a_set_without_a_relevant_document_or_of_unclear_files_is_refused(folder):
     judge(folder, "q1\td1\t0")
     with pytest.raises(TooFewRows, match="3 queries and 1 judgements, and no query with a relevant document"):
         retrieval_sets.read(folder)
-
-
-def test_an_id_that_occurs_twice_is_refused(folder):
-    write(folder / "corpus.jsonl", map(json.dumps, [*DOCUMENTS, DOCUMENTS[0]]))
-    with pytest.raises(UnreadableFile, match="1 ids occur more than once: 'd1'"):
+    write(folder / "qrels" / "test.tsv", ["query-id\tpassage\tscore", "q1\td1\t1"])
+    with pytest.raises(WrongColumns, match=r"no column corpus-id.*Rename one of them to corpus-id"):
+        retrieval_sets.read(folder)
+    write(folder / "corpus.tsv", ["_id\ttext", "d1\tOwls."])
+    with pytest.raises(UnreadableFile, match=r"corpus\.jsonl and corpus\.tsv for corpus\. Remove all but one"):
         retrieval_sets.read(folder)
 
 
-def test_a_query_without_text_is_refused(folder):
+def test_an_id_that_occurs_twice_and_a_query_without_text_are_refused(folder):
     write(folder / "queries.jsonl", map(json.dumps, [*QUESTIONS, {"_id": "q4", "text": " "}]))
     with pytest.raises(TooFewRows, match="1 queries without text: 'q4'"):
+        retrieval_sets.read(folder)
+    write(folder / "corpus.jsonl", map(json.dumps, [*DOCUMENTS, DOCUMENTS[0]]))
+    with pytest.raises(UnreadableFile, match="1 ids occur more than once: 'd1'"):
         retrieval_sets.read(folder)
 
 
@@ -130,16 +130,4 @@ def test_a_query_without_text_is_refused(folder):
 def test_a_file_that_is_missing_is_asked_for(folder, file):
     (folder / file).unlink()
     with pytest.raises(UnreadableFile, match=r"Add (queries\.jsonl|qrels/test\.tsv)"):
-        retrieval_sets.read(folder)
-
-
-def test_a_column_that_is_missing_is_asked_for(folder):
-    write(folder / "qrels" / "test.tsv", ["query-id\tpassage\tscore", "q1\td1\t1"])
-    with pytest.raises(WrongColumns, match=r"no column corpus-id.*Rename one of them to corpus-id"):
-        retrieval_sets.read(folder)
-
-
-def test_two_files_for_one_thing_are_ambiguous(folder):
-    write(folder / "corpus.tsv", ["_id\ttext", "d1\tOwls."])
-    with pytest.raises(UnreadableFile, match=r"corpus\.jsonl and corpus\.tsv for corpus\. Remove all but one"):
         retrieval_sets.read(folder)

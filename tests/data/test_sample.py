@@ -26,16 +26,13 @@ def _words(texts: tuple[str, ...]) -> list[int]:
     return sorted(len(text.split()) for text in texts)
 
 
-def test_nothing_in_the_files_is_dropped():
+def test_nothing_in_the_files_is_dropped_and_the_sizes_are_those_that_are_stated():
     for name, kept in (("pairs.tsv", sample.pairs()), ("triplets.tsv", sample.triplets())):
         table = read_file(sample.FOLDER / name)
         assert len(kept) == len(table.rows)
         assert not table.ragged
     lines = (sample.FOLDER / "sentences.txt").read_text(encoding="utf-8").splitlines()
     assert list(sample.sentences().texts) == lines
-
-
-def test_the_sample_has_the_sizes_it_is_said_to_have():
     assert len(sample.pairs()) == len(tags_of_pairs()) == 240
     assert (len(sample.sentences()), len(sample.triplets())) == (800, 160)
 
@@ -50,7 +47,7 @@ def test_no_sentence_or_row_is_said_twice_whatever_its_case():
     assert len({text.casefold() for text in (*triplets.anchors, *triplets.positives, *triplets.negatives)}) == 480
 
 
-def test_sentences_are_short_and_long():
+def test_sentences_and_paired_ones_are_short_and_long():
     words = _words(sample.sentences().texts)
     assert words[0] <= 4
     assert words[-1] >= 25
@@ -58,9 +55,6 @@ def test_sentences_are_short_and_long():
     assert len(set(words)) >= 20
     lower, upper = words[len(words) // 4], words[3 * len(words) // 4]
     assert upper - lower >= 4
-
-
-def test_paired_sentences_are_short_and_long():
     pairs = sample.pairs()
     words = _words((*pairs.first, *pairs.second))
     assert words[0] <= 4
@@ -68,22 +62,23 @@ def test_paired_sentences_are_short_and_long():
     assert len(set(words)) >= 15
 
 
-def test_six_domains_have_forty_pairs_each():
+def test_six_domains_have_forty_pairs_each_and_scores_fill_every_band():
     assert sorted(Counter(sample.pairs().parts).values()) == [40] * 6
-
-
-def test_scores_fill_every_band():
     gold = sample.pairs().gold
     assert 0 <= min(gold) <= max(gold) <= 5
     bands = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in gold)
     assert min(bands[low] for low in BANDS) >= 34, bands
 
 
-def test_every_pair_has_a_tag_and_every_tag_is_known():
+def test_every_pair_has_a_tag_and_the_sample_its_own_name():
     for at, tags in enumerate(tags_of_pairs()):
         assert tags, at
         assert set(tags) <= TAGS, (at, tags)
         assert len(set(tags)) == len(tags), (at, tags)
+    assert sample.pairs().name == sample.PAIRS == "Sample pairs"
+    assert sample.pairs() is sample.pairs()
+    assert sample.sentences() is sample.sentences()
+    assert sample.triplets() is sample.triplets()
 
 
 @pytest.mark.parametrize(("tag", "least"), TAGS_AT_LEAST.items())
@@ -95,29 +90,19 @@ def _rows(pairs: GradedPairs) -> set[tuple[str, str, float, str]]:
     return set(zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True))
 
 
-def test_the_halves_share_no_sentence_and_together_are_the_sample():
+def test_the_halves_share_no_sentence_and_have_every_domain_and_every_band_of_scores():
     dev, test = sample.dev(), sample.test()
     assert len(dev) == len(test) == 120
     assert _rows(dev) | _rows(test) == _rows(sample.pairs())
     assert not set(dev.sentences) & set(test.sentences)
     assert (dev.name, test.name) == (sample.DEV, sample.TEST)
     assert dev.digest != test.digest
-
-
-def test_either_half_has_every_domain_and_every_band_of_scores():
     whole = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in sample.pairs().gold)
     for half in (sample.dev(), sample.test()):
         assert sorted(Counter(half.parts).values()) == [20] * 6
         bands = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in half.gold)
         assert all(abs(bands[low] - whole[low] / 2) <= 3 for low in BANDS), bands
     assert abs(sum(sample.dev().gold) - sum(sample.test().gold)) / 120 < 0.02
-
-
-def test_the_sample_has_its_own_name_and_is_read_once():
-    assert sample.pairs().name == sample.PAIRS == "Sample pairs"
-    assert sample.pairs() is sample.pairs()
-    assert sample.sentences() is sample.sentences()
-    assert sample.triplets() is sample.triplets()
 
 
 @pytest.fixture(scope="module")
@@ -127,13 +112,16 @@ def words_of_search():
     return task, *([set(of) for of in words(texts)] for texts in (task.queries, task.documents))
 
 
-def test_the_retrieval_set_has_two_answers_to_each_query_among_600_passages():
+def test_the_retrieval_set_has_two_answers_to_each_query_and_no_text_of_another_part():
     task = sample.search()
     assert (task.name, len(task), len(task.documents)) == (sample.SEARCH, 60, 600)
     assert {len(judged) for judged in task.judgements} == {2}
     assert len({place for judged in task.judgements for place in judged}) == 120
     assert len(set(task.texts)) == 660
     assert not any(task.counts.values())
+    pairs, rows = sample.pairs(), sample.triplets()
+    others = {*pairs.sentences, *sample.sentences().texts, *rows.anchors, *rows.positives, *rows.negatives}
+    assert not others & set(sample.search().texts)
 
 
 def test_words_alone_do_not_find_the_answers(words_of_search):
@@ -145,12 +133,6 @@ def test_words_alone_do_not_find_the_answers(words_of_search):
     assert sum(max(of) > max(own) for of, own in zip(shared, answers, strict=True)) == 39, "keyword traps"
 
 
-def test_no_text_of_the_retrieval_set_is_in_another_part_of_the_sample():
-    pairs, rows = sample.pairs(), sample.triplets()
-    others = {*pairs.sentences, *sample.sentences().texts, *rows.anchors, *rows.positives, *rows.negatives}
-    assert not others & set(sample.search().texts)
-
-
 PACKS = sample.probe_packs()
 
 
@@ -158,35 +140,24 @@ def words(sentence):
     return sorted(sentence.lower().replace("'", " ").strip(".").split())
 
 
-def test_every_row_of_the_file_is_in_a_pack_and_no_pair_twice():
+def test_every_row_of_the_file_is_in_a_pack_once_and_only_paraphrases_and_typos_mean_the_same():
     pairs = [pair for pack in PACKS for pair in zip(pack.first, pack.second, strict=True)]
     assert len(pairs) == len(read_file(FOLDER / "probes.tsv").rows) == 480
     assert len(set(pairs)) == 480
     assert all(one != other for one, other in pairs)
     assert {len(pack) for pack in PACKS} == {60}
-
-
-def test_paraphrases_and_typos_mean_the_same_and_the_others_do_not():
     assert [pack.name for pack in PACKS if pack.same] == ["paraphrase", "typo"]
     different = ["negation", "role swap", "antonym", "number", "quantifier", "time order"]
     assert [pack.name for pack in PACKS if not pack.same] == different
-
-
-def test_a_pack_has_no_sentence_twice():
     for pack in PACKS:
         assert len({*pack.first, *pack.second}) == 2 * len(pack)
 
 
-def test_a_paraphrase_shares_few_words():
+def test_a_paraphrase_shares_few_words_and_exchanged_roles_leave_nearly_every_one():
     (pack,) = (one for one in PACKS if one.name == sample.PARAPHRASE)
-    shared = [
-        len(set(words(a)) & set(words(b))) / len({*words(a), *words(b)})
-        for a, b in zip(pack.first, pack.second, strict=True)
-    ]
+    pairs = [(set(words(a)), set(words(b))) for a, b in zip(pack.first, pack.second, strict=True)]
+    shared = [len(a & b) / len(a | b) for a, b in pairs]
     assert sum(shared) / len(shared) < 0.25
-
-
-def test_exchanged_roles_leave_nearly_every_word():
     (pack,) = (one for one in PACKS if one.name == "role swap")
     for one, other in zip(pack.first, pack.second, strict=True):
         assert len(set(words(one)) ^ set(words(other))) <= 4, (one, other)

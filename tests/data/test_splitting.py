@@ -104,20 +104,23 @@ def test_sizes_scores_and_sub_corpora_are_balanced(seed):
         assert one.parts.count("news") / len(one) == pytest.approx(pairs.parts.count("news") / 400, abs=0.06)
 
 
-def test_the_pieces_are_named_after_the_file():
+def test_the_pieces_are_named_after_the_file_and_their_rows_found_in_the_whole():
     names = ["mine.csv, train part", "mine.csv, dev part", "mine.csv, test half"]
     assert [one.name for one in pieces(apart())] == names
     assert [splitting.piece(apart(), name).name for name in (*splitting.PARTS, splitting.TEST_HALF)] == names
+    pairs = made_up(3)
+    dev, test = splitting.halves(pairs)
+    rows = pairs.rows_of(dev)
+    assert tuple(pairs.first[row] for row in rows) == dev.first
+    assert tuple(pairs.gold[row] for row in rows) == dev.gold
+    assert sorted((*rows, *pairs.rows_of(test))) == list(range(200))
 
 
-def test_a_sentence_in_other_letters_is_the_same_sentence():
+def test_a_sentence_in_other_letters_or_a_pair_that_is_there_twice_is_in_one_half():
     pairs = apart()
     again = replace(pairs, first=(*pairs.first[:100], *map(str.upper, pairs.first[:100])))
     dev, test = splitting.halves(again)
     assert not {text.casefold() for text in dev.sentences} & {text.casefold() for text in test.sentences}
-
-
-def test_a_pair_that_is_there_twice_or_of_one_sentence_splits_like_any_other():
     pairs = apart(60)
     twice = GradedPairs("mine.csv", pairs.first * 2, (*pairs.second, *pairs.first), pairs.gold * 2, pairs.parts * 2)
     dev, test = splitting.halves(twice)
@@ -125,12 +128,17 @@ def test_a_pair_that_is_there_twice_or_of_one_sentence_splits_like_any_other():
     assert not set(dev.sentences) & set(test.sentences)
 
 
-def test_too_few_pairs_are_told_with_the_number_that_is_needed():
+def test_what_cannot_be_split_is_told_with_the_reason():
     with pytest.raises(CannotSplit, match=r"mine.csv has 19 pairs; .*dev half and test half needs at least 20. Add"):
         splitting.halves(apart(19))
     dev, _ = splitting.halves(apart(30))
     with pytest.raises(CannotSplit, match=r"mine.csv, dev half has 15 pairs; .*train part and dev part"):
         splitting.parts(dev, "mine.csv")
+    pairs = replace(apart(60), gold=(5.0,) + (3.0,) * 59)
+    with pytest.raises(
+        CannotSplit, match=r"every score in mine.csv, (dev|test) half would be 3, .*Add pairs with other"
+    ):
+        splitting.halves(pairs)
 
 
 def test_a_family_that_holds_most_pairs_is_told_with_its_size():
@@ -144,26 +152,9 @@ def test_a_family_that_holds_most_pairs_is_told_with_its_size():
     assert min(len(dev), len(test)) >= 24
 
 
-def test_a_half_of_equal_scores_is_told():
-    pairs = replace(apart(60), gold=(5.0,) + (3.0,) * 59)
-    with pytest.raises(
-        CannotSplit, match=r"every score in mine.csv, (dev|test) half would be 3, .*Add pairs with other"
-    ):
-        splitting.halves(pairs)
-
-
 def test_the_parts_of_the_sample_leave_its_test_half_alone():
     train, dev = sample.train_part(), sample.dev_part()
     assert (len(train), len(dev)) == (90, 30)
     assert rows_of(sample.dev()) == sorted([*rows_of(train), *rows_of(dev)])
     assert not set(train.sentences) & {*dev.sentences, *sample.test().sentences}
     assert mean(train.gold) == pytest.approx(mean(dev.gold), abs=0.15)
-
-
-def test_rows_of_a_half_are_found_in_the_whole():
-    pairs = made_up(3)
-    dev, test = splitting.halves(pairs)
-    rows = pairs.rows_of(dev)
-    assert tuple(pairs.first[row] for row in rows) == dev.first
-    assert tuple(pairs.gold[row] for row in rows) == dev.gold
-    assert sorted((*rows, *pairs.rows_of(test))) == list(range(200))

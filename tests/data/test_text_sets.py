@@ -21,8 +21,17 @@ from explorer.data.text_sets import PAIRS as PAIR_ROWS
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
 
-def test_borders_between_texts_count():
+def test_borders_kinds_and_columns_of_texts_count_in_a_digest():
     assert digest_of(("ab", "c")) != digest_of(("a", "bc")) != digest_of(("abc",))
+    pairs, back = (Corpus("x", kind, (("a",), ("b",))) for kind in (PAIR_ROWS, BACK_TRANSLATIONS))
+    digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
+    assert len(digests) == 4
+    three = Corpus("x", LABELLED_TEXTS, (("a", "b", "c"), ("0", "1", "1")))
+    two = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1")))
+    assert three.digest != two.digest
+    rows = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("0", "1")))
+    uses = [{}, {"validation": rows}, {"test": rows}, {"validation": rows, "test": rows}]
+    assert len({replace(rows, **use).digest for use in uses}) == len(uses)
 
 
 @pytest.mark.parametrize(
@@ -36,12 +45,6 @@ def test_borders_between_texts_count():
 )
 def test_a_name_does_not_change_a_digest(one, other):
     assert one.digest == other.digest
-
-
-def test_kinds_of_the_same_texts_have_different_digests():
-    pairs, back = (Corpus("x", kind, (("a",), ("b",))) for kind in (PAIR_ROWS, BACK_TRANSLATIONS))
-    digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
-    assert len(digests) == 4
 
 
 @pytest.mark.parametrize(
@@ -69,39 +72,21 @@ def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows():
     assert (len(given), given.classes) == (2, ("0", "1"))
 
 
-def test_a_column_more_is_not_taken_for_more_rows():
-    three = Corpus("x", LABELLED_TEXTS, (("a", "b", "c"), ("0", "1", "1")))
-    two = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1")))
-    assert three.digest != two.digest
-
-
-def test_rows_that_are_held_out_change_a_digest_by_their_use():
-    rows = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("0", "1")))
-    uses = [{}, {"validation": rows}, {"test": rows}, {"validation": rows, "test": rows}]
-    assert len({replace(rows, **use).digest for use in uses}) == len(uses)
-
-
-def test_each_sentence_of_graded_pairs_is_listed_once():
+def test_every_kind_counts_its_rows_and_each_sentence_of_pairs_is_listed_once():
     assert PAIRS.sentences == ("a", "b", "c")
-
-
-def test_every_kind_counts_its_rows():
     assert len(PAIRS) == 2
     assert len(Sentences("x", ("a", "b", "c"))) == 3
     assert len(Corpus("x", PAIR_ROWS, (("a",), ("b",)))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1
     assert len(Corpus("x", BACK_TRANSLATIONS, (("a", "b"), ("c", "d")))) == 2
 
 
-def test_every_kind_of_rows_has_its_own_name_and_roles():
+def test_every_kind_of_rows_has_its_own_name_roles_and_the_digest_of_older_runs():
     assert [kind.name for kind in KINDS] == [
         "sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts", "documents"
     ], "old recipes, digests and commands have these names"  # fmt: skip
     for kind in KINDS:
         assert (len(set(kind.roles)), kind.texts[0].relation) == (len(kind.roles), "")
         assert kind.gives(kind)
-
-
-def test_the_digest_of_training_rows_is_that_of_older_runs():
     rows = Corpus("x", PAIR_ROWS, (("a",), ("b",)))
     assert rows.digest == digest_of(("pairs", "a", "b"))
     scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))

@@ -34,10 +34,9 @@ def test_of_several_opposites_that_of_the_most_common_use_is_taken(tiny):
     counts = {opposite: count for _, word, opposite, count in tiny_wordnet.OPPOSITES if word == "light"}
     assert counts == {"heavy": 3, "dark": 9}
     assert wordnet.antonym("light") == "dark"
-
-
-def test_an_opposite_of_several_words_is_written_with_spaces(tiny):
     assert wordnet.antonym("red") == "not red"
+    assert wordnet.WORDNET.there()
+    wordnet.WORDNET.check()
 
 
 def test_without_wordnet_one_is_told_what_to_run(nowhere):
@@ -49,26 +48,18 @@ def test_without_wordnet_one_is_told_what_to_run(nowhere):
             ask()
 
 
-def test_it_is_there_once_its_files_are(tiny):
-    assert wordnet.WORDNET.there()
-    wordnet.WORDNET.check()
-
-
-def test_a_download_that_fails_says_so(nowhere, monkeypatch):
-    import nltk
-
-    monkeypatch.setattr(nltk, "download", lambda name, quiet: False)
-    with pytest.raises(HubUnreachable, match="WordNet could not be downloaded"):
-        wordnet.WORDNET.fetch()
-
-
-def test_nothing_is_downloaded_unless_asked_for(nowhere, monkeypatch):
+def test_nothing_is_downloaded_unless_asked_for_and_a_download_that_fails_says_so(nowhere, monkeypatch):
     import nltk
 
     monkeypatch.setattr(nltk, "download", lambda *_, **__: pytest.fail("it went to the network"))
     assert not wordnet.there()
     with pytest.raises(BadChoice):
         wordnet.antonym("late")
+    import nltk
+
+    monkeypatch.setattr(nltk, "download", lambda name, quiet: False)
+    with pytest.raises(HubUnreachable, match="WordNet could not be downloaded"):
+        wordnet.WORDNET.fetch()
 
 
 @pytest.mark.skipif(not (wordnet.DEBIAN / "data.adj").is_file(), reason="Debian's wordnet-base is not installed")

@@ -84,25 +84,27 @@ def test_panels_are_where_plotly_puts_them(rows, cols, shared):
     assert_same(parts(draft.figure(300)), laid_out(figure))
 
 
-def test_margins_and_the_legend_are_changed_one_by_one():
+def test_two_figures_of_one_draft_share_nothing_and_margins_are_changed_one_by_one():
     layout = Draft().figure(300, margin={"t": 52}, legend={"y": 1.08}, barmode="overlay").layout
     assert layout.margin.to_plotly_json() == MARGIN | {"t": 52}
     assert layout.legend.to_plotly_json() == ABOVE | {"y": 1.08}
     assert (layout.height, layout.barmode) == (300, "overlay")
-
-
-def test_two_figures_of_one_draft_share_nothing():
     draft = Draft()
     one = draft.figure(300)
     one.update_layout(margin={"t": 99}, legend={"y": 5})
     assert (draft.figure(300).layout.margin.t, draft.figure(300).layout.legend.y) == (MARGIN["t"], ABOVE["y"])
 
 
-def test_what_plotly_does_not_know_is_refused():
+def test_each_line_is_its_two_ends_and_a_gap_and_what_plotly_does_not_know_is_refused():
     draft = Draft()
     draft.add("scatter", colour="red")
     with pytest.raises(ValueError, match="colour"):
         draft.figure(300)
+    starts, ends = np.array([[0.0, 1, 2], [3, 4, 5]]), np.array([[6.0, 7, 8], [9, 10, 11]])
+    found = segments(starts, ends).tolist()
+    assert [found[0], found[1], found[3], found[4]] == [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
+    assert all(np.isnan(found[gap]).all() for gap in (2, 5))
+    assert segments(starts[:0], ends[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("low", [0.013, 1.0, 7.5, 380.0])
@@ -118,11 +120,3 @@ def test_a_logarithmic_axis_has_few_ticks_inside_its_range(low, times):
 @pytest.mark.parametrize("costs", [[], [0.0, 5.0], [1.0, 20.0]])
 def test_costs_that_are_close_or_zero_are_on_a_linear_axis(costs):
     assert cost_axis("seconds", costs)["type"] == "linear"
-
-
-def test_each_line_is_its_two_ends_and_a_gap():
-    starts, ends = np.array([[0.0, 1, 2], [3, 4, 5]]), np.array([[6.0, 7, 8], [9, 10, 11]])
-    found = segments(starts, ends).tolist()
-    assert [found[0], found[1], found[3], found[4]] == [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
-    assert all(np.isnan(found[gap]).all() for gap in (2, 5))
-    assert segments(starts[:0], ends[:0]).shape == (0, 3)

@@ -35,56 +35,39 @@ def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_th
         assert np.array_equal(vectors, finish(of_reading(tiny_encoder, TEXTS, cell)))
 
 
-def test_without_a_declared_default_it_is_the_mean_of_the_last_layer(tiny_encoder):
-    assert tiny_encoder.head is None
-    found = finish(encoded(tiny_encoder, TEXTS))
-    assert np.array_equal(found.of("model default"), found.of("mean of layer 2"))
-
-
-def test_a_declared_default_is_used(bundled_encoder):
+def test_a_declared_default_is_used_else_the_mean_of_the_last_layer(bundled_encoder, tiny_encoder):
     found = finish(encoded(bundled_encoder, TEXTS, titles=("cls of layer 1",)))
     assert found.titles == ("cls of layer 1", "model default")
     assert np.array_equal(found.of("model default"), finish(of_reading(bundled_encoder, TEXTS, OWN)))
     assert not np.allclose(found.of("model default"), finish(encoded(bundled_encoder, TEXTS)).of("mean of layer 6"))
+    assert tiny_encoder.head is None
+    found = finish(encoded(tiny_encoder, TEXTS))
+    assert np.array_equal(found.of("model default"), found.of("mean of layer 2"))
+    assert finish(encoded(tiny_encoder, ())).of("model default").shape == (0, tiny_encoder.width)
+    told = []
+    finish(encoded(tiny_encoder, TEXTS), told.append)
+    assert (told[-1].text, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
 
 
-def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch):
+def test_a_text_that_occurs_twice_is_encoded_once_and_cut_at_the_limit(tiny_encoder, monkeypatch):
     seen = []
     real = type(tiny_encoder).views_of
     monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: seen.append(len(ids)) or real(self, ids))
     finish(encoded(tiny_encoder, TEXTS))
     assert seen == [4]
-
-
-def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder):
-    asked = ("last of layer 1", "mean of layers 0-2", "max of layer 1", "mean of layers 1-1")
-    found = finish(encoded(tiny_encoder, TEXTS, titles=asked))
-    assert found.titles == (
-        "mean of layer 1",
-        "max of layer 1",
-        "last of layer 1",
-        "mean of layers 0-2",
-        "model default",
-    )
-    for title in found.titles[:-1]:
-        assert np.array_equal(found.of(title), finish(of_reading(tiny_encoder, TEXTS, parse(title, 2))))
-
-
-def test_texts_are_cut_at_the_limit(tiny_encoder):
     found = finish(encoded(tiny_encoder, TEXTS, max_length=4))
     assert found.truncated == 3
     cell = Reading(tiny_encoder.rows[1], "max")
     assert np.array_equal(found.of(cell.title), finish(of_reading(tiny_encoder, TEXTS, cell, 4)))
 
 
-def test_progress_ends_with_all_distinct_texts(tiny_encoder):
-    told = []
-    finish(encoded(tiny_encoder, TEXTS), told.append)
-    assert (told[-1].text, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
-
-
-def test_no_text_gives_no_vectors(tiny_encoder):
-    assert finish(encoded(tiny_encoder, ())).of("model default").shape == (0, tiny_encoder.width)
+def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder):
+    asked = ("last of layer 1", "mean of layers 0-2", "max of layer 1", "mean of layers 1-1")
+    found = finish(encoded(tiny_encoder, TEXTS, titles=asked))
+    cells = "mean of layer 1", "max of layer 1", "last of layer 1", "mean of layers 0-2"
+    assert found.titles == (*cells, "model default")
+    for title in found.titles[:-1]:
+        assert np.array_equal(found.of(title), finish(of_reading(tiny_encoder, TEXTS, parse(title, 2))))
 
 
 @pytest.mark.parametrize("title", ["mean of layer 9", "mean"])

@@ -26,18 +26,22 @@ SETTINGS = Settings("float32", "cpu")
 FEW = Options(titles=("mean of layer 1",))
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """A model, and a set of each kind."""
-    folder = tmp_path_factory.mktemp("reused")
+def furnished(folder):
+    """The folder with a model and a set of each kind."""
     save_tiny("bert", folder / "model")
     write_set(folder / "data", "STS17_en/test.tsv", 250)
-    write_set(folder / "data", "STS17_en/test_senteval.tsv", 250, "a {}")
     pairs = sample.pairs()
     rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
     write_moods(folder / "moods.csv")
     (folder / "data/QQP").mkdir()
     (folder / "data/QQP/dev.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = furnished(tmp_path_factory.mktemp("reused"))
+    write_set(folder / "data", "STS17_en/test_senteval.tsv", 250, "a {}")
     return folder
 
 
@@ -110,20 +114,12 @@ def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, m
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("sts", {"text": "senteval"}),
-        ("search", {"index": "ivf"}),
-        ("search", {"titles": ("cls of layer 1",)}),
-        ("search", {"titles": (ALL,)}),
-        ("search", {"titles": ()}),
-        ("labelled", {"probe": "senteval"}),
-        ("labelled", {"seeds": (1, 2)}),
-        ("labelled", {"titles": ("cls of layer 1",)}),
-        ("labelled", {"titles": ()}),
-        ("sts", {"again": True}),
-        ("search", {"again": True}),
-        ("labelled", {"again": True}),
+        ("sts", {"text": "senteval"}), ("search", {"index": "ivf"}), ("search", {"titles": ("cls of layer 1",)}),
+        ("search", {"titles": (ALL,)}), ("search", {"titles": ()}), ("labelled", {"probe": "senteval"}),
+        ("labelled", {"seeds": (1, 2)}), ("labelled", {"titles": ("cls of layer 1",)}), ("labelled", {"titles": ()}),
+        ("sts", {"again": True}), ("search", {"again": True}), ("labelled", {"again": True}),
     ],
-)
+)  # fmt: skip
 def test_another_option_is_measured(place, desk, saved, kind, change):
     task = tasks(desk)[kind]
     assert is_reused(place, task)
@@ -158,24 +154,20 @@ def test_options_of_other_kinds_of_tasks_do_not_matter(place, desk, saved, kind,
     assert is_reused(place, tasks(desk)[kind], replace(FEW, **change))
 
 
-def test_scored_pairs_have_every_layer_and_pooling_whichever_are_wanted(place, desk, saved):
+def test_scored_pairs_have_every_layer_and_pooling_and_one_label_that_changes_is_noticed(place, desk, saved):
     assert is_reused(place, "STS17", Options(titles=(ALL,)))
-
-
-def test_one_label_that_changes_is_noticed(place, desk, saved):
+    shutil.copy(desk / "moods.csv", desk / "copy.csv")
+    assert is_reused(place, str(desk / "copy.csv"))
     write_moods(desk / "moods.csv", "glad")
     assert not is_reused(place, str(desk / "moods.csv"))
 
 
-def test_another_model_of_the_same_name_is_measured(place, desk, saved, tmp_path):
+def test_another_model_of_one_name_is_measured_and_one_model_of_two_has_two_rows(place, desk, saved, tmp_path):
     save_tiny("bert", tmp_path / "other")
     (tmp_path / "other/model.safetensors").write_bytes(b"other weights")
     one = Subject(of_folder("model", tmp_path / "other"), SETTINGS)
     model = scored_as("model", one.found)
     assert cell_of(model, one, loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
-
-
-def test_a_model_under_another_name_is_not_measured_again_and_has_a_row_of_its_own(place, desk, saved):
     model, of_model = subject(place)
     renamed = replace(model, name="renamed")
     found = finish(evaluation([(renamed, of_model)], ["STS17"], FEW))
@@ -184,15 +176,14 @@ def test_a_model_under_another_name_is_not_measured_again_and_has_a_row_of_its_o
     assert sorted(rows) == ["model", "renamed"]
 
 
-def test_a_copy_of_a_file_under_another_name_is_not_measured_again(place, desk, saved):
-    shutil.copy(desk / "moods.csv", desk / "copy.csv")
-    assert is_reused(place, str(desk / "copy.csv"))
-
-
-def test_fewer_layers_and_poolings_are_served_from_more(place, desk, saved):
+def test_fewer_layers_and_poolings_are_served_from_more_and_joined_in_the_order_of_the_grid(place, desk, saved):
     (found,) = evaluated(place, [str(desk / "moods.csv")], Options(titles=("model default",))).reused
     assert found.measured.titles == ("model default",)
     assert found.measured.score() == saved.results[-1].measured.score()
+    old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
+    order = ("mean of layer 0", "mean of layer 1", "model default")
+    found = joined(old, new, order)
+    assert (found.titles, found.table[:, 0, 0].tolist()) == (order, [5, 2, 4])
 
 
 def test_only_the_layers_and_poolings_that_are_lacking_are_measured(place, desk, saved, monkeypatch):
@@ -268,10 +259,3 @@ def test_a_result_so_far_that_cannot_be_saved_does_not_end_the_work(place, desk,
     assert len(refused) == 1
     assert found.failed == ()
     assert is_reused(place, tasks(desk)["labelled"], FEW)
-
-
-def test_the_order_of_joined_titles_is_that_of_the_grid():
-    old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
-    order = ("mean of layer 0", "mean of layer 1", "model default")
-    found = joined(old, new, order)
-    assert (found.titles, found.table[:, 0, 0].tolist()) == (order, [5, 2, 4])

@@ -68,12 +68,15 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
         assert scores.score(reading, scores.metrics[0]) == pytest.approx(judge.score(items))
 
 
-def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_says_why(encoder):
+def test_a_layer_whose_texts_all_have_one_vector_has_no_score_and_a_metric_of_another_set_is_refused(encoder):
     scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     first = parse("cls of layer 0", 2)
     assert np.isnan(scores.score(first, "nDCG@10"))
     assert scores.why_not_measured(first) == ONE_VECTOR
     assert first.title in scores.not_measured_text
+    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["triplets"], encoder)))
+    with pytest.raises(BadChoice, match="accuracy"):
+        scores.score(parse("mean of layer 1", 2), "Spearman")
 
 
 def test_ranks_are_those_of_a_full_search(encoder):
@@ -111,12 +114,6 @@ def test_the_best_layer_of_some_items_is_compared_on_the_others(encoder):
     table = {reading: dev.score(reading, "MRR@10") for reading in dev.grid}
     assert found.dev_score == max(score for score in table.values() if not np.isnan(score))
     assert found.test_score == pytest.approx(100 * scores.items_of(found.best, "MRR@10")[1::2].mean())
-
-
-def test_a_metric_of_another_set_is_refused(encoder):
-    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["triplets"], encoder)))
-    with pytest.raises(BadChoice, match="accuracy"):
-        scores.score(parse("mean of layer 1", 2), "Spearman")
 
 
 @pytest.mark.parametrize("kind", sets_of_every_kind())

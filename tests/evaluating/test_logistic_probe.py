@@ -64,16 +64,13 @@ def test_folds_over_train_choose_c_for_the_test_split():
     assert np.array_equal(found, _predicted(train, np.arange(100), test.x, best))
 
 
-def test_a_dev_split_chooses_c_and_folds_are_not_needed():
+def test_a_dev_split_chooses_c_and_of_equally_good_values_the_smallest():
     train, dev, test = _rows(60), _rows(60, seed=1), _rows(200, seed=2)
     right = [(_predicted(train, np.arange(60), dev.x, c) == dev.y).sum() for c in logistic.STRENGTHS]
     best = int(np.argmax(right))
     assert len(set(right)) > 1
     found = finish(logistic.predictions(ProbeData(train, dev, test, 2), 1))
     assert np.array_equal(found, _predicted(train, np.arange(60), test.x, logistic.STRENGTHS[best]))
-
-
-def test_the_smallest_of_equally_good_values_is_chosen():
     train = _rows(60, noise=0.01)
     on_train = [guess for (guess,) in logistic.path(train, [train.x])]
     assert all(np.array_equal(guess, train.y) for guess in on_train)
@@ -84,7 +81,14 @@ def _fixed(rows: Rows):
     return finish(logistic.predictions(ProbeData(rows, rows, rows, 2), 1))
 
 
-def test_a_scale_of_the_vectors_changes_nothing():
+def test_small_differences_and_small_dimensions_count_and_a_scale_does_not():
+    y = np.repeat([0, 0, 1], 40)
+    x = np.full((120, 4), 0.3, dtype=np.float32) + (1e-5 * y[:, None]).astype(np.float32)
+    assert np.array_equal(_fixed(Rows(x, y)), y)
+    y = np.arange(120) % 2
+    x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
+    x[:, 0] = 1e-9 * (y - 0.5)
+    assert np.array_equal(_fixed(Rows(x, y)), y)
     rows = _rows(100)
     assert (_fixed(rows) == _fixed(Rows(rows.x * np.float32(1e-4), rows.y))).mean() >= 0.98
 
@@ -95,19 +99,6 @@ def test_vectors_that_differ_by_rounding_alone_tell_nothing(spread):
     x = np.full((120, 4), 0.3, dtype=np.float32) + (spread * y[:, None]).astype(np.float32)
     assert (np.ptp(x) > 0) == (spread > 0)
     assert (_fixed(Rows(x, y)) == 0).all(), "the larger class"
-
-
-def test_small_differences_that_are_more_than_rounding_count():
-    y = np.repeat([0, 0, 1], 40)
-    x = np.full((120, 4), 0.3, dtype=np.float32) + (1e-5 * y[:, None]).astype(np.float32)
-    assert np.array_equal(_fixed(Rows(x, y)), y)
-
-
-def test_a_dimension_that_is_far_smaller_than_the_others_counts():
-    y = np.arange(120) % 2
-    x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
-    x[:, 0] = 1e-9 * (y - 0.5)
-    assert np.array_equal(_fixed(Rows(x, y)), y)
 
 
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])

@@ -44,7 +44,7 @@ def test_holm_is_never_above_bonferroni_and_never_below_benjamini_and_hochberg()
         assert (found >= false_discovery_control(values) - 1e-12).all()
 
 
-def test_two_models_share_a_letter_exactly_if_they_do_not_differ():
+def test_two_models_share_a_letter_exactly_if_they_do_not_differ_and_the_best_is_in_the_first_group():
     for seed in range(30):
         random = np.random.default_rng(seed)
         count = int(random.integers(2, 8))
@@ -54,9 +54,6 @@ def test_two_models_share_a_letter_exactly_if_they_do_not_differ():
         for one, other in combinations(range(count), 2):
             assert (not set(letters[one]) & set(letters[other])) == differ[one, other]
         assert all(letters)
-
-
-def test_the_best_model_is_in_the_first_group():
     assert letters_of(np.array([[False, True], [True, False]])) == ("a", "b")
     assert letters_of(np.zeros((3, 3), dtype=bool)) == ("a", "a", "a")
 
@@ -82,10 +79,14 @@ def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
     assert found[0, 1] == found[1, 0]
 
 
-def test_models_that_are_equal_to_the_item_do_not_differ():
+def test_models_that_are_equal_to_the_item_do_not_differ_and_other_items_are_not_compared():
     same = [1.0] * 40 + [0.0] * 10
     found = ranking({name: [[measured(80, items=same)]] for name in ("one", "other")})
     assert (found.letters, found.p[0, 1]) == (("a", "a"), 1)
+    one, other = measured(80, items=[1, 0, 1]), measured(70, items=[1, 0, 0], digest="other")
+    assert ranking({"one": [[one]], "other": [[other]]}) is None
+    assert ranking({"one": [[one]], "other": [[measured(70)]]}) is None
+    assert ranking({"one": [[one]]}) is None
 
 
 def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
@@ -119,13 +120,6 @@ def test_the_spread_of_seeds_counts():
     assert spread.letters == ("a", "a")
 
 
-def test_other_items_are_not_compared():
-    one, other = measured(80, items=[1, 0, 1]), measured(70, items=[1, 0, 0], digest="other")
-    assert ranking({"one": [[one]], "other": [[other]]}) is None
-    assert ranking({"one": [[one]], "other": [[measured(70)]]}) is None
-    assert ranking({"one": [[one]]}) is None
-
-
 def wrongly_apart(random, models=5, pairs=150):
     """Whether any two of some models that are equally good are called different."""
     gold = random.uniform(0, 5, pairs)
@@ -135,13 +129,10 @@ def wrongly_apart(random, models=5, pairs=150):
     return bool((found.p[np.triu_indices(models, 1)] <= ERROR).any())
 
 
-def test_equal_models_are_rarely_called_different():
+def test_a_real_difference_is_found_and_equal_models_are_rarely_called_different():
     random = np.random.default_rng(5)
     false = sum(wrongly_apart(random) for _ in range(100))
     assert false <= 10  # 5 % are 5 of 100; more than 10 would happen in 1 % of cases at 5 %
-
-
-def test_a_real_difference_is_found():
     random = np.random.default_rng(6)
     gold = random.uniform(0, 5, 1000)
     better, worse = (correlated(gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))

@@ -52,9 +52,6 @@ def test_a_file_holds_what_mteb_wants(tmp_path):
     assert set(content) >= {"dataset_revision", "mteb_version", "evaluation_time", "kg_co2_emissions"}
     meta = json.loads((tmp_path / "org__model" / "abc123" / "model_meta.json").read_text())
     assert meta == {"name": "org/model", "revision": "abc123"}
-
-
-def test_sick_has_another_name_than_in_mteb_where_it_has_more_pairs(tmp_path):
     content = json.loads(result_files.write(result("m", "SICK-R", 80), tmp_path).read_text())
     assert (content["task_name"], content["strata"]["task"]["name"]) == ("SICK-R", "SICK-R")
 
@@ -80,7 +77,12 @@ def test_a_broken_file_is_left_out_and_named(tmp_path, damage):
     assert result_files.read_all(tmp_path) == result_files.SavedResults((), (path,))
 
 
-def test_a_file_that_may_not_be_read_is_named(tmp_path):
+def test_a_file_that_may_not_be_read_is_named_and_items_that_do_not_fit_are_left_out(tmp_path):
+    path = result_files.write(whole(), tmp_path)
+    path.write_text(path.read_text().replace('"gold": [1.0, ', '"gold": ['))
+    (found,) = result_files.read_all(tmp_path).results
+    assert found.measured.items is None
+    assert found.measured.score("model default") == 80.75
     path = result_files.write(whole(), tmp_path)
     path.unlink()
     path.mkdir()
@@ -91,14 +93,6 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path):
 def test_a_file_of_others_is_left_out(tmp_path, text):
     result_files.write(whole(), tmp_path).write_text(text)
     assert result_files.read_all(tmp_path) == result_files.SavedResults((), ())
-
-
-def test_items_that_do_not_fit_are_left_out_and_the_scores_stay(tmp_path):
-    path = result_files.write(whole(), tmp_path)
-    path.write_text(path.read_text().replace('"gold": [1.0, ', '"gold": ['))
-    (found,) = result_files.read_all(tmp_path).results
-    assert found.measured.items is None
-    assert found.measured.score("model default") == 80.75
 
 
 @pytest.mark.parametrize(
@@ -139,16 +133,13 @@ def test_names_of_other_characters_have_paths_of_their_own(tmp_path):
     assert len(result_files.read_all(tmp_path).results) == 2 * len(names)
 
 
-def test_a_variable_names_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
-    assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
-    assert len(result_files.read_all().results) == 1
-
-
-def test_the_archive_has_every_file(tmp_path):
+def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, monkeypatch):
     path = result_files.write(whole(), tmp_path)
     with zipfile.ZipFile(io.BytesIO(result_files.zipped(tmp_path))) as archive:
         files = [found for found in tmp_path.rglob("*") if found.is_file()]
         assert path in files
         assert set(archive.namelist()) == {f"results/{found.relative_to(tmp_path)}" for found in files}
         assert all(archive.read(f"results/{found.relative_to(tmp_path)}") == found.read_bytes() for found in files)
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
+    assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
+    assert len(result_files.read_all().results) == 1

@@ -93,12 +93,9 @@ def test_prompts_that_are_given_take_the_place_of_those_of_the_model(task, bundl
     assert found.score() == finish(retrieval(bundled_encoder, by_hand, titles=[MODEL_DEFAULT])).score()
 
 
-def test_a_prompt_that_leaves_no_room_is_refused(task, bundled_encoder):
+def test_prompts_that_leave_no_room_or_are_left_out_of_the_pooling_are_refused(task, bundled_encoder):
     with pytest.raises(BadChoice, match=r"query prompt 'night night .* has 22 tokens .* at most 16 tokens are read"):
         finish(retrieval(bundled_encoder, task, max_length=16, prompts=RolePrompts("night " * 20)))
-
-
-def test_prompts_that_are_left_out_of_the_pooling_are_refused(task, bundled_encoder):
     with pytest.raises(UnsupportedModel, match=r"leaves prompts, such as 'answer: ' before a document"):
         finish(retrieval(bundled_encoder, task, prompts=RolePrompts("", "answer: ", pooled=False)))
 
@@ -114,26 +111,22 @@ def test_every_layer_and_pooling_scores_what_a_slow_search_says(task, found, bun
         assert found.score(title, measure) == pytest.approx(100 * slow[row].mean(), abs=1e-9)
 
 
-def test_equal_vectors_have_no_ranking(found):
+def test_the_items_are_the_queries_and_what_decides_the_scores_is_stated(found, task):
     assert np.isnan(found.score("cls of layer 0"))
-
-
-def test_the_items_are_the_queries(task, found):
     assert found.items.values.shape == (26,)
     assert 100 * found.items.values.mean() == pytest.approx(found.score())
     assert found.items.digest == task.digest
-
-
-def test_what_decides_the_scores_is_stated(found):
     stated = {"documents": 120, "queries": 26, "queries without a relevant document (excluded)": 0}
     assert stated.items() <= found.setting.items()
     assert found.setting["relevant documents per query"] == pytest.approx(27 / 26, abs=0.01)
     assert found.setting["distinct texts truncated"] == 0
 
 
-def test_fewer_documents_than_are_ranked_are_all_found(bundled_encoder):
+def test_fewer_documents_than_are_ranked_are_all_found_and_the_first_of_several_answers_counts(bundled_encoder):
     small = of_pairs("Three", ["night birds", "baking", "tax"], ["Owls hunt.", "Bread rises.", "Pay by May."])
     assert finish(retrieval(bundled_encoder, small)).score(MODEL_DEFAULT, "Recall@100") == 100
+    places = np.array([[4, 2, 7], [1, 0, -1], [9, 8, 3]])
+    assert reciprocal_ranks(places, [{7: 1, 2: 1}, {5: 1}, {3: 1}]).tolist() == pytest.approx([0.5, 0, 1 / 3])
 
 
 def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
@@ -177,39 +170,30 @@ def test_of_layers_that_are_equally_good_none_gains_by_being_chosen():
     assert np.mean(inflated) > 5, "the premise: the best on the same queries seems to gain"
 
 
-def test_the_interval_of_the_model_default_is_about_two_standard_errors_each_way():
+def test_the_interval_of_the_model_default_is_about_two_standard_errors_each_way_and_is_told_in_words():
     default = noise(1)[-1]
     found = intervals(TITLES, noise(1), QUERIES, every=False)
     error = 100 * default.std(ddof=1) / np.sqrt(len(default))
     assert found.low == pytest.approx(100 * default.mean() - 1.96 * error, abs=error / 4)
     assert found.high == pytest.approx(100 * default.mean() + 1.96 * error, abs=error / 4)
-
-
-def test_nothing_is_chosen_of_a_few_layers_or_by_a_few_queries():
-    assert intervals(TITLES, noise(1), QUERIES, every=False).choice is None
-    assert intervals(TITLES, noise(1)[:, :9], QUERIES[:9], every=True) is None
-    assert intervals(TITLES, noise(1)[:, :19], QUERIES[:19], every=True).choice is None
-    assert intervals(TITLES, noise(1)[:, :20], QUERIES[:20], every=True).choice
-
-
-def test_a_layer_without_a_ranking_is_never_chosen():
-    scores = noise(2)
-    scores[:-1] = np.nan
-    assert intervals(TITLES, scores, QUERIES, every=True).choice.title == "model default"
-
-
-def test_a_model_default_without_a_ranking_has_no_interval():
-    scores = noise(2)
-    scores[-1] = np.nan
-    assert intervals(TITLES, scores, QUERIES, every=True) is None
-
-
-def test_interval_and_choice_are_told_in_words():
     found = intervals(TITLES, noise(3), QUERIES, every=True)
     one = found.choice
     for part in (f"{found.low:.2f} to {found.high:.2f}", one.title, f"{one.score:.2f}", f"{one.low:+.2f} to"):
         assert part in intervals_text(found)
     assert "Chosen" not in intervals_text(replace(found, choice=None))
+
+
+def test_nothing_is_chosen_of_a_few_or_without_a_ranking():
+    assert intervals(TITLES, noise(1), QUERIES, every=False).choice is None
+    assert intervals(TITLES, noise(1)[:, :9], QUERIES[:9], every=True) is None
+    assert intervals(TITLES, noise(1)[:, :19], QUERIES[:19], every=True).choice is None
+    assert intervals(TITLES, noise(1)[:, :20], QUERIES[:20], every=True).choice
+    scores = noise(2)
+    scores[:-1] = np.nan
+    assert intervals(TITLES, scores, QUERIES, every=True).choice.title == "model default"
+    scores = noise(2)
+    scores[-1] = np.nan
+    assert intervals(TITLES, scores, QUERIES, every=True) is None
 
 
 @pytest.fixture(scope="module")
@@ -286,9 +270,8 @@ def of_vectors(vectors, monkeypatch):
 def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeypatch):
     angles = {f"document {at}": at for at in range(12)}  # nearest to a query: the document of its angle, then the next
     angles |= {"first": 0, "third": 5.1, "nowhere": 0.2, "without an answer": 3}
-    encoder = of_vectors(
-        {text: (np.cos(angle / 20), np.sin(angle / 20)) for text, angle in angles.items()}, monkeypatch
-    )
+    vectors = {text: (np.cos(angle / 20), np.sin(angle / 20)) for text, angle in angles.items()}
+    encoder = of_vectors(vectors, monkeypatch)
     gold = {"first": "document 0", "third": "document 4", "nowhere": "document 11"}  # third: 5, 6, 4
     angles_of_third = sorted(range(12), key=lambda at: abs(at - 5.1))[:3]
     assert angles_of_third == [5, 6, 4]
@@ -301,11 +284,6 @@ def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeyp
     assert found.setting["queries without an answer (excluded)"] == 1
     assert (found.setting["queries"], found.setting["documents"]) == (3, 12)
     assert found.setting["question key"] == "text"
-
-
-def test_the_first_of_several_answers_counts():
-    places = np.array([[4, 2, 7], [1, 0, -1], [9, 8, 3]])
-    assert reciprocal_ranks(places, [{7: 1, 2: 1}, {5: 1}, {3: 1}]).tolist() == pytest.approx([0.5, 0, 1 / 3])
 
 
 def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeypatch):

@@ -35,13 +35,9 @@ def of(kind, name="t", data="d", folder="", settings=CPU, **options):
 
 
 OTHER_OPTIONS = {
-    "text": sts.SENTEVAL,
-    "probe": "senteval",
-    "seeds": (1, 2),
-    "index": "ivf",
-    "query_prompt": "q: ",
+    "text": sts.SENTEVAL, "probe": "senteval", "seeds": (1, 2), "index": "ivf", "query_prompt": "q: ",
     "document_prompt": "d: ",
-}
+}  # fmt: skip
 MATTERS = {
     STS: {"text"},
     TRANSFER: {"probe", "seeds"},
@@ -64,15 +60,12 @@ def test_how_a_model_encodes_makes_another_task(kind, changed):
     assert of(kind, settings=replace(CPU, **changed)).digest != of(kind).digest
 
 
-def test_what_auto_stands_for_is_the_same_task_as_its_name():
-    automatic = of(STS, settings=Settings("float32", "auto")).settings
-    assert automatic == of(STS, settings=Settings("float32", automatic["device"])).settings
-
-
-def test_name_and_folder_are_labels_only():
+def test_name_and_folder_are_labels_only_and_what_auto_stands_for_is_its_name():
     assert of(STS, "a", folder="x/y") == of(STS, "b", folder="z")
     assert of(STS, "a", data="one").digest != of(STS, "a", data="two").digest
     assert of(STS).key("model") != of(STS).key("other model")
+    automatic = of(STS, settings=Settings("float32", "auto")).settings
+    assert automatic == of(STS, settings=Settings("float32", automatic["device"])).settings
 
 
 def told(*tasks):
@@ -80,11 +73,8 @@ def told(*tasks):
     return [found[one.digest] for one in tasks]
 
 
-def test_a_name_alone_is_enough_where_nothing_is_unusual():
+def test_a_name_alone_is_enough_where_nothing_is_unusual_and_what_is_unusual_is_always_told():
     assert told(of(STS, "STS12"), of(STS, "test.tsv", "e", "my/data")) == ["STS12", "test.tsv"]
-
-
-def test_what_is_unusual_is_always_told():
     assert told(of(STS, text=sts.SENTEVAL)) == ["t (SentEval's text)"]
     assert told(of(TRANSFER, probe="senteval")) == ["t (SentEval's MLP)"]
     assert told(of(SEARCH, index="ivf")) == ["t (IVF index)"]
@@ -93,19 +83,16 @@ def test_what_is_unusual_is_always_told():
     assert told(task("MR", kind=FINE_TUNING)) == ["MR (fine-tuned)"]
 
 
-def test_files_of_one_name_have_their_folders_before_it():
+def test_files_of_one_name_have_their_folders_before_it_or_the_digests_of_their_data():
     one, other = of(STS, "test.tsv", "1", "sets/a"), of(STS, "test.tsv", "2", "sets/b")
     assert told(one, other, of(STS, "dev.tsv", "3", "sets/a")) == ["a/test.tsv", "b/test.tsv", "dev.tsv"]
     deeper = of(STS, "test.tsv", "4", "others/a")
     assert told(one, other, deeper) == ["sets/a/test.tsv", "b/test.tsv", "others/a/test.tsv"]
-
-
-def test_one_file_that_was_changed_has_the_digests_of_its_data():
     one, other = (of(STS, "test.tsv", data * 64, "sets/a") for data in "12")
     assert told(one, other) == ["test.tsv (11111111)", "test.tsv (22222222)"]
 
 
-def test_settings_are_told_where_two_would_be_alike():
+def test_settings_are_told_where_two_would_be_alike_and_all_of_them_in_the_tooltip():
     few, many = of(TRANSFER, "MR"), of(TRANSFER, "MR", seeds=(1, 2, 3))
     assert told(few, many, of(TRANSFER, "CR", "e")) == ["MR (seeds 1)", "MR (seeds 1, 2, 3)", "CR"]
     one, other = of(RETRIEVAL, query_prompt="a"), of(RETRIEVAL, document_prompt="b")
@@ -114,6 +101,9 @@ def test_settings_are_told_where_two_would_be_alike():
         "t (other prompts, the model's query prompt, document prompt 'b')",
     ]
     assert told(of(STS), task("t", kind=RUN_TEST)) == ["t", "t (as scored by runs)"]
+    words = described(of(TRANSFER, "moods.csv", "e" * 64, "my/data"))
+    for word in ("my/data/moods.csv", "logistic regression", "seeds 1", "float32", "cpu", "eeeeeeee"):
+        assert word in words
 
 
 def any_task(draw):
@@ -130,12 +120,6 @@ def test_no_two_tasks_have_one_label():
         found = labels(tasks)
         assert set(found) == {one.digest for one in tasks}
         assert len(set(found.values())) == len(found), tasks
-
-
-def test_the_tooltip_states_all_that_decides():
-    words = described(of(TRANSFER, "moods.csv", "e" * 64, "my/data"))
-    for word in ("my/data/moods.csv", "logistic regression", "seeds 1", "float32", "cpu", "eeeeeeee"):
-        assert word in words
 
 
 def test_tasks_of_a_kind_say_in_which_settings_they_differ():

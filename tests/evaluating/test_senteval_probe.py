@@ -38,15 +38,9 @@ def _evaluations(accuracies) -> tuple[int, int]:
     return rule.evaluations, passes
 
 
-def test_a_constant_accuracy_stops_after_7_evaluations_and_28_passes():
+def test_a_training_stops_after_evaluations_without_improvement_or_after_200_passes():
     assert _evaluations([0.5] * 99) == (7, 28)
-
-
-def test_an_accuracy_that_always_improves_ends_after_51_evaluations_and_204_passes():
     assert _evaluations([at / 99 for at in range(99)]) == (51, 204)
-
-
-def test_evaluations_without_improvement_are_counted_and_never_reset():
     falls_then_rises = [at / 99 - (at % 2) / 33 for at in range(99)]  # every second one is worse
     assert _evaluations(falls_then_rises) == (12, 48)
 
@@ -55,9 +49,8 @@ def test_evaluations_without_improvement_are_counted_and_never_reset():
 def test_a_training_follows_the_rule(improves, evaluations, monkeypatch):
     told, steps = [], []
     given = iter(range(99))
-    monkeypatch.setattr(
-        senteval, "_accuracies", lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])
-    )
+    accuracies = lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])  # noqa: E731
+    monkeypatch.setattr(senteval, "_accuracies", accuracies)
     monkeypatch.setattr(senteval._Group, "update", lambda *_: steps.append(1))
     found = finish(trained(_rows(20), _rows(20), 2, (1e-5, 1e-2), 1, TOLD), told.append)
     assert [one.evaluations for one in found] == [evaluations] * 2
@@ -90,10 +83,14 @@ def test_first_weights_are_those_of_two_linear_layers_after_the_seed():
             torch.testing.assert_close(mine[network], wanted, rtol=1e-6, atol=0)
 
 
-def test_a_set_without_splits_is_scored_by_nested_folds():
+def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones():
     rows = _rows(100)
     found = finish(senteval.predictions(ProbeData(rows, None, None, 2), 3, QUICK))
     assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, **SLOW))
+    train, dev, test = _rows(100), _rows(50, seed=1), _rows(200, seed=2)
+    found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
+    wanted = senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW)
+    assert np.array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -101,13 +98,6 @@ def test_with_a_test_split_folds_over_train_choose_the_decay(seed):
     train, test = _rows(110, 3), _rows(200, 3, seed=1)
     found = finish(senteval.predictions(ProbeData(train, None, test, 3), seed, QUICK))
     assert np.array_equal(found, senteval_loops.train_and_test(train.x, train.y, test.x, 3, seed, **SLOW))
-
-
-def test_with_a_dev_split_there_are_no_folds():
-    train, dev, test = _rows(100), _rows(50, seed=1), _rows(200, seed=2)
-    found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
-    wanted = senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW)
-    assert np.array_equal(found, wanted)
 
 
 def test_mean_accuracies_are_compared_after_rounding_to_two_decimals():

@@ -31,7 +31,7 @@ def pairs_of(gold, parts):
     return GradedPairs("golden", texts, texts, tuple(map(float, gold)), parts)
 
 
-def test_sub_corpora_are_aggregated_as_in_the_golden_example():
+def test_sub_corpora_are_aggregated_as_in_the_golden_example_and_the_default_is_the_mean_of_the_last_layer():
     gold, system = (1, 2, 3, 4, 1, 2, 3), (0.1, 0.2, 0.3, 0.4, 0.9, 0.8, 0.85)
     parts = ("A",) * 4 + ("B",) * 3
     found = sts.of_scores(of_cosines(system, gold, parts), pairs_of(gold, parts))
@@ -39,9 +39,13 @@ def test_sub_corpora_are_aggregated_as_in_the_golden_example():
     assert scores["spearman"] == pytest.approx(0.073422, abs=5e-7)
     assert scores["spearman mean"] == pytest.approx(0.25)
     assert scores["spearman wmean"] == pytest.approx(0.357143, abs=5e-7)
+    grid = np.array([[[0.4, 0.3, 0.2], [0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]])
+    found = sts.of_scores(of_cosines(None, (1, 2, 3), ("",) * 3, grid), pairs_of((1, 2, 3), ("",) * 3))
+    assert found.score() == found.score("mean of layer 0") == 100
+    assert found.items.values.tolist() == [0.1, 0.2, 0.3]
 
 
-def test_every_measure_is_scipys(bundled_scores):
+def test_every_measure_is_scipys_and_the_items_are_those_of_the_model_default(bundled_scores):
     pairs = sample.pairs()
     found = sts.of_scores(bundled_scores, pairs)
     assert found.titles[-1] == "model default"
@@ -51,33 +55,17 @@ def test_every_measure_is_scipys(bundled_scores):
         at = found.titles.index(title)
         cosines = bundled_scores.cosines[divmod(at, 3)]
         assert found.score(title) == pytest.approx(100 * spearmanr(pairs.gold, cosines).statistic)
-
-
-def test_without_parts_there_is_one_aggregation(bundled_scores):
     found = sts.of_scores(bundled_scores, sample.pairs())
     ways = AGGREGATES if bundled_scores.has_parts else AGGREGATES[:1]
     assert len(found.measures) == len(ways) * len(bundled_scores.metrics)
-
-
-def test_without_a_declared_default_it_is_the_mean_of_the_last_layer():
-    grid = np.array([[[0.4, 0.3, 0.2], [0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]])
-    found = sts.of_scores(of_cosines(None, (1, 2, 3), ("",) * 3, grid), pairs_of((1, 2, 3), ("",) * 3))
-    assert found.score() == found.score("mean of layer 0") == 100
-    assert found.items.values.tolist() == [0.1, 0.2, 0.3]
-
-
-def test_items_are_those_of_the_model_default(bundled_scores):
     items = sts.of_scores(bundled_scores, sample.pairs()).items
     assert np.array_equal(items.values, bundled_scores.own)
     assert items.digest == sample.pairs().digest
 
 
-def test_the_seven_are_those_of_papers():
+def test_a_task_is_found_by_its_name_and_the_seven_are_those_of_papers():
     assert tasks_of("sts") == ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
     assert set(sts.TASKS) == {known.name for known in published.SETS}
-
-
-def test_a_task_is_found_by_its_name():
     assert named("sts b") == "STS-B"
     assert named("sickr") == "SICK-R"
     with pytest.raises(BadChoice, match="STS12"):

@@ -20,33 +20,38 @@ NASTY = [
 ]
 HEADER = ["[model]", "*task*", "www.x.org"]
 ROWS = [[name, "-0.50 ± 0.10", name] for name in NASTY]
+SCORES = ["model", "STS-B", "average"], [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
 
 
-def test_csv_gives_the_cells_back_and_numbers_are_numbers():
-    found = list(
-        csv.reader(io.StringIO(table_formats.as_csv(HEADER, [*ROWS, ["a\r=1+1", "b\n=2", "\r=3"]]), newline=""))
-    )
-    assert found == [HEADER, *ROWS, ["a\r=1+1", "b\n=2", "'\r=3"]]
+def test_csv_gives_the_cells_back_numbers_are_numbers_and_no_text_is_a_formula():
+    text = table_formats.written("csv", HEADER, [*ROWS, *SCORES[1], ["a\r=1+1", "b\n=2", "\r=3"]])
+    found = list(csv.reader(io.StringIO(text, newline="")))
+    assert found == [HEADER, *ROWS, SCORES[1][0], ["'=cmd", "1.00", "2.00"], ["a\r=1+1", "b\n=2", "'\r=3"]]
 
 
 def test_markdown_shows_the_cells():
-    shown = Shown(table_formats.as_markdown(HEADER, ROWS))
+    shown = Shown(table_formats.written("markdown", HEADER, ROWS))
     assert shown.cells == [[" ".join(cell.split()) for cell in row] for row in (HEADER, *ROWS)]
     assert (shown.tags, shown.found_later) == ({"table", "thead", "tbody", "tr", "th", "td"}, [])
 
 
-def test_numbers_in_markdown_are_on_the_right():
-    assert table_formats.as_markdown(["model", "a", "b"], [["m", "-1.00", "2"]]).splitlines() == [
-        "| model | a | b |",
-        "| --- | ---: | ---: |",
-        "| m | -1.00 | 2 |",
-    ]
+def test_columns_with_an_empty_cell_are_aligned_in_markdown_and_text():
+    lines = table_formats.as_markdown(*SCORES).splitlines()
+    assert lines[1] == "| --- | ---: | ---: |"
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
+    lines = table_formats.as_text(*SCORES).splitlines()
+    assert lines[2].startswith("=cmd")
+    assert lines[1].index("±") > len("all_MiniLM & co|x")
 
 
-def test_no_row_of_latex_begins_with_what_a_line_break_or_a_rule_takes_for_its_own():
+def test_latex_escapes_what_it_would_read_also_at_the_beginning_of_a_row():
     lines = table_formats.as_latex(HEADER, ROWS).splitlines()
     assert [line[:3] for line in lines[3:7] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
     assert not [line for line in lines if line.lstrip().startswith(("[", "*"))]
+    text = table_formats.written("latex", *SCORES)
+    assert r"all\_MiniLM \& co\textbar{}x & 82.03 $\pm$ 0.45 &  \\" in text
+    assert text.splitlines()[1] == r"\begin{tabular}{lrr}"
+    assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
 
 
 def test_a_name_with_control_characters_is_obeyed_by_no_terminal_and_refused_by_no_latex():

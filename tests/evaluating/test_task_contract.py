@@ -1,4 +1,4 @@
-"""Test what every kind of task keeps: its results have what was asked for, under a key of all that decides them."""
+"""Test what every kind of task keeps, and that a file of queries with their passages is a retrieval set."""
 
 import inspect
 from collections import Counter
@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from explorer.data import sample, sources
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import of_folder
+from explorer.errors import TooFewRows
 from explorer.evaluating import tasks
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
@@ -15,9 +18,7 @@ from explorer.evaluating.results.scored_task import COSTS, OF_ENCODING, Options,
 from explorer.evaluating.tasks import Subject, judges
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from tests.evaluating.test_evaluation import write_moods
-from tests.evaluating.test_sts_task import write_set
-from tests.tiny_models import save_tiny
+from tests.evaluating.test_evaluation import furnished
 
 KINDS = tasks.kinds()
 SETTINGS = Settings("float32", "cpu", 12)
@@ -27,14 +28,7 @@ NAMES = {"sts": "STS17", "transfer": "moods.csv", "search": "Quora search", "ret
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tasks")
-    save_tiny("bert", folder / "model")
-    write_set(folder / "data", "STS17_en/test.tsv", 250)
-    write_moods(folder / "moods.csv")
-    pairs = sample.pairs()
-    rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
-    (folder / "data/QQP").mkdir()
-    (folder / "data/QQP/dev.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+    folder = furnished(tmp_path_factory.mktemp("tasks"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("STRATA_DATA", str(folder / "data"))
@@ -110,3 +104,38 @@ def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judg
         assert len(kind.items) == len(given) == len(judge)
         assert kind.pairs is None or {*kind.pairs.first, *kind.pairs.second} <= {*judge.sentences}
     assert {*judges.KINDS} == {*judges.Evaluated.__args__}
+
+
+ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    def load(text):
+        (tmp_path / "pairs.csv").write_text(text, encoding="utf-8")
+        return tasks.load(str(tmp_path / "pairs.csv"), Options()).data
+
+    return load
+
+
+def test_the_passages_of_all_pairs_are_the_documents_each_once(loaded):
+    found = loaded(ROWS)
+    assert found.queries == ("night birds", "baking")
+    assert found.documents == ("Owls hunt at night.", "Bread rises.", "Bats are no birds.")
+    assert found.judgements == ({0: 1, 2: 1}, {1: 1})
+    assert (found.name, found.split) == ("pairs.csv", "all")
+    found = loaded(ROWS + "flying,Owls hunt at night.\n")
+    assert found.documents.count("Owls hunt at night.") == 1
+    assert found.judgements == ({0: 1, 2: 1}, {1: 1}, {0: 1})
+    found = loaded(ROWS + "baking,baking\n")
+    assert "baking" not in found.documents
+    assert len(found.documents) == 3
+
+
+def test_pairs_with_a_score_or_a_label_or_without_a_whole_pair_are_no_retrieval_set(loaded):
+    with pytest.raises(TooFewRows):
+        loaded("query,passage\nnight birds,\n")
+    rows = [f"Sentence number {at} is here.,And number {at + 1} is there.,{at % 5}" for at in range(100)]
+    assert isinstance(loaded("\n".join(["sentence1,sentence2,score", *rows])), GradedPairs)
+    rows = [f"A headline of {at} words,And a longer text of {at} words.,{'ab'[at % 2]}" for at in range(200)]
+    assert isinstance(loaded("\n".join(["headline,body,category", *rows])), LabelledSet)

@@ -102,18 +102,17 @@ def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, 
     assert 50 < found.score() < 100
 
 
-def test_features_of_a_pair_are_the_difference_and_the_product():
+def test_tasks_are_the_published_sets_and_features_of_a_pair_the_difference_and_the_product():
     first, second = np.array([[1.0, -2.0]], dtype=np.float32), np.array([[3.0, 1.0]], dtype=np.float32)
     assert pair_features(first, second).tolist() == [[2.0, 3.0, 3.0, -2.0]]
+    assert TASKS == ("MR", "CR", "SUBJ", "MPQA", "SST-2", "TREC", "MRPC")
+    assert SEEDS == (1, 2, 3, 4, 1234, 2345, 3456, 7890)
 
 
-def test_senteval_scores_the_model_default_unless_titles_are_given(tiny_encoder):
+def test_senteval_scores_the_model_default_unless_titles_are_given_and_the_setting_says_how(tiny_encoder):
     assert finish(transfer(tiny_encoder, SPLIT, probe="senteval")).titles == DEFAULT
     more = finish(transfer(tiny_encoder, SPLIT, probe="senteval", titles=("max of layer 2", "cls of layer 1")))
     assert more.titles == ("cls of layer 1", "max of layer 2", "model default")
-
-
-def test_the_setting_says_what_else_decides_the_scores(tiny_encoder):
     plain = finish(transfer(tiny_encoder, WHOLE, titles=DEFAULT, max_length=8)).setting
     assert plain["probe"] == "logistic"
     assert (plain["C"], plain["folds"], plain["standardised"]) == ("0.001, 0.01, 0.1, 1", "nested 10", True)
@@ -138,11 +137,19 @@ def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch):
     assert np.isnan(missing.items.values).all(), "missing is not wrong"
 
 
-def test_progress_counts_all_fits(tiny_encoder):
+def test_a_file_of_the_user_is_scored_and_progress_counts_all_fits(tiny_encoder, tmp_path):
     told = []
     finish(transfer(tiny_encoder, TESTED, titles=("cls of layer 1",), seeds=(1, 2)), told.append)
     fits = [(one.done, one.total) for one in told if one.stage.startswith("logistic")]
     assert fits == [(at, 44) for at in range(44)]
+    rows = _labelled(120)
+    lines = [f"{label}\t{text}" for label, text in zip(rows.labels, rows.texts, strict=True)]
+    (tmp_path / "mine.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
+    task, _ = labelled_sets.load(str(tmp_path / "mine.tsv"))
+    found = finish(transfer(tiny_encoder, task, titles=DEFAULT))
+    assert found.split == "all"
+    assert found.items is not None
+    assert len(found.items.values) == 120
 
 
 @pytest.mark.parametrize(
@@ -166,22 +173,6 @@ def test_a_set_that_cannot_be_scored_is_refused(tiny_encoder, encodings):
     with pytest.raises(TooFewRows, match="10 folds need at least 100"):
         finish(transfer(tiny_encoder, LabelledSet("few", _labelled(50))))
     assert encodings == []
-
-
-def test_tasks_are_the_published_sets_and_seeds_those_of_the_paper():
-    assert TASKS == ("MR", "CR", "SUBJ", "MPQA", "SST-2", "TREC", "MRPC")
-    assert SEEDS == (1, 2, 3, 4, 1234, 2345, 3456, 7890)
-
-
-def test_a_file_of_the_user_is_scored(tiny_encoder, tmp_path):
-    rows = _labelled(120)
-    lines = [f"{label}\t{text}" for label, text in zip(rows.labels, rows.texts, strict=True)]
-    (tmp_path / "mine.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
-    task, _ = labelled_sets.load(str(tmp_path / "mine.tsv"))
-    found = finish(transfer(tiny_encoder, task, titles=DEFAULT))
-    assert found.split == "all"
-    assert found.items is not None
-    assert len(found.items.values) == 120
 
 
 @pytest.mark.parametrize("probe", ["logistic", "senteval"])

@@ -54,9 +54,8 @@ TWIN_PAIRS = tuple(
 def scores_of(number: int, grid: tuple[str, ...]) -> LayerScores:
     """Scores that tell a number by the seconds that they took."""
     cosines = np.zeros((1, len(grid), 1), dtype=np.float32)
-    return LayerScores(
-        (Row((0,)),), cosines, None, "", np.zeros(1), ("",), "float32", "cpu", 8, 0, 1, float(number), grid
-    )
+    how = "float32", "cpu", 8, 0, 1, float(number), grid
+    return LayerScores((Row((0,)),), cosines, None, "", np.zeros(1), ("",), *how)
 
 
 def digest_of(desk: Desk, x: Any) -> Hashable:
@@ -136,9 +135,8 @@ def of_kind(kind: type[Task[Any]]) -> Store:
 
     encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44)}
     asked = {"name": drawn.name, "titles": one_of((), ("all",)), "again": one_of(True, False)}
-    return Store(
-        {"data": drawn.digest, "model": drawn.digest, **encoding, **decides}, {**asked, **options}, key, bases=100
-    )
+    decides = {"data": drawn.digest, "model": drawn.digest, **encoding, **decides}
+    return Store(decides, {**asked, **options}, key, bases=100)
 
 
 def vectors_of_a_task(desk: Desk, x: Any) -> Hashable:

@@ -49,11 +49,16 @@ def poolers(place):
     return replace(whole, tasks=(str(place.test),), column={str(place.test): "STS-B"})
 
 
-def test_every_table_that_is_published_here_has_a_name():
+def test_every_published_table_has_a_name_and_the_weights_and_poolers_of_the_papers():
     named = {(table.paper, table.number) for table in paper_tables() if not table.figure}
     assert {(table.paper, table.number) for table in reference_scores.tables()} <= named
     assert len({table.name for table in paper_tables()}) == len(paper_tables())
     assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_tables())
+    shares = [how.settings["share"] for _, how in settings_of(paper_table("conisi-7"))]
+    assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table("layerattpooler-2"))]
+    every = load("layer-attention-hard").knobs["pooler"].choices
+    assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
 
 
 @pytest.mark.parametrize(
@@ -73,26 +78,12 @@ def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
     found = [(how.method, dict(how.settings)) for _, how in settings_of(paper_table("sg-bert-5"))]
     plain = {"temperature": 0.01, "pull": 0.1}
     assert found == [
-        ("sg-opt", {}),
-        ("sg-opt", {"objective": "opt2"}),
-        ("sg-opt", {"objective": "opt1"}),
-        ("sg", {}),
-        ("sg-opt", plain),
-        ("sg-opt", {"temperature": 0.1, "pull": 0.1}),
-        ("sg-opt", {"temperature": 0.001, "pull": 0.1}),
-        ("sg-opt", {"temperature": 0.01, "pull": 0.0}),
-        ("sg-opt", {"temperature": 0.01, "pull": 1.0}),
-        ("sg-opt", {**plain, "projection": False}),
-    ]
+        ("sg-opt", {}), ("sg-opt", {"objective": "opt2"}), ("sg-opt", {"objective": "opt1"}), ("sg", {}),
+        ("sg-opt", plain), ("sg-opt", {"temperature": 0.1, "pull": 0.1}),
+        ("sg-opt", {"temperature": 0.001, "pull": 0.1}), ("sg-opt", {"temperature": 0.01, "pull": 0.0}),
+        ("sg-opt", {"temperature": 0.01, "pull": 1.0}), ("sg-opt", {**plain, "projection": False}),
+    ]  # fmt: skip
     assert plain.items() <= paper_values(load("sg-opt")).items()
-
-
-def test_the_weights_of_conisi_and_the_poolers_of_layer_attention_are_those_of_the_papers():
-    shares = [how.settings["share"] for _, how in settings_of(paper_table("conisi-7"))]
-    assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table("layerattpooler-2"))]
-    every = load("layer-attention-hard").knobs["pooler"].choices
-    assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
 
 
 def test_rows_of_one_training_are_trained_once(scale):
@@ -101,10 +92,8 @@ def test_rows_of_one_training_are_trained_once(scale):
     assert len(cells(plan)) == 18
     both = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS))
     (plan,) = both.plans.values()
-    assert [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]] == [
-        "cls",
-        "model default",
-    ] * 2
+    poolings = [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]]
+    assert poolings == ["cls", "model default"] * 2
 
 
 def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale, poolers):
@@ -138,11 +127,15 @@ def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(sc
         reproduce.worked_off(plan)
 
 
-def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
+def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):
     found = reproduction(poolers, replace(scale, data=(str(place.triplets),)))
     header, rows = written(found)
     assert header == ["row", f"{place.test}, published", "setting"]
     assert len(rows) == 11
+    with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
+        reproduction(paper_table("sg-bert-6"), ReproductionOptions())
+    with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
+        paper_table("sgbert-5")
 
 
 def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
@@ -157,9 +150,8 @@ def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
 
 def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
     table = paper_table("sg-bert-figure-4")
-    printed = {
-        row.model: (row.scores["STS-B"].value, row.scores["STS average"].value) for row in table.published().rows
-    }
+    scores = {row.model: row.scores for row in table.published().rows}
+    printed = {name: (of["STS-B"].value, of["STS average"].value) for name, of in scores.items()}
     assert printed == {
         "Flow": (71.35, 68.77),
         "Flow, trained on other text": (59.19, 64.58),
@@ -174,26 +166,15 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
     assert all("--other-text FILE" in why for why in asked)
 
 
-def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
-    found = reproduction(
-        paper_table("sg-bert-7"), ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
-    )
+def test_text_that_is_asked_for_and_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
+    options = ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
+    found = reproduction(paper_table("sg-bert-7"), options)
     assert not found.plans
     reasons = [line.why_not for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
-
-
-def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
     found = reproduction(paper_table("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
     assert all("--data FILE" in line.why_not for line in found.lines)
     assert len(found.lines) == 10
-
-
-def test_what_no_training_shows_names_the_place_that_does():
-    with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
-        reproduction(paper_table("sg-bert-6"), ReproductionOptions())
-    with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
-        paper_table("sgbert-5")
 
 
 def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):

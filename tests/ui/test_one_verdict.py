@@ -10,7 +10,7 @@ from explorer.studies.size import points as size_points
 from explorer.training.record.status import FINISHED, Status
 from explorer.ui.widgets import verdict_banner
 from tests.drawing import made_up
-from tests.studies.plans.test_plan_report import done, found
+from tests.studies.plans.test_plan import done, found
 from tests.ui.test_size_page import picture, point
 
 

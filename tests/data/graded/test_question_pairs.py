@@ -37,13 +37,10 @@ def test_ids_decide_which_questions_are_the_same(tmp_path):
     assert pairs.ids is not None
 
 
-def test_the_name_is_that_of_the_file_unless_one_is_given(tmp_path):
+def test_rows_without_a_question_are_dropped_and_the_name_is_that_of_the_file_unless_one_is_given(tmp_path):
     path = put(tmp_path, *ROWS)
     assert (read(path).name, read(path).split) == ("questions.tsv", "all")
     assert (read(path, "Mine", "test").name, read(path, "Mine", "test").split) == ("Mine", "test")
-
-
-def test_rows_without_a_question_are_dropped_and_counted(tmp_path):
     pairs = read(put(tmp_path, *ROWS, "1\t \tWho?", "x\tWho?\t", "1\tonly two fields"))
     assert (len(pairs), pairs.dropped) == (5, 3)
 
@@ -74,7 +71,12 @@ def test_a_file_that_cannot_be_used_says_what_was_expected_and_found(tmp_path, r
     assert "Expected" in str(raised.value)
 
 
-def test_an_empty_file_is_refused(tmp_path):
+def test_a_file_that_is_missing_or_empty_is_named_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    with pytest.raises(SetNotFound, match=r"names no folder.*QQP/dev\.tsv.*file of your own"):
+        load()
+    with pytest.raises(DataError, match=r"there is no .*dev"):
+        load(tmp_path)
     (tmp_path / "empty.tsv").touch()
     with pytest.raises(UnreadableFile, match=r"empty\.tsv is empty"):
         read(tmp_path / "empty.tsv")
@@ -85,14 +87,6 @@ def test_the_questions_are_found_in_the_folder_of_the_variable(tmp_path, monkeyp
     put((tmp_path / FILE).parent, *ROWS, name="dev.tsv")
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     assert (load().name, load().split, len(load())) == ("Quora search", "dev", 5)
-
-
-def test_a_missing_file_is_named_with_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.delenv("STRATA_DATA", raising=False)
-    with pytest.raises(SetNotFound, match=r"names no folder.*QQP/dev\.tsv.*file of your own"):
-        load()
-    with pytest.raises(DataError, match=r"there is no .*dev"):
-        load(tmp_path)
 
 
 @pytest.mark.skipif(not (FOLDER / FILE).is_file(), reason=f"{FILE} is not in the folder STRATA_DATA names")

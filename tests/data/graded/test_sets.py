@@ -29,24 +29,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_menu_has_the_sample_then_the_users_own_then_the_published():
+def test_the_menu_has_the_sample_then_the_users_own_then_the_published_and_every_name_leads_to_its_set():
     assert sets.known() == (sets.SAMPLE, *map(read, sts.menu()))
     own = sets.keep(BROUGHT)
     assert sets.known() == (sets.SAMPLE, own, *map(read, sts.menu()))
-
-
-def test_every_name_of_the_menu_leads_to_its_set():
     assert sets.load(sets.SAMPLE) is sample.pairs()
     assert sets.load(sets.keep(BROUGHT)) == BROUGHT
     assert sets.load(read("STS17 test")) == sets.load(read("sts17")) == sts.load("STS17")
 
 
-def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu():
+def test_halves_and_parts_of_the_sample_have_names_but_no_place_in_the_menu():
     dev, test = sets.halves()
     assert (dev, test) == (read("Sample pairs, dev half"), read("Sample pairs, test half"))
     assert sets.load(dev) is sets.load(read("sample dev")) is sample.dev()
     assert sets.load(test) is sets.load(read("sample test")) is sample.test()
     assert not {dev, test} & set(sets.known())
+    train, dev = sets.parts()
+    assert sets.load(train) is sets.load(read("sample train part")) is sample.train_part()
+    assert sets.load(dev) is sets.load(read("sample dev part")) is sample.dev_part()
 
 
 def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits():
@@ -70,12 +70,6 @@ def test_why_a_set_has_no_halves_is_told():
     assert "more.csv, dev half has 15 pairs" in sets.why_not_split(own, sets.TRAIN_PART)
 
 
-def test_the_parts_of_the_sample_have_names():
-    train, dev = sets.parts()
-    assert sets.load(train) is sets.load(read("sample train part")) is sample.train_part()
-    assert sets.load(dev) is sets.load(read("sample dev part")) is sample.dev_part()
-
-
 def test_going_online_is_passed_on(monkeypatch):
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
@@ -85,12 +79,9 @@ def test_going_online_is_passed_on(monkeypatch):
     assert asked == [False, True]
 
 
-def test_a_name_that_means_nothing_is_answered_with_those_that_do():
+def test_a_name_can_be_checked_without_reading_and_one_that_means_nothing_is_refused(monkeypatch):
     with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
         sets.load(read("MNLI"))
-
-
-def test_a_name_can_be_checked_without_reading(monkeypatch):
     monkeypatch.setattr(sts, "load", None)
     for text in ("Sample pairs", "Sample pairs, dev half", "sample", "STS-B dev", "sick", "gone.csv · 0123abcd"):
         sets.check(read(text))
@@ -136,14 +127,11 @@ def pairs(name="mine.csv", score=1.5):
     return GradedPairs(name, ("a", "ü"), ("b", "\u2028"), (score, 0.1 + 0.2), ("", "x"))
 
 
-def test_what_was_brought_comes_back_with_the_same_digest():
+def test_what_was_brought_comes_back_with_the_same_digest_and_two_of_one_name_are_told_apart():
     name = sets.keep(pairs())
     assert (name.kind, name.name, name.piece) == (SetKind.UPLOADED, "mine.csv", "")
     assert pairs().digest.startswith(name.digest)
     assert (sets.uploaded_pairs(name), sets.uploaded_pairs(name).digest) == (pairs(), pairs().digest)
-
-
-def test_two_files_of_one_name_are_told_apart():
     names = {sets.keep(pairs()), sets.keep(pairs(score=2.0))}
     assert len(names) == 2
     assert set(sets.kept_sets()) == names
@@ -231,13 +219,11 @@ def test_the_newest_comes_first_and_gives_its_name():
     assert sets.uploaded_pairs(names[2]).name == "renamed.csv"
 
 
-def test_a_name_may_hold_anything():
+def test_names_are_read_without_the_pairs_and_may_hold_anything():
     odd = pairs("a\n\u2028 \ud800 · 0123abcd")
     name = sets.keep(odd)
     assert (sets.kept_sets(), sets.uploaded_pairs(name)) == ((name,), odd)
-
-
-def test_names_are_read_without_the_pairs():
+    sets.forget(name)
     name = sets.keep(pairs())
     file = sets.upload_path(name)
     head, _ = file.read_bytes().split(b"\n")
@@ -278,28 +264,15 @@ def test_the_pieces_of_a_set_are_computed_and_are_not_in_the_menu():
         assert one.whole == name.whole == name != one
         assert sets.uploaded_pairs(one).digest == splitting.piece(many(), piece).digest
     assert sets.kept_sets() == (name,)
-
-
-def test_a_piece_of_a_file_that_cannot_be_split_says_why():
     name = sets.keep(pairs())
     with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
         sets.uploaded_pairs(name.of_piece(splitting.TEST_HALF))
 
 
 NAMES = (
-    "mine.csv",
-    "a · 0123abcd · test half",
-    "x · 0123abcd",
-    "two\nlines\u2028 · ",
-    "קובץ · \u202ex.csv",
-    "half \ud800",
-    "test rows of run:mine",
-    "a (0123abcd)",
-    "Sample pairs",
-    "STS-B dev",
-    "n" * 200,
-    "",
-)
+    "mine.csv", "a · 0123abcd · test half", "x · 0123abcd", "two\nlines\u2028 · ", "קובץ · \u202ex.csv",
+    "half \ud800", "test rows of run:mine", "a (0123abcd)", "Sample pairs", "STS-B dev", "n" * 200, "",
+)  # fmt: skip
 TEXTS = (  # as addresses and recipes have them
     ("mine.csv · 1a2b3c4d", SetIdentity(SetKind.UPLOADED, "mine.csv", "1a2b3c4d")),
     ("mine.csv · 1a2b3c4d · test half", SetIdentity(SetKind.UPLOADED, "mine.csv", "1a2b3c4d", "test half")),
@@ -331,13 +304,10 @@ def test_every_kind_of_set_has_one_text(text, given):
     assert given.written == text
 
 
-def test_one_module_reads_and_writes_the_text():
+def test_one_module_reads_and_writes_the_text_and_other_spellings_are_the_same_set():
     calls = re.compile(r"(?<!question_)\bsets\.read\b|graded\.sets import [^\n]*\bread\b")
     package = Path(sets.__file__).parents[2]
     assert [file.name for file in package.rglob("*.py") if calls.search(file.read_text("utf-8"))] == ["sources.py"]
-
-
-def test_other_spellings_are_the_same_set():
     assert read("sts-b validation") == read("STS-B dev")
     assert read("sample train part") == read(sample.TRAIN_PART)
     assert {read(title) for title in sts.menu()} == set(sets.known()) - {sets.SAMPLE}

@@ -43,49 +43,36 @@ def test_every_set_of_the_folder_has_its_published_counts(name, split):
     assert all(pairs.second)
 
 
-def test_published_parts_add_up_to_their_set():
+def test_published_parts_add_up_and_no_two_sets_share_a_name():
     with_parts = [split for _, split in SPLITS if split.sizes]
     assert len(with_parts) == 9
     assert all(sum(split.sizes) == split.rows for split in with_parts)
+    names = [plain for known in SETS for plain in ("".join(filter(str.isalnum, known.name.lower())), *known.also)]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("STS-B", "STS-B"),
-        ("stsb", "STS-B"),
-        ("STS B", "STS-B"),
-        ("STSBenchmark", "STS-B"),
-        ("sts-12", "STS12"),
-        ("sickr", "SICK-R"),
-        ("SICK", "SICK-R"),
-        ("sts17", "STS17"),
-        ("STS17 (en-en)", "STS17"),
+        ("STS-B", "STS-B"), ("stsb", "STS-B"), ("STS B", "STS-B"), ("STSBenchmark", "STS-B"), ("sts-12", "STS12"),
+        ("sickr", "SICK-R"), ("SICK", "SICK-R"), ("sts17", "STS17"), ("STS17 (en-en)", "STS17"),
     ],
-)
+)  # fmt: skip
 def test_names_are_taken_as_people_write_them(name, known):
     assert find(name).name == known
 
 
-def test_no_two_sets_share_a_name():
-    names = [plain for known in SETS for plain in ("".join(filter(str.isalnum, known.name.lower())), *known.also)]
-    assert len(names) == len(set(names))
-
-
-def test_a_name_that_is_nearly_right_is_answered_with_the_right_one():
+def test_a_wrong_name_or_split_is_answered_with_those_that_are_right():
     with pytest.raises(SetNotFound, match=r"no set 'SICKS'\. Did you mean 'SICK-R'\? There are: STS-B, STS12,"):
         find("SICKS")
+    with pytest.raises(SetNotFound, match=r"STS13 has no split 'dev'\. It has: test\."):
+        load("STS13", "dev")
 
 
 @pytest.mark.parametrize("name", ["MNLI", "STS99"])
 def test_a_name_that_is_not_near_a_set_is_answered_with_all(name):
     with pytest.raises(SetNotFound, match=rf"no set '{name}'\. There are: STS-B.*SICK-R, STS17, .*STS14-es\."):
         find(name)
-
-
-def test_a_split_that_does_not_exist_is_answered_with_those_that_do():
-    with pytest.raises(SetNotFound, match=r"STS13 has no split 'dev'\. It has: test\."):
-        load("STS13", "dev")
 
 
 @pytest.mark.parametrize("split", ["dev", "validation", "trial", "Dev"])
@@ -100,20 +87,14 @@ def test_a_set_that_is_cut_off_is_refused_with_both_counts(tmp_path):
         load("STS17", folder=tmp_path)
 
 
-def test_sub_corpora_of_other_sizes_are_refused(tmp_path):
+def test_sub_corpora_may_go_by_other_names_or_be_absent_but_not_be_of_other_sizes(tmp_path):
     rows = _rows(200, "\tFNWN") + _rows(1300, "\theadlines")
     _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\tsource\n" + rows)
     with pytest.raises(DataError, match="Here: FNWN 200, headlines 1300; published: 189, 750, 561"):
         load("STS13", folder=tmp_path)
-
-
-def test_sub_corpora_may_go_by_other_names(tmp_path):
     rows = _rows(189, "\ta") + _rows(750, "\tb") + _rows(561, "\tc")
     _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\tsource\n" + rows)
     assert Counter(load("STS13", folder=tmp_path).parts) == {"a": 189, "b": 750, "c": 561}
-
-
-def test_without_sub_corpora_every_part_is_empty(tmp_path):
     _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\n" + _rows(1500))
     assert set(load("STS13", folder=tmp_path).parts) == {""}
 
@@ -131,21 +112,21 @@ def test_what_a_set_says_of_its_pairs_stays_beside_them_and_changes_no_digest(tm
     assert tagged.digest == untagged.digest
 
 
-def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch):
+def test_the_folder_may_come_from_the_environment_and_be_in_the_home_of_the_user(tmp_path, monkeypatch):
     _put(tmp_path, "STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(250))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert len(load("STS17")) == 250
     assert available() == (("STS17", "test"),)
-
-
-def test_the_folder_may_be_in_the_home_of_the_user(tmp_path, monkeypatch):
     _put(tmp_path, "sets/STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(250))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(VARIABLE, "~/sets")
     assert len(load("STS17")) == 250
 
 
-def test_a_split_has_a_path_whether_or_not_it_is_there(tmp_path):
+def test_the_menu_lists_every_split_and_each_has_a_path_whether_or_not_it_is_there(tmp_path):
+    assert menu()[:3] == ("STS-B train", "STS-B dev", "STS-B test")
+    assert [name_and_split(title) for title in menu()] == [(name, split.name) for name, split in SPLITS]
+    assert name_and_split("STS-B") == ("STS-B", "test")
     assert sts.find_split(sts.find("sickr"), "validation").file == "SICK/trial.tsv"
 
 
@@ -157,22 +138,13 @@ def test_what_is_available_is_what_the_folder_holds(tmp_path):
     assert available(tmp_path) == (("STS-B", "test"), ("SICK-R", "dev"))
 
 
-def test_the_menu_lists_every_split_and_leads_back_to_it():
-    assert menu()[:3] == ("STS-B train", "STS-B dev", "STS-B test")
-    assert [name_and_split(title) for title in menu()] == [(name, split.name) for name, split in SPLITS]
-    assert name_and_split("STS-B") == ("STS-B", "test")
-
-
-def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path):
+def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path, monkeypatch):
     with pytest.raises(
         SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test\.tsv.*sample"
     ):
         load("STS-B")
     with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be downloaded"):
         load("STS-B", folder=tmp_path, online=True)
-
-
-def test_sick_is_not_taken_from_the_hub_which_has_another_split(monkeypatch):
     monkeypatch.setattr(sts, "hub_table", lambda *_, **__: pytest.fail("the hub was asked"))
     with pytest.raises(SetNotFound, match="holds all 9927 pairs in one"):
         load("SICK-R", online=True)

@@ -51,10 +51,15 @@ def test_a_folder_has_a_file_for_each_split(tmp_path):
     assert with_dev.digest != found.digest
 
 
-def test_with_a_dev_split_train_needs_no_folds(tmp_path):
+def test_with_a_dev_split_train_needs_no_folds_and_a_test_split_may_have_one_class_or_no_row(tmp_path):
     for split in ("train", "dev", "test"):
         _file(tmp_path, f"{split}.tsv", yes=5, no=4)
     assert len(load(str(tmp_path))[0].train) == 9
+    _file(tmp_path, "train.tsv", yes=60, no=40)
+    _file(tmp_path, "test.tsv", no=1)
+    assert load(str(tmp_path))[0].scored.classes == ("no",)
+    given = LabelledSet("x", _labelled("x", *"ab" * 50), test=_labelled("t"))
+    assert (len(given.scored), given.split, list(given.splits)) == (0, "test", ["train", "test"])
 
 
 ENOUGH = {"yes": 60, "no": 40}
@@ -64,39 +69,21 @@ ENOUGH = {"yes": 60, "no": 40}
     ("files", "error", "why"),
     [
         ({"train": ENOUGH}, DataError, r"has no test file\. It has: train\.tsv\. Add a file called test\.tsv"),
-        (
-            dict.fromkeys(("train", "test", "dev", "validation"), ENOUGH),
-            UnreadableFile,
-            r"dev\.tsv and validation\.tsv for the dev split\. Remove all but one",
-        ),
-        (
-            {"train": ENOUGH, "test": {"Yes": 3, "no": 1}},
-            DataError,
-            r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'",
-        ),
-        (
-            {"mine": {"yes": 25, "no": 25}},
-            TooFewRows,
-            r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol",
-        ),
+        (dict.fromkeys(("train", "test", "dev", "validation"), ENOUGH), UnreadableFile,
+         r"dev\.tsv and validation\.tsv for the dev split\. Remove all but one"),
+        ({"train": ENOUGH, "test": {"Yes": 3, "no": 1}}, DataError,
+         r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'"),
+        ({"mine": {"yes": 25, "no": 25}}, TooFewRows,
+         r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol"),
         ({"mine": {"a": 100, "b": 9, "c": 1}}, TooFewRows, "with fewer than 10 rows.*: 'b' 9, 'c' 1. Add rows"),
-        (
-            {"mine": {"yes": 200}},
-            DataError,
-            r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes",
-        ),
+        ({"mine": {"yes": 200}}, DataError,
+         r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes"),
     ],
-)
+)  # fmt: skip
 def test_a_file_or_folder_that_cannot_be_scored_is_refused(tmp_path, files, error, why):
     paths = [_file(tmp_path, f"{name}.tsv", **classes) for name, classes in files.items()]
     with pytest.raises(error, match=why):
         load(str(paths[0] if "mine" in files else tmp_path))
-
-
-def test_a_test_split_may_have_one_class(tmp_path):
-    _file(tmp_path, "train.tsv", yes=60, no=40)
-    _file(tmp_path, "test.tsv", no=1)
-    assert load(str(tmp_path))[0].scored.classes == ("no",)
 
 
 def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(tmp_path, monkeypatch):
@@ -111,14 +98,13 @@ def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(tmp_path, 
         load("CR")
 
 
-def test_an_empty_test_split_is_not_replaced_by_train():
-    given = LabelledSet("x", _labelled("x", *"ab" * 50), test=_labelled("t"))
-    assert (len(given.scored), given.split, list(given.splits)) == (0, "test", ["train", "test"])
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_wrong_name_or_path_is_answered_with_those_that_are_right(tmp_path):
     with pytest.raises(UnreadableFile, match=r"There is no file .*mine\.tsv"):
         load(str(tmp_path / "mine.tsv"))
+    with pytest.raises(SetNotFound, match=r"STRATA_DATA is not set\. Set STRATA_DATA .* MR/all\.tsv \(10662 rows\)"):
+        load("MR")
+    with pytest.raises(SetNotFound, match=r"no classification set 'MRPCS'\. Did you mean 'MRPC'\? There are: MR, CR,"):
+        load("MRPCS")
 
 
 @pytest.mark.parametrize(
@@ -174,29 +160,16 @@ def test_names_are_taken_as_people_write_them(name, known):
     assert find(name).name == known
 
 
-def test_an_unknown_name_is_answered_with_the_names_there_are():
-    with pytest.raises(SetNotFound, match=r"no classification set 'MRPCS'\. Did you mean 'MRPC'\? There are: MR, CR,"):
-        load("MRPCS")
-
-
-def test_a_whole_set_is_loaded_with_its_splits(tmp_path):
+def test_a_whole_set_is_loaded_with_its_splits(tmp_path, monkeypatch):
     _put(tmp_path, "CR/all.tsv", _rows(good=2405, bad=1366))
     found, reports = load("cr", folder=tmp_path)
     assert (found.name, found.split, found.classes, reports) == ("CR", "all", ("bad", "good"), ())
     assert len(found.train) == len(found.scored) == 3771
     assert available(tmp_path) == ("CR",)
     assert available() == ()
-
-
-def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch):
     _put(tmp_path, "CR/all.tsv", _rows(good=2405, bad=1366))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert len(load("CR")[0].train) == 3771
-
-
-def test_without_a_folder_the_answer_says_which_files_are_needed():
-    with pytest.raises(SetNotFound, match=r"STRATA_DATA is not set\. Set STRATA_DATA .* MR/all\.tsv \(10662 rows\)"):
-        load("MR")
 
 
 SIX = {"A": 5000, "B": 100, "C": 100, "D": 100, "E": 100, "F": 52}
@@ -205,35 +178,19 @@ SIX = {"A": 5000, "B": 100, "C": 100, "D": 100, "E": 100, "F": 52}
 @pytest.mark.parametrize(
     ("name", "files", "error", "why"),
     [
-        (
-            "CR",
-            {"all": {"good": 2405, "bad": 1365}},
-            DataError,
-            r"CR all has 3770 rows here, but 3771 as published\. CR/a",
-        ),
+        ("CR", {"all": {"good": 2405, "bad": 1365}}, DataError,
+         r"CR all has 3770 rows here, but 3771 as published\. CR/a"),
         ("CR", {"all": {"good": 2400, "bad": 1371}}, DataError, "Here: good 2400, bad 1371; published: 2405, 1366"),
         ("TREC", {"train": SIX, "test": {"A": 500}}, DataError, "TREC test has 1 classes here .*, but 6 as published"),
-        (
-            "TREC",
-            {"train": SIX, "test": {"A": 100, "B": 400}},
-            DataError,
-            "TREC test has 2 classes here .*, but 6 as pu",
-        ),
+        ("TREC", {"train": SIX, "test": {"A": 100, "B": 400}}, DataError,
+         "TREC test has 2 classes here .*, but 6 as pu"),
         ("TREC", {"train": SIX, "test": {}}, DataError, r"test\.tsv has column names and no rows"),
-        (
-            "TREC",
-            {"train": {"a": 5452}},
-            SetNotFound,
-            r"TREC is not available: .* has no TREC/test\.tsv\. .*TREC/test\.tsv \(500",
-        ),
-        (
-            "MRPC",
-            {"train": {"yes": 3976, "no": 100}, "test": {"yes": 1625, "no": 100}},
-            DataError,
-            "MRPC train needs the columns label sentence1 sentence2; the second sentence is missing",
-        ),
+        ("TREC", {"train": {"a": 5452}}, SetNotFound,
+         r"TREC is not available: .* has no TREC/test\.tsv\. .*TREC/test\.tsv \(500"),
+        ("MRPC", {"train": {"yes": 3976, "no": 100}, "test": {"yes": 1625, "no": 100}}, DataError,
+         "MRPC train needs the columns label sentence1 sentence2; the second sentence is missing"),
     ],
-)
+)  # fmt: skip
 def test_files_other_than_the_published_ones_are_refused(tmp_path, name, files, error, why):
     for split, classes in files.items():
         _put(tmp_path, f"{name}/{split}.tsv", _rows(**classes))

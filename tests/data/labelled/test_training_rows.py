@@ -66,23 +66,19 @@ def test_for_a_method_that_predicts_no_classes_no_row_is_held_out():
     assert other == "y: 40 rows to train on; its dev and test splits are not used"
     corpus = joined([(found, division), (kept, other)])
     assert (len(corpus), corpus.validation, corpus.test) == (70, None, None)
-    assert len(read("sample", divide=False)[0][0].train) == sum(map(len, read_parts("sample")))
+    (found, _), _ = read("sample")
+    parts = found.train, found.dev, found.test
+    assert len(read("sample", divide=False)[0][0].train) == sum(map(len, parts))
     with pytest.raises(DataError, match="Every row of the all split of x has the label 'a'"):
         undivided(LabelledSet("x", replace(rows, labels=("a",) * 30)))
-
-
-def read_parts(source):
-    (found, _), _ = read(source)
-    return found.train, found.dev, found.test
 
 
 def test_a_triplet_is_two_labelled_pairs():
     (found, division), reports = read("sample")
     assert reports == ()
     parts = found.train, found.dev, found.test
-    rows = {
-        (row[0], row[1]): row[2] for part in parts for row in zip(part.texts, part.second, part.labels, strict=True)
-    }
+    every = [row for part in parts for row in zip(part.texts, part.second, part.labels, strict=True)]
+    rows = {(first, second): label for first, second, label in every}
     triplets = sample.triplets()
     assert len(rows) == 2 * len(triplets) == 320
     for anchor, positive, negative in zip(triplets.anchors, triplets.positives, triplets.negatives, strict=True):
@@ -98,14 +94,11 @@ def test_a_folder_needs_no_test_file_to_fine_tune(tmp_path):
     assert [report.rows_kept for report in reports] == [30, 100]
 
 
-def test_too_few_rows_to_validate_are_refused():
+def test_too_few_rows_to_validate_and_a_label_that_is_not_trained_are_refused(tmp_path):
     with pytest.raises(
         TooFewRows, match=r"x has 9 rows to choose the checkpoint by; at least 10 are needed\. They are"
     ):
         divided(LabelledSet("x", labelled("train", 40), dev=labelled("dev", 99)))
-
-
-def test_a_label_that_is_not_trained_is_refused(tmp_path):
     put(tmp_path / "mine", "train", 30)
     put(tmp_path / "mine", "dev", 100, "abc")
     with pytest.raises(DataError, match=r"has the labels 'c', which no row of its train split has"):

@@ -108,19 +108,29 @@ def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(
     assert guess(table, LABELLED_TEXTS) == ColumnRoles.of(LABELLED_TEXTS, chosen)
 
 
-def test_a_file_without_repeated_values_has_no_label():
+def test_what_lacks_a_role_or_has_one_column_twice_is_refused_with_its_columns():
+    with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
+        ColumnRoles.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
+    table = _table((ONE, TWO), columns="a b")
+    with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
+        ColumnRoles.of(PAIRS, {"first": "a", "second": "c"}).check(table)
+    table = _table((ONE, TWO), columns="a b")
+    with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
+        ColumnRoles.of(PAIRS, {"first": "a", "second": "a"}).check(table)
+    table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
+    with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
+        guess(table, TRIPLETS).check(table)
+    with pytest.raises(WrongColumns, match=r"no column of sentences\. Its columns: a, b"):
+        guess(_table(("1", "2"), ("3", "4"), columns="a b"))
     mapping = guess(_table((ONE, "a"), (TWO, "b"), (THREE, "c"), columns="x y"), LABELLED_TEXTS)
     with pytest.raises(WrongColumns, match=r"no column for label, which labelled texts need\. Its columns: x, y"):
         mapping.check(_table((ONE, "a"), columns="x y"))
 
 
-def test_one_very_long_cell_does_not_hide_the_other_column_of_sentences():
+def test_one_very_long_cell_hides_no_column_and_a_name_with_a_comma_is_quoted_and_cut():
     rows = [("word " * 10_000, "It rains."), *((f"One man {row}.", f"A person {row}.") for row in range(3))]
     table = Table("a.csv", ("left", "right"), tuple(rows), (2, 3, 4, 5))
     assert guess(table).chosen == (("first", "left"), ("second", "right"))
-
-
-def test_a_name_of_a_column_with_a_comma_is_not_taken_for_two_and_a_long_one_is_cut():
     told = Table("a.csv", ("left,right", "word " * 100), (), ()).inventory()
     assert "'left,right'" in told
     assert len(told) < 120
@@ -132,9 +142,13 @@ def test_numbers_that_count_rows_are_no_scores(columns):
     assert guess(_table(*rows, columns=columns)).column("score") == "grade"
 
 
-def test_among_numbers_fractions_are_the_scores():
+def test_a_sub_corpus_is_not_required_and_among_numbers_fractions_are_the_scores():
     rows = [(ONE, TWO, "2012", "4.2"), (ONE, TWO, "2015", "1.0"), (ONE, TWO, "2012", "3")]
     assert guess(_table(*rows, columns="a b y g")).column("score") == "g"
+    table = _table((ONE, TWO, "3"), columns="sentence1 sentence2 score")
+    guess(table).check(table)
+    assert guess(table).column("part") is None
+    assert [one.role for one in SCORED_PAIRS.columns if not one.required] == ["part"]
 
 
 @pytest.mark.parametrize("part", ["source", "subset", "part", "genre", "domain"])
@@ -143,27 +157,12 @@ def test_a_sub_corpus_is_found_by_name(part):
     assert guess(table).column("part") == part
 
 
-def test_a_sub_corpus_is_not_required():
-    table = _table((ONE, TWO, "3"), columns="sentence1 sentence2 score")
-    guess(table).check(table)
-    assert guess(table).column("part") is None
-    assert [one.role for one in SCORED_PAIRS.columns if not one.required] == ["part"]
-
-
-def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty():
+def test_people_can_correct_a_guess_and_ask_for_a_kind_whose_roles_stay_empty():
     table = _table((ONE,), columns="text")
     mapping = guess(table, SCORED_PAIRS)
     assert mapping == ColumnRoles.of(SCORED_PAIRS, {"first": "text"})
     with pytest.raises(WrongColumns, match=r"no column for second or score, which graded pairs need.*: text"):
         mapping.check(table)
-
-
-def test_a_table_of_numbers_has_no_sentences():
-    with pytest.raises(WrongColumns, match=r"no column of sentences\. Its columns: a, b"):
-        guess(_table(("1", "2"), ("3", "4"), columns="a b"))
-
-
-def test_people_can_correct_a_guess():
     table = _table((ONE, TWO, "3", "5"), columns="sentence1 sentence2 score mine")
     mapping = guess(table).corrected({"score": "mine", "first": "sentence2", "second": "sentence1"})
     mapping.check(table)
@@ -171,33 +170,9 @@ def test_people_can_correct_a_guess():
     assert mapping.corrected({"score": None}).column("score") is None
 
 
-def test_a_role_that_does_not_exist_is_answered_with_those_that_do():
-    with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
-        ColumnRoles.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
-
-
-def test_a_column_that_is_not_there_is_answered_with_those_that_are():
-    table = _table((ONE, TWO), columns="a b")
-    with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
-        ColumnRoles.of(PAIRS, {"first": "a", "second": "c"}).check(table)
-
-
-def test_one_column_cannot_play_two_roles():
-    table = _table((ONE, TWO), columns="a b")
-    with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
-        ColumnRoles.of(PAIRS, {"first": "a", "second": "a"}).check(table)
-
-
-def test_columns_set_aside_are_named_where_a_role_is_missing():
-    table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
-    with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
-        guess(table, TRIPLETS).check(table)
-
-
 def test_documents_are_in_the_column_of_text_or_in_that_with_the_most_words():
-    assert guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS) == ColumnRoles.of(
-        DOCUMENTS, {"document": "text"}
-    )
+    titled = guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS)
+    assert titled == ColumnRoles.of(DOCUMENTS, {"document": "text"})
     long = " ".join([ONE] * 9)
     assert guess(_table((ONE, long), columns="x y"), DOCUMENTS) == ColumnRoles.of(DOCUMENTS, {"document": "y"})
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +24,24 @@ from explorer.data.tables.files import (
     tsv_table,
     txt_table,
 )
-from explorer.errors import UnreadableFile, WrongColumns
+from explorer.data.tables.table import LISTED, MOST_COLUMNS, Table
+from explorer.errors import LONGEST, StrataError, UnreadableFile, WrongColumns
 
 
-def test_a_file_and_an_upload_of_the_same_bytes_give_the_same_table(tmp_path):
+def test_a_file_and_an_upload_of_the_same_bytes_give_the_same_table_whatever_the_case_of_the_ending(tmp_path):
     content = "score\tsentence1\tsentence2\n3\tOne.\tTwo.\n".encode("utf-8-sig")
     (tmp_path / "a.tsv").write_bytes(content)
     assert read_file(tmp_path / "a.tsv") == read_bytes("a.tsv", content)
-
-
-def test_the_ending_may_be_in_capitals():
     assert read_bytes("A.TXT", b"One.\n").rows == (("One.",),)
 
 
-def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path, monkeypatch):
+def test_a_file_over_the_limit_is_refused_without_being_read_and_an_upload_too(tmp_path, monkeypatch):
     path = tmp_path / "big.csv"
     with path.open("wb") as file:
         file.truncate(LARGEST + 1)  # a sparse file: nothing is written
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
     with pytest.raises(UnreadableFile, match=r"big\.csv has 200 MB; at most 200 MB are allowed.*head -n"):
         read_file(path)
-
-
-def test_an_upload_over_the_limit_is_refused(monkeypatch):
     monkeypatch.setattr(files, "LARGEST", 3)
     with pytest.raises(UnreadableFile, match="has 4 bytes; at most 3 bytes"):
         read_bytes("a.txt", b"Four")
@@ -63,21 +59,28 @@ def test_an_unknown_ending_is_answered_with_those_that_are_known(name, found):
         read_bytes(name, b"PK\x03\x04")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_path_that_is_no_file_is_named_with_what_it_is(tmp_path):
     with pytest.raises(UnreadableFile, match=r"There is no file .*gone\.csv"):
         read_file(tmp_path / "gone.csv")
-
-
-def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(UnreadableFile, match=r"is a folder\. Choose a file in it"):
         read_file(tmp_path)
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    with pytest.raises(UnreadableFile, match=r"zero\.txt is a device, not a file"):
+        read_file(tmp_path / "zero.txt")
 
 
-def test_a_column_that_is_not_there_is_answered_with_those_that_are():
+def test_a_column_is_found_by_its_name_in_one_line_among_as_many_as_allowed():
     table = read_bytes("a.csv", b"one,two\na,b\n")
     assert table.column("two") == ("b",)
     with pytest.raises(WrongColumns, match=r"no column 'three'\. Its columns: one, two\."):
         table.column("three")
+    header = ",".join(f"c{place}" for place in range(MOST_COLUMNS))
+    table = read_bytes("a.csv", f"{header}\n{','.join(['some text'] * MOST_COLUMNS)}\n".encode())
+    assert len(table.columns) == MOST_COLUMNS
+    with pytest.raises(WrongColumns, match=f"and {MOST_COLUMNS - LISTED:,} more"):
+        table.column("none such")
+    table = read_bytes("a.csv", b'"first\nhalf",score\nA long sentence is here.,1\nAnother one is here.,2\n')
+    assert table.columns == ("first half", "score")
 
 
 def test_a_hundred_thousand_rows_are_all_read():
@@ -91,12 +94,6 @@ def test_a_named_pipe_is_refused_at_once_and_is_not_called_empty(tmp_path, endin
     os.mkfifo(tmp_path / f"a{ending}")
     with pytest.raises(UnreadableFile, match=rf"a{ending} is a named pipe, not a file\. Save its content"):
         read_file(tmp_path / f"a{ending}")
-
-
-def test_a_device_is_refused(tmp_path):
-    (tmp_path / "zero.txt").symlink_to("/dev/zero")
-    with pytest.raises(UnreadableFile, match=r"zero\.txt is a device, not a file"):
-        read_file(tmp_path / "zero.txt")
 
 
 ROWS = (("3.5", "A man, a plan.", 'He said "no".'), ("1", "Two; or three?", "It is | a pipe."))
@@ -113,40 +110,32 @@ def test_the_delimiter_is_found_among_those_inside_quotes(delimiter):
     assert (table.columns, table.rows) == (("score", "sentence1", "sentence2"), ROWS)
 
 
-def test_tabs_in_a_csv_are_found_too_and_leave_quotes_alone():
+def test_quotes_of_a_table_with_tabs_are_characters():
     table = csv_table("a.csv", 'score\tsentence1\tsentence2\n1\t"Open, he said\tAnd closed\n')
     assert table.rows == (("1", '"Open, he said', "And closed"),)
-
-
-def test_unbalanced_quotes_in_a_tsv_swallow_nothing():
     table = tsv_table("a.tsv", 'sentence1\tsentence2\n"Then he left.\tHe left.\n"So"\tso "\n')
     assert table.rows == (('"Then he left.', "He left."), ('"So"', 'so "'))
 
 
-def test_a_csv_of_one_column_keeps_the_commas_of_its_sentences():
+def test_a_csv_of_one_column_keeps_its_commas_and_one_without_a_name_is_called_by_its_place():
     table = csv_table("a.csv", "text\nOne, two, three.\nNo comma.\nHello, you.\n")
     assert table.columns == ("text",)
     assert table.rows == (("One, two, three.",), ("No comma.",), ("Hello, you.",))
+    assert csv_table("a.csv", ",text\n0,Hello there.\n1,Bye.\n").columns == ("column 1", "text")
 
 
-def test_a_quoted_field_may_span_lines_and_rows_know_where_they_start():
+def test_a_quoted_field_may_span_lines_and_rows_of_another_width_are_set_apart_with_their_lines():
     table = csv_table("a.csv", 'sentence1,sentence2\n"One\ntwo",three\nfour,five\n')
     assert (table.rows, table.lines) == ((("One\ntwo", "three"), ("four", "five")), (2, 4))
-
-
-def test_rows_of_another_width_are_set_apart_with_their_lines():
     table = tsv_table("a.tsv", "sentence1\tsentence2\na\tb\nonly one\nc\td\n1\t2\t3\ne\tf\n")
     assert (table.rows, table.lines) == ((("a", "b"), ("c", "d"), ("e", "f")), (2, 4, 6))
     assert table.ragged == (3, 5)
 
 
-def test_a_number_over_numbers_means_there_is_no_header():
+def test_a_first_row_of_numbers_or_sentences_means_there_is_no_header():
     table = csv_table("a.csv", "A man.,A guy.,4.2\nA dog.,A cat.,1\nA sea.,An ocean.,5\n")
     assert not table.header
     assert (table.columns, len(table.rows)) == (("column 1", "column 2", "column 3"), 3)
-
-
-def test_a_first_row_of_sentences_means_there_is_no_header():
     table = tsv_table("a.tsv", "A man is playing the guitar.\tSomeone makes music on a guitar.\nShort.\tToo.\n")
     assert not table.header
     assert len(table.rows) == 2
@@ -158,10 +147,6 @@ def test_a_header_is_believed_unless_its_cells_speak_against_it(header):
     table = csv_table("a.csv", f"{header}\n{rows}")
     assert table.header
     assert table.columns == tuple(header.split(","))
-
-
-def test_a_column_without_a_name_is_called_by_its_place():
-    assert csv_table("a.csv", ",text\n0,Hello there.\n1,Bye.\n").columns == ("column 1", "text")
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t"])
@@ -177,10 +162,8 @@ def test_known_names_are_columns_however_long_a_line_below_them_is():
     for line in ("word " * 30_000, "word, " * 30_000):
         with pytest.raises(UnreadableFile, match=r"1 of 1 rows do not have the 2 fields of the header"):
             csv_table("a.csv", f"sentence1,sentence2\n{line}\n")
-    assert csv_table("a.csv", "sentence1;sentence2\nA man, a dog.;A cat, a sea.\n").columns == (
-        "sentence1",
-        "sentence2",
-    )
+    table = csv_table("a.csv", "sentence1;sentence2\nA man, a dog.;A cat, a sea.\n")
+    assert table.columns == ("sentence1", "sentence2")
 
 
 def test_text_has_a_sentence_a_line_and_blank_lines_are_layout():
@@ -208,20 +191,21 @@ def _parquet(**columns: list[Any]) -> bytes:
     return sink.getvalue()
 
 
-def test_one_object_a_line_becomes_one_row():
+def test_one_object_a_line_becomes_one_row_with_empty_cells_and_without_nested_fields():
     table = jsonl_table("a.jsonl", '{"s": "One.", "n": 3.5}\n\n{"n": 4, "s": "Two."}\n')
     assert (table.columns, table.rows) == (("s", "n"), (("One.", "3.5"), ("Two.", "4")))
     assert table.lines == (1, 3)
+    table = jsonl_table("a.jsonl", '{"s": "One."}\n{"s": null, "n": 1}')
+    assert table.rows == (("One.", ""), ("", "1"))
+    table = jsonl_table("a.jsonl", '{"s": "One.", "v": [1, 2]}\n{"s": "Two.", "o": {"k": 1}}')
+    assert (table.columns, table.set_aside) == (("s",), ("v", "o"))
+    table = jsonl_table("a.jsonl", r'{"s": "So \ud83d"}' + "\n" + r'{"s": "So \ud83d\ude00"}')
+    assert table.rows == (("So ?",), ("So 😀",))
 
 
 @pytest.mark.parametrize("text", ['[{"s": "One."}, {"s": "Two."}]', '{"s": "One."}\n{"s": "Two."}'])
 def test_json_may_be_a_list_of_objects_or_one_a_line(text):
     assert json_table("a.json", text).rows == (("One.",), ("Two.",))
-
-
-def test_what_a_record_lacks_is_empty():
-    table = jsonl_table("a.jsonl", '{"s": "One."}\n{"s": null, "n": 1}')
-    assert table.rows == (("One.", ""), ("", "1"))
 
 
 DEEP, LONG = "[" * 100_000 + "]" * 100_000, "9" * 4301
@@ -251,29 +235,18 @@ def test_a_field_that_a_record_states_twice_is_named():
     assert jsonl_table("a.jsonl", bad.replace('"score": 5', '"more": 5')).set_aside == ("n",)
 
 
-def test_nested_fields_are_set_aside_and_the_others_kept():
-    table = jsonl_table("a.jsonl", '{"s": "One.", "v": [1, 2]}\n{"s": "Two.", "o": {"k": 1}}')
-    assert (table.columns, table.set_aside) == (("s",), ("v", "o"))
-
-
 NO_TABLES = [
     ("a.csv", 'sentence1,sentence2\nOne,two\n"Three,four\nfive,six\n', r"a\.csv, from line 3: .*double every.*\.tsv"),
-    (
-        "a.csv",
-        'one,two\na,b\n"Three,four\n' + 50_000 * "five,six\n",
-        "line 3: unexpected end of data.*double every quote",
-    ),
+    ("a.csv", 'one,two\na,b\n"Three,four\n' + 50_000 * "five,six\n",
+     "line 3: unexpected end of data.*double every quote"),
     ("a.tsv", "sentence1\tsentence2\na\tb\nc\nd\n", "2 of 3 rows do not have the 2 fields of the header.*line 3"),
     ("a.csv", "text,text\na,b\n", "more than one column called 'text'.*Rename"),
     ("a.csv", ",,\n,,\n", "has only empty fields"),
-    (
-        "a.jsonl",
-        '{"s": "One."}\n{"s": "Two.\n{"s": "Three."}',
-        r"a\.jsonl, line 2 is not JSON: .* 7\. Write each record",
-    ),
+    ("a.jsonl", '{"s": "One."}\n{"s": "Two.\n{"s": "Three."}',
+     r"a\.jsonl, line 2 is not JSON: .* 7\. Write each record"),
     ("a.json", '[{"s": "One."},\n{"s": }]', r"a\.json, line 2 is not JSON: .* at character 7\. Write each record"),
     ("a.jsonl", '{"v": ["One.", "Two."]}', r"only columns of lists, objects or bytes \(v\)\. Flatten it"),
-]
+]  # fmt: skip
 KINDS = {'"One."': "text", "[1, 2]": "a list", "3": "a number", "0.5": "a number", "NaN": "a number"}
 KINDS |= {"true": "true or false", "null": "null"}
 NO_TABLES += [
@@ -288,24 +261,13 @@ def test_a_text_that_is_no_table_is_refused_with_its_fault_and_line(name, text, 
         read_bytes(name, text.encode())
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark():
-    table = jsonl_table("a.jsonl", r'{"s": "So \ud83d"}' + "\n" + r'{"s": "So \ud83d\ude00"}')
-    assert table.rows == (("So ?",), ("So 😀",))
-
-
-def test_parquet_becomes_rows_of_text():
+def test_parquet_becomes_rows_of_text_without_vectors_and_bytes():
     table = parquet_table("a.parquet", _parquet(score=[1.5, None], text=["One.", "Two."], label=[True, False]))
     assert table.columns == ("score", "text", "label")
     assert (table.rows, table.lines) == ((("1.5", "One.", "True"), ("", "Two.", "False")), (1, 2))
-
-
-def test_vectors_and_bytes_in_parquet_are_set_aside():
     data = _parquet(text=["One."], vector=[[0.1, 0.2]], picture=[b"\x89PNG"], __index_level_0__=[0])
     table = parquet_table("a.parquet", data)
     assert (table.columns, table.set_aside) == (("text",), ("vector", "picture"))
-
-
-def test_parquet_of_vectors_alone_is_refused():
     with pytest.raises(UnreadableFile, match=r"only columns of lists.*\(vector\)"):
         parquet_table("a.parquet", _parquet(vector=[[0.1, 0.2]]))
 
@@ -314,3 +276,49 @@ def test_parquet_of_vectors_alone_is_refused():
 def test_broken_parquet_is_named(data):
     with pytest.raises(UnreadableFile, match=r"a\.parquet is not a readable Parquet file .*Write it again"):
         parquet_table("a.parquet", data)
+
+
+WIDE = 100_000  # columns
+
+
+WHOLE = _parquet(**{"sätze": ["It räins.", "It snows.", "Nobody came."], "score": [1.0, 2.5, 4.0]})
+
+
+def outcome(name: str, data: bytes) -> Table | None:
+    """The table, or None if the file was refused as it should be."""
+    try:
+        return read_bytes(name, data)
+    except StrataError as error:
+        refused = str(error)
+    assert len(refused) <= LONGEST
+    assert "\n" not in refused
+    return None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_parquet_file_with_changed_bytes_is_read_or_refused(seed):
+    drawn = random.Random(seed)
+    for _ in range(40):
+        mutant = bytearray(WHOLE)
+        for place in drawn.sample(range(len(mutant)), drawn.choice((1, 1, 2, 8))):
+            mutant[place] = drawn.randrange(256)
+        outcome("a.parquet", bytes(mutant))
+
+
+def test_a_column_whose_name_is_no_text_is_refused():
+    assert outcome("a.parquet", WHOLE) is not None
+    assert outcome("a.parquet", WHOLE.replace("sätze".encode(), b"s\xff\xfetze"[:6])) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("wide.csv", ",".join(f"c{place}" for place in range(WIDE)) + "\n" + ",".join(["x"] * WIDE) + "\n"),
+        ("wide.tsv", "\t".join(f"c{place}" for place in range(WIDE)) + "\n" + "\t".join(["x"] * WIDE) + "\n"),
+        ("keys.jsonl", "".join(f'{{"key {place}": "text"}}\n' for place in range(2_000))),
+        ("keys.json", "[" + ",".join(f'{{"key {place}": "text"}}' for place in range(2_000)) + "]"),
+    ],
+)
+def test_a_file_of_too_many_columns_is_refused(name, data):
+    with pytest.raises(UnreadableFile, match=f"at most {MOST_COLUMNS:,} are allowed"):
+        read_bytes(name, data.encode())

@@ -64,11 +64,20 @@ def test_what_is_no_decimal_number_is_text(cell):
     assert not columns.is_number(cell)
 
 
-def test_missing_scores_decide_nothing():
+def test_bad_or_missing_cells_are_faults_beside_the_good_ones_and_decide_no_notation():
     numbers, faults = gold_scores(_table("nan", "1,000", "", "inf", "950", "-NaN"), "score")
     assert [number for number, fault in zip(numbers, faults, strict=True) if not fault] == [1000, 950]
     with pytest.raises(BadScores, match="'1,000' can be 1000"):
         gold_scores(_table("nan", "1,000", "inf", "2,000"), "score")
+    cells = ("3.5", "", "nan", "inf", "high", " 4 ", "1e0")
+    numbers, faults = gold_scores(_table(*cells), "score")
+    assert faults == ("", MISSING, MISSING, MISSING, TEXT, "", "")
+    assert [number for number, fault in zip(numbers, faults, strict=True) if not fault] == [3.5, 4.0, 1.0]
+    assert math.isnan(numbers[1])
+    assert math.isnan(numbers[4])
+    numbers, faults = gold_scores(_table("3,5", " 4,25 ", "-0,5", ",5", "4"), "score")
+    assert numbers == (3.5, 4.25, -0.5, 0.5, 4.0)
+    assert not any(faults)
 
 
 def test_a_map_takes_a_column_of_two_notations_for_names():
@@ -77,32 +86,11 @@ def test_a_map_takes_a_column_of_two_notations_for_names():
     assert map_sentences.of_table(table).columns[0].cells == tuple(cell for _, cell in rows)
 
 
-def test_bad_cells_are_faults_beside_the_good_ones():
-    cells = ("3.5", "", "nan", "inf", "high", " 4 ", "1e0")
-    numbers, faults = gold_scores(_table(*cells), "score")
-    assert faults == ("", MISSING, MISSING, MISSING, TEXT, "", "")
-    assert [number for number, fault in zip(numbers, faults, strict=True) if not fault] == [3.5, 4.0, 1.0]
-    assert math.isnan(numbers[1])
-    assert math.isnan(numbers[4])
-
-
-def test_a_column_without_a_single_score_is_refused():
+def test_a_column_without_a_usable_score_is_refused_with_what_it_holds():
     with pytest.raises(BadScores, match="every score in 'score' is missing, NaN or infinite"):
         gold_scores(_table("nan", "", "NaN", "inf"), "score")
-
-
-def test_scores_that_are_text_are_shown():
     with pytest.raises(BadScores, match=r"a\.csv: no score in 'score' is a number.*'٣', '2 points', '1,0,0'\."):
         gold_scores(_table("٣", "2 points", "1,0,0", "a,2"), "score")
-
-
-def test_scores_may_have_a_decimal_comma():
-    numbers, faults = gold_scores(_table("3,5", " 4,25 ", "-0,5", ",5", "4"), "score")
-    assert numbers == (3.5, 4.25, -0.5, 0.5, 4.0)
-    assert not any(faults)
-
-
-def test_classes_are_told_from_scores_and_sent_to_triplets():
     labels = ("neutral", "entailment", "neutral", "contradiction", "entailment", "neutral")
     message = r"'label' holds classes \(contradiction, entailment, neutral\), not scores.*make triplets"
     with pytest.raises(BadScores, match=message):
@@ -133,14 +121,11 @@ def test_scores_that_are_all_the_same_are_refused_with_their_value():
 @pytest.mark.parametrize(
     ("gold", "apart"),
     [
-        ((-1e308, 1e308, 0.0), "far apart"),
-        ((0.0, 1e200), "far apart"),
-        ((0.0, 1e-320), "close together"),
-        ((0.0, -1e-200), "close together"),
-        ((1e9, 1e9 + 0.5), "close together"),
+        ((-1e308, 1e308, 0.0), "far apart"), ((0.0, 1e200), "far apart"), ((0.0, 1e-320), "close together"),
+        ((0.0, -1e-200), "close together"), ((1e9, 1e9 + 0.5), "close together"),
         ((-3.0, -3.0 + 4.5e-16), "close together"),
     ],
-)
+)  # fmt: skip
 def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(gold, apart):
     low, high = sorted(gold)[0], sorted(gold)[-1]
     assert low < high

@@ -36,33 +36,24 @@ def test_a_line_separator_inside_a_sentence_does_not_end_it():
     assert decoded("a.txt", "One\u2028sentence\x85 here.".encode()).split("\n") == ["One\u2028sentence\x85 here."]
 
 
-def test_a_byte_that_is_not_utf8_is_named_with_its_offset_and_line():
+def test_text_that_is_not_utf8_or_utf16_is_named_with_its_offset():
     data = b"Fine.\nCaf\xe9.\n"
     assert data[9] == 0xE9
     message = r"a b\.txt is not UTF-8: byte 0xe9 at offset 9 \(line 2\).*iconv -f cp1252 -t utf-8 'a b\.txt'"
     with pytest.raises(UnreadableFile, match=message):
         decoded("a b.txt", data)
-
-
-def test_the_offset_counts_the_byte_order_mark():
     with pytest.raises(UnreadableFile, match=r"byte 0xe9 at offset 6 \(line 1\)"):
         decoded("a.txt", codecs.BOM_UTF8 + b"Caf\xe9")
-
-
-def test_utf16_that_breaks_off_is_named():
     with pytest.raises(UnreadableFile, match=r"is UTF-16 that ends incompletely at byte offset 2.*as UTF-8"):
         decoded("a.txt", codecs.BOM_UTF16_LE + b"A")
+    with pytest.raises(UnreadableFile, match="is binary: it has a zero byte at offset 5"):
+        decoded("a.csv", b"Plain\x00text")
 
 
 @pytest.mark.parametrize(("signature", "what"), SIGNATURES.items())
 def test_a_file_of_another_kind_is_called_by_its_kind(signature, what):
     with pytest.raises(UnreadableFile, match=what.split("(")[0] + r".*not text\. Export"):
         decoded("a.csv", signature + b"\x00\x01 and more")
-
-
-def test_a_zero_byte_means_binary():
-    with pytest.raises(UnreadableFile, match="is binary: it has a zero byte at offset 5"):
-        decoded("a.csv", b"Plain\x00text")
 
 
 @pytest.mark.parametrize("data", [b"\n \n", codecs.BOM_UTF8, codecs.BOM_UTF16_LE])
@@ -136,15 +127,12 @@ def test_what_is_no_text_is_named_with_its_offset(tmp_path, monkeypatch, data, s
         list(sentences(tmp_path / "text.txt"))
 
 
-def test_a_line_is_read_at_a_time(tmp_path):
+def test_a_line_is_read_at_a_time_and_what_has_no_sentence_is_refused(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"One.\n" * 10 + b"\xff\n")
     assert next(sentences(path)) == (Place(0), "One."), "the broken last line was not reached"
     with pytest.raises(UnreadableFile, match="offset 50"):
         list(sentences(path))
-
-
-def test_the_reader_of_files_refuses_what_has_no_sentence(tmp_path):
     (tmp_path / "text.txt").write_bytes("\u00a0\n".encode())
     assert [text for _, text in sentences(tmp_path / "text.txt")] == [""]
     with pytest.raises((TooFewRows, UnreadableFile)):

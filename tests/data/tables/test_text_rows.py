@@ -30,7 +30,7 @@ def _graded(rows: str, header: str = HEADER) -> tuple[GradedPairs, Report]:
     return graded_pairs(table, guess(table, SCORED_PAIRS))
 
 
-def test_graded_pairs_are_the_rows_in_order():
+def test_graded_pairs_are_the_rows_in_order_with_single_spaces_and_duplicates():
     pairs, report = _graded(GOOD)
     assert pairs == GradedPairs(
         "a.tsv",
@@ -41,11 +41,13 @@ def test_graded_pairs_are_the_rows_in_order():
     )
     assert (report.rows_read, report.rows_kept, report.dropped, report.duplicates) == (3, 3, (), 0)
     assert report.score_range == (0.0, 5.0)
-
-
-def test_without_a_sub_corpus_every_part_is_empty():
     pairs, _ = _graded("1\ta\tb\n2\tc\td\n3\te\tf\n", header="score\tsentence1\tsentence2\n")
     assert pairs.parts == ("", "", "")
+    pairs, _ = _graded(GOOD + "1\t  A \u00a0 big   dog \t A\u2003cat\tnews\n")
+    assert (pairs.first[-1], pairs.second[-1]) == ("A big dog", "A cat")
+    pairs, report = _graded(GOOD + GOOD)
+    assert len(pairs) == 6
+    assert report.duplicates == 3
 
 
 def test_every_bad_row_is_dropped_for_its_own_reason():
@@ -61,52 +63,46 @@ def test_every_bad_row_is_dropped_for_its_own_reason():
     assert report.rows_read == 9
 
 
-def test_blanks_inside_and_around_a_sentence_become_single_spaces():
-    pairs, _ = _graded(GOOD + "1\t  A \u00a0 big   dog \t A\u2003cat\tnews\n")
-    assert (pairs.first[-1], pairs.second[-1]) == ("A big dog", "A cat")
-
-
-def test_duplicates_of_graded_pairs_stay_and_are_counted():
-    pairs, report = _graded(GOOD + GOOD)
-    assert len(pairs) == 6
-    assert report.duplicates == 3
-
-
 @pytest.mark.parametrize(
     ("rows", "error", "fault"),
     [
         ("5\tA man.\tA guy.\tnews\n", TooFewRows, r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"),
-        (
-            "5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n",
-            TooFewRows,
-            r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows",
-        ),
+        ("5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n", TooFewRows,
+         r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows"),
         ("", TooFewRows, r"rows: 0\. .*; nothing was dropped"),
         ("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n", BadScores, "every score in 'score' is 3"),
         ("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n", BadScores, "every score in 'score' is missing, NaN or infinite"),
     ],
-)
+)  # fmt: skip
 def test_rows_that_cannot_be_graded_are_refused_with_the_reason(rows, error, fault):
     with pytest.raises(error, match=fault):
         _graded(rows)
 
 
-def test_a_missing_score_column_is_named():
+def test_columns_of_another_kind_are_refused_with_what_is_missing(tmp_path):
     with pytest.raises(WrongColumns, match=r"a\.tsv has no column for score.*sentence1, sentence2\. Choose"):
         _graded("a\tb\nc\td\n", header="sentence1\tsentence2\n")
-
-
-def test_a_mapping_of_another_kind_is_refused():
     table = read_bytes("a.tsv", (HEADER + GOOD).encode())
     with pytest.raises(WrongColumns, match="chosen as graded pairs, not as triplets"):
         text_rows.triplets(table, guess(table))
+    table = read_bytes("a.tsv", ("label\ttext\n" + "".join(f"{at}\tText {at}.\n" for at in range(30))).encode())
+    with pytest.raises(WrongColumns, match=r"'label' has 30 different values in 30 rows, so it holds no classes"):
+        text_rows.labelled(table, guess(table, LABELLED_TEXTS))
+    path = tmp_path / "mine.txt"
+    path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
+    with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
+        read_graded_pairs(path)
 
 
-def test_a_sentence_said_twice_is_kept_once():
+def test_a_sentence_said_twice_is_kept_once_but_one_that_came_back_as_it_went_stays():
     table = read_bytes("a.txt", b"One.\nTwo.\nOne.\n\n One. \n")
     sentences, report = text_rows.sentences(table, guess(table))
     assert sentences == Sentences("a.txt", ("One.", "Two."))
     assert report.dropped == (Dropped("sentence seen before", 2, (3, 5)),)
+    table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
+    found, report = text_rows.texts(table, guess(table))
+    assert found == (("A man.", "A sea."), ("A guy.", "A sea."))
+    assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 
 
 def test_pairs_and_triplets_keep_whole_rows_only():
@@ -125,18 +121,9 @@ def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label():
     assert rows == Labelled("a.tsv", ("a b", "c", "c"), ("yes", "no", "no"))
     assert report.dropped == (Dropped("label missing", 1, (4,)), Dropped("empty sentence", 1, (5,)))
     assert (report.rows_kept, report.duplicates) == (3, 1)
-
-
-def test_labelled_pairs_have_a_second_sentence():
     table = read_bytes("a.tsv", b"label\tsentence1\tsentence2\n1\ta\tb\n0\tc\td\n1\te\t\n")
     rows, _ = text_rows.labelled(table, guess(table, LABELLED_TEXTS))
     assert rows == Labelled("a.tsv", ("a", "c"), ("1", "0"), ("b", "d"))
-
-
-def test_a_column_in_which_nothing_repeats_holds_no_classes():
-    table = read_bytes("a.tsv", ("label\ttext\n" + "".join(f"{at}\tText {at}.\n" for at in range(30))).encode())
-    with pytest.raises(WrongColumns, match=r"'label' has 30 different values in 30 rows, so it holds no classes"):
-        text_rows.labelled(table, guess(table, LABELLED_TEXTS))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -171,26 +158,16 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
 
-def test_two_columns_that_hold_the_same_are_no_pairs():
+def test_columns_that_hold_the_same_are_refused_with_the_reason():
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
     with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
         text_rows.texts(table, ColumnRoles.of(PAIRS, {"first": "one", "second": "two"}))
-
-
-def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason():
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
     mapping = ColumnRoles.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
     with pytest.raises(
         TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
     ):
         text_rows.triplets(table, mapping)
-
-
-def test_a_sentence_that_came_back_as_it_went_stays():
-    table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
-    found, report = text_rows.texts(table, guess(table))
-    assert found == (("A man.", "A sea."), ("A guy.", "A sea."))
-    assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 
 
 def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path):
@@ -201,20 +178,10 @@ def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path):
     swapped, _ = read_graded_pairs(path, {"first": "sentence2", "second": "sentence1", "part": None})
     assert (swapped.first, swapped.second) == (pairs.second, pairs.first)
     assert swapped.parts == ("", "", "")
-
-
-def test_graded_pairs_in_a_text_file_are_read_as_those_of_a_tsv(tmp_path):
     for name in ("mine.txt", "mine.tsv"):
         (tmp_path / name).write_text(HEADER + GOOD, encoding="utf-8")
     (text_pairs, _), (pairs, _) = (read_graded_pairs(tmp_path / name) for name in ("mine.txt", "mine.tsv"))
     assert (text_pairs.first, text_pairs.second, text_pairs.gold) == (pairs.first, pairs.second, pairs.gold)
-
-
-def test_a_file_without_grades_says_what_is_missing(tmp_path):
-    path = tmp_path / "mine.txt"
-    path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
-    with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
-        read_graded_pairs(path)
 
 
 def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so():
@@ -230,13 +197,11 @@ TABLE = Table(
 )
 
 
-def test_every_row_is_either_kept_or_dropped_for_one_reason():
+def test_every_row_is_kept_or_dropped_for_one_reason_and_of_many_lines_the_first_are_named():
     report = report_on(TABLE, ("", "empty", "", "empty"), ("a b", "c"), ("a b", "c"))
     assert report.dropped == (Dropped("empty", 2, (3, 6)), Dropped("ragged row", 1, (4,)))
     assert report.rows_read == 5 == report.rows_kept + sum(reason.count for reason in report.dropped)
-
-
-def test_of_many_lines_the_first_are_named():
+    assert report_on(TABLE, ("",) * 4, ("a", "b", "a", "a"), ("a",)).duplicates == 2
     many = Table("a.csv", ("text",), (*[("",)] * 9, ("a",)), tuple(range(2, 12)))
     (dropped,) = report_on(many, ("empty",) * 9 + ("",), ("a",), ("a",)).dropped
     assert (dropped.count, dropped.lines) == (9, tuple(range(2, 2 + SHOWN)))
@@ -251,10 +216,6 @@ def test_word_counts_are_those_of_a_slow_count():
     assert report.median_words == (counts[99] + counts[100]) / 2
     assert sum(count <= report.nearly_most_words for count in counts) >= 190
     assert sum(count < report.nearly_most_words for count in counts) < 190
-
-
-def test_a_row_said_three_times_is_two_duplicates():
-    assert report_on(TABLE, ("",) * 4, ("a", "b", "a", "a"), ("a",)).duplicates == 2
 
 
 def test_a_report_reads_as_plain_lines():

@@ -1,6 +1,7 @@
 """Test that vectors with their sentences are read from every format, and that unusable ones are refused."""
 
 import os
+import struct
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,12 @@ def test_an_npy_file_is_read_with_the_text_beside_it(npy, dtype, order):
 def test_the_text_of_an_npy_file_can_be_named(npy, tmp_path):
     assert read(opened(npy, npy.with_suffix(".txt").rename(tmp_path / "other.txt")))[1] == SENTENCES
     with pytest.raises(UnreadableFile, match=r"no file .*mine\.txt"):
+        opened(npy)
+
+
+def test_a_cut_off_npy_file_is_refused(npy):
+    npy.write_bytes(npy.read_bytes()[:-4])
+    with pytest.raises(UnreadableFile, match=r"mine\.npy has 236 bytes.* 240"):
         opened(npy)
 
 
@@ -132,12 +139,6 @@ def test_a_damaged_first_page_of_vectors_is_an_error_in_a_line(tmp_path):
         opened(path)
 
 
-def test_a_cut_off_npy_file_is_refused(npy):
-    npy.write_bytes(npy.read_bytes()[:-4])
-    with pytest.raises(UnreadableFile, match=r"mine\.npy has 236 bytes.* 240"):
-        opened(npy)
-
-
 @pytest.mark.parametrize(
     ("row", "words"),
     [(None, "Row 4 of .* has no vector"), ([1.0], "Row 4 of .* a vector of width 1; that of row 0 is 4")],
@@ -176,3 +177,58 @@ def test_a_named_pipe_is_refused_at_once(tmp_path):
 
 def test_blocks_have_a_size_that_fits_into_memory():
     assert vector_files.AT_ONCE * 4096 * 4 < 2**28
+
+
+def with_header(npy, shape, descr="'<f4'", order=False):
+    """The file with another header before the same numbers."""
+    text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}".encode()
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    npy.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + VECTORS.tobytes())
+    return npy
+
+
+DAMAGED = [
+    ("(-7, 4)", "'<f4'", r"not a \.npy file \(its header states the shape \(-7, 4\)"),
+    ("(-1, -28)", "'<f4'", r"states the shape \(-1, -28\)"),
+    ("(True, 4)", "'<f4'", r"states the shape \(True, 4\)"),
+    ("(7.0, 4)", "'<f4'", "shape is not valid"),
+    ("(7, 2)", "'<f4'", r"has 240 bytes; .* shape \(7, 2\) of float32 it would have 184"),
+    ("(7, 8)", "'<f4'", r"shape \(7, 8\) of float32 it would have 352"),
+    ("(7, 4)", "'<f8'", r"shape \(7, 4\) of float64 it would have 352"),
+    (f"({10**18}, 4)", "'<f4'", "cut off or damaged"),
+    (f"({10**18}, {10**18})", "'<f4'", "width 1,000,000,000,000,000,000"),
+    (f"({'9' * 400}, 4)", "'<f4'", "cut off or damaged"),
+    ("(7, 0)", "'<f4'", r"shape \(7, 0\)"),
+    ("(7, 65537)", "'<f4'", r"width 65,537; at most 65,536"),
+    ("(7, 4)", "'|b1'", "holds bool"),
+    ("(7, 4)", "'|O'", "Python objects, which are never unpickled"),
+    ("(7, 4)", "[('a', '<f4')]", r"holds \[\('a', '<f4'\)\]"),
+    ("(7, 4)", "'<f4', 'more': 1", "not a .npy file"),
+    ("(7, 4)", "(" * 300, "not a .npy file"),
+    ("(7, 4)", "-" * 5000 + "1", "not a .npy file"),
+]
+
+
+@pytest.mark.parametrize(("shape", "descr", "words"), DAMAGED, ids=range(len(DAMAGED)))
+def test_a_header_that_does_not_describe_the_file_is_refused_in_a_line(npy, shape, descr, words):
+    with pytest.raises(DataError, match=words):
+        opened(with_header(npy, shape, descr))
+
+
+def test_a_header_of_a_wrong_length_and_more_bytes_than_it_states_are_refused(npy):
+    with npy.open("ab") as file:
+        np.save(file, VECTORS)
+    with pytest.raises(UnreadableFile, match="has 480 bytes"):
+        opened(npy)
+    npy.write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + b"{")
+    with pytest.raises(UnreadableFile, match=r"mine\.npy is not a \.npy file"):
+        opened(npy)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".txt"])
+def test_a_named_pipe_in_place_of_an_array_or_its_text_is_refused_at_once(npy, ending):
+    pipe = npy.with_suffix(ending)
+    pipe.unlink()
+    os.mkfifo(pipe)
+    with pytest.raises(UnreadableFile, match=rf"mine\{ending} is a named pipe, not a file"):
+        opened(npy)

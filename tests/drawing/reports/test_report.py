@@ -50,13 +50,17 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     assert any(f"torch {numbers['versions']['torch']}" in value for value in how)
 
 
-def test_the_report_opens_on_the_verdict(findings, page):
+def test_the_report_opens_on_the_verdict_and_the_chosen_difference(findings, page):
     body = page[page.index("<body>") :]
     told = learned.line(findings.learned)
     first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
     assert first[1] == told.kind
     assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
     assert first.start() < body.index('class="card')
+    chosen = findings.chosen()
+    for side in "AB":
+        assert f"<b>{chosen[side]:.2f}</b>" in page
+    assert f"<b>{chosen['difference']:+.2f} ({chosen['low']:+.2f} to {chosen['high']:+.2f})</b>" in page
 
 
 def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_them_is_markup():
@@ -66,10 +70,8 @@ def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_th
     assert "<strong>negation</strong> (10 → 70 % of cases)" in page
     assert "&lt;b&gt;It&lt;/b&gt; <strong>never</strong> rains here." in page
     assert "0.90 → 0.20" in page
-    assert (
-        learned.NOT_HELD_OUT
-        in report(replace(made_up.findings(), probes=Learned(why_none=learned.NOT_HELD_OUT))).decode()
-    )
+    why_none = Learned(why_none=learned.NOT_HELD_OUT)
+    assert learned.NOT_HELD_OUT in report(replace(made_up.findings(), probes=why_none)).decode()
 
 
 def test_a_model_whose_words_cannot_be_weighed_leaves_a_note(findings, page):
@@ -83,9 +85,8 @@ def test_a_model_whose_words_cannot_be_weighed_leaves_a_note(findings, page):
 def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(trained):
     found = made_up.findings()
     comparison = found.verdict
-    judged = judge(
-        found.found, found.pairs, found.comparison, found.differences.chosen, "Spearman", "all", Tuning(1, trained)
-    )
+    gap, tuning = found.differences.chosen, Tuning(1, trained)
+    judged = judge(found.found, found.pairs, found.comparison, gap, "Spearman", "all", tuning)
     page = report(replace(found, of_models=judged)).decode()
     cards = page[page.index('<p class="verdict') : page.index('<p class="note">')]
     scores = [comparison.before.score, *([judged.same.score] if judged.same else []), comparison.after.score]
@@ -93,13 +94,6 @@ def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(trained
         round(score, 2) for score in scores
     ]
     assert ("is not a cell of the grid" in unescape(page)) == (judged.same is None)
-
-
-def test_the_headline_is_the_chosen_difference(findings, page):
-    chosen = findings.chosen()
-    for side in "AB":
-        assert f"<b>{chosen[side]:.2f}</b>" in page
-    assert f"<b>{chosen['difference']:+.2f} ({chosen['low']:+.2f} to {chosen['high']:+.2f})</b>" in page
 
 
 def test_every_text_is_there_as_text(findings, page):

@@ -28,50 +28,43 @@ def named(figure, name):
     return next(trace for trace in figure.data if trace.name == name)
 
 
-def test_the_score_of_every_look_stands_at_its_step():
+def test_the_score_of_every_look_stands_at_its_step_and_one_without_a_score_is_a_gap():
     line = named(run_figures.dev_scores(ONE, 60.0), "tuned")
     assert list(zip(line.x, line.y, strict=True)) == [(0, 60.0), (2, 63.5), (4, 62.0)]
-
-
-def test_a_look_without_a_score_is_a_gap_and_never_zero():
     line = named(run_figures.dev_scores([look(1, 0, 60.0), look(1, 2, None), look(1, 4, 61.0)], None), "tuned")
     assert list(line.y) == [60.0, None, 61.0]
     assert not line.connectgaps
 
 
-def test_the_base_is_a_dashed_line_with_its_score():
+def test_the_base_is_a_dashed_line_and_under_the_trained_layer_and_pooling_a_dotted_one():
     figure = run_figures.dev_scores(ONE, 60.04)
     (line,) = figure.layout.shapes
     assert (line.y0, line.y1, line.line.dash) == (60.04, 60.04, "dash")
     assert [note.text for note in figure.layout.annotations] == ["base, model default 60.0"]
-
-
-def test_the_base_under_the_trained_layer_and_pooling_is_a_dotted_line_of_its_own():
     figure = run_figures.dev_scores(ONE, 60.04, same_reading=55.0)
     assert [(line.y0, line.line.dash) for line in figure.layout.shapes] == [(60.04, "dash"), (55.0, "dot")]
     assert len(run_figures.dev_scores(ONE, 60.04, same_reading=60.04).layout.shapes) == 1, "the same twice is one line"
-
-
-def test_without_a_base_there_is_no_line():
     figure = run_figures.dev_scores(ONE, None)
     assert not figure.layout.shapes
     assert not figure.layout.annotations
 
 
-def test_the_best_step_of_each_seed_is_marked():
+def test_the_best_step_of_each_seed_is_marked_and_one_below_the_base_says_so():
     stars = named(run_figures.dev_scores(TWO, 60.0), "best checkpoint")
     assert list(zip(stars.x, stars.y, strict=True)) == [(2, 63.5), (2, 61.0)]
     assert stars.marker.color == ACCENT
-
-
-def test_a_best_checkpoint_below_the_base_says_so():
     figure = run_figures.dev_scores(TWO, 62.0)
     assert list(named(figure, "best checkpoint").y) == [63.5]
     below = named(figure, "best checkpoint, below the base")
     assert (list(below.y), below.marker.symbol) == ([61.0], "star-open")
 
 
-def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
+def test_the_loss_is_drawn_faintly_as_it_is_and_held_out_accuracy_where_it_is_measured():
+    raw, smooth = run_figures.losses(ONE).data
+    assert list(raw.y) == [3.0, 2.0]
+    assert list(smooth.y) == [1.5, 1.0]
+    assert raw.opacity < 0.5
+    assert smooth.opacity is None
     lines = [replace(line, held_out=75.0) if isinstance(line, Evaluation) else line for line in ONE]
     drawn = next(trace for trace in run_figures.dev_scores(lines, None).data if trace.line.dash == "dashdot")
     assert set(drawn.y) == {75.0}
@@ -94,25 +87,14 @@ def test_the_legend_says_what_the_star_was_chosen_by_if_held_out_rows_took_part(
     assert stars.marker.symbol == "star"
 
 
-def test_each_seed_has_one_colour_in_every_figure():
+def test_each_seed_has_one_colour_in_every_figure_and_then_the_dashes_differ():
     dev, loss = run_figures.dev_scores(TWO, 60.0), run_figures.losses(TWO)
     for seed in (10, 20):
         assert named(dev, f"seed {seed}").line.color == named(loss, f"seed {seed}").line.color
     assert named(dev, "seed 10").line.color != named(dev, "seed 20").line.color
-
-
-def test_after_the_colours_the_dashes_differ():
     count = len(run_figures.SEED_COLOURS) + 1
     figure = run_figures.dev_scores([look(number, 0, 1.0) for number in range(1, count + 1)], None)
     assert len({(trace.line.color, trace.line.dash) for trace in figure.data}) == count
-
-
-def test_the_loss_is_drawn_as_it_is_faintly_and_smoothed_strongly():
-    raw, smooth = run_figures.losses(ONE).data
-    assert list(raw.y) == [3.0, 2.0]
-    assert list(smooth.y) == [1.5, 1.0]
-    assert raw.opacity < 0.5
-    assert smooth.opacity is None
 
 
 @pytest.mark.parametrize(("total", "end"), [(0, 4), (4, 4), (6, 6), (100_000, 8)])
@@ -125,22 +107,16 @@ def test_the_axis_of_steps_goes_on_towards_the_end_of_the_run_without_squeezing_
         assert figure.layout.xaxis.range == pytest.approx((-0.02 * end, 1.02 * end))
 
 
-def test_the_geometry_shows_partners_strangers_alignment_and_uniformity():
+def test_the_geometry_shows_what_was_measured_and_leaves_out_the_rest():
     lines = [update(1, 1, 3.0, positive=0.9, negative=0.1), look(1, 2, 60.0, alignment=0.2, uniformity=-1.5)]
     drawn = {trace.name: list(trace.y) for trace in run_figures.geometry(lines).data}
     assert drawn == {"positive pairs": [0.9], "random pairs": [0.1], "alignment": [0.2], "uniformity": [-1.5]}
-
-
-def test_what_was_not_measured_is_left_out():
     assert all(not trace.x for trace in run_figures.geometry([update(1, 1, 3.0), look(1, 2, 60.0)]).data)
 
 
-def test_a_redrawing_keeps_the_zoom_of_the_reader():
+def test_a_redrawing_keeps_the_zoom_and_nothing_measured_yet_is_an_empty_figure():
     for draw in (run_figures.losses, run_figures.geometry):
         assert draw(ONE).layout.uirevision == draw(TWO).layout.uirevision == "kept"
-
-
-def test_nothing_measured_yet_is_an_empty_figure():
     for figure in (run_figures.dev_scores([], None), run_figures.losses([]), run_figures.geometry([])):
         assert json.loads(figure.to_json())["layout"]["height"]
 
@@ -164,13 +140,10 @@ def test_points_are_where_the_sentences_are_and_lines_lead_from_where_they_were(
     assert points.text[0] == "&lt;b&gt;one&lt;/b&gt;"
 
 
-def test_the_frame_is_the_same_at_every_step():
+def test_the_way_has_the_looks_that_are_known_and_its_frame_is_the_same_at_every_step():
     way = travel(np.random.default_rng(1).normal(size=(3, 5, 4)))
     frames = {tuple(places(way, ["a"] * 5, at).layout.xaxis.range) for at in range(3)}
     assert len(frames) == 1
-
-
-def test_the_way_has_the_looks_that_are_known_and_marks_this_one():
     figure = alignment_and_uniformity(LOOKS, 2)
     assert list(figure.data[0].customdata) == [0, 8]
     assert (figure.data[1].x, figure.data[1].y) == ((-2.0,), (0.3,))

@@ -20,27 +20,21 @@ def attention(tokens):
     return SelfAttention(tokens, (False,) * len(tokens), chance / chance.sum(-1, keepdims=True), 0)
 
 
-def test_two_tokens_with_one_name_are_two_rows():
+def test_all_tokens_are_named_in_rows_also_those_of_one_name_and_some_in_columns():
     figure = head_by_token(attention(("a", "man", "a")), 1, 1)
     assert list(figure.data[0].x) == list(figure.data[0].y) == [0, 1, 2]
     assert list(figure.layout.xaxis.ticktext) == ["a", "man", "a"]
-
-
-def test_many_tokens_are_all_named_in_rows_and_some_in_columns():
     figure = head_by_token(attention(tuple(map(str, range(64)))), 1, 1)
     assert list(figure.layout.yaxis.ticktext) == [str(place) for place in range(64)]
     assert list(figure.layout.xaxis.ticktext) == [str(place) for place in range(0, 64, 3)]
     assert list(figure.layout.xaxis.tickvals) == list(range(0, 64, 3))
 
 
-def test_the_chosen_head_is_drawn_and_rows_are_those_that_look():
+def test_the_chosen_head_is_drawn_and_a_token_is_never_markup_and_never_empty():
     shown = attention(("a", "man"))
     heat = head_by_token(shown, 2, 3).data[0]
     assert np.array_equal(np.array(heat.z), shown.weights[1, 2])
     assert heat.text[0][1] == "a → man"
-
-
-def test_a_token_is_never_markup_and_never_empty():
     assert token_label("<b>") == "&lt;b&gt;"
     assert token_label(" the") == "·the"
     assert token_label("") == "·"
@@ -78,19 +72,13 @@ def test_a_cell_says_who_asks_and_who_answers():
     assert "query layer (cls)" in figure.layout.yaxis.title.text
 
 
-def test_many_layers_leave_no_room_for_numbers():
+def test_many_layers_leave_no_room_for_numbers_and_what_is_no_number_is_an_empty_cell():
     (heat,) = query_by_key(np.full((13, 13), 1 / 13), range(13), 0.0, 1.0, "cls", "mean").data
     assert heat.type == "heatmap"
-
-
-def test_a_weight_that_is_no_number_is_an_empty_cell():
     heat, numbers = query_by_key(np.array([[np.inf, 1.0], [0.5, 0.5]]), [0, 1], 0.0, 1.0, "cls", "mean").data
     assert np.isnan(heat.z[0][0])
-    assert list(zip(numbers.x, numbers.y, numbers.text, strict=True)) == [
-        (1, 0, "1.000"),
-        (0, 1, "0.500"),
-        (1, 1, "0.500"),
-    ]
+    written = list(zip(numbers.x, numbers.y, numbers.text, strict=True))
+    assert written == [(1, 0, "1.000"), (0, 1, "0.500"), (1, 1, "0.500")]
 
 
 def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own():
@@ -102,7 +90,7 @@ def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own
     assert not set(SIDES) & set(POOLING_COLOURS.values()), "a sentence is no pooling"
 
 
-def test_scores_stand_below_over_the_same_layers():
+def test_scores_stand_below_over_the_same_layers_and_a_sentence_in_the_legend_is_text():
     scores = {"mean": np.array([60.0, 70.0]), "cls": np.array([np.nan, 50.0])}
     figure = weights_and_scores(np.array([[0.7, 0.3]]), [1, 2], ("one",), scores)
     lines = [trace for trace in figure.data if trace.type == "scatter"]
@@ -111,16 +99,13 @@ def test_scores_stand_below_over_the_same_layers():
     assert all(list(line.x) == [1, 2] for line in lines)
     assert np.isnan(lines[1].y[0]), "missing is missing"
     assert figure.layout.xaxis.matches == "x2"
-
-
-def test_a_sentence_in_the_legend_is_text_and_short():
     figure = weights_and_scores(np.array([[0.5, 0.5]]), [0, 1], ("<b>bold</b> & " + "long " * 50,), {})
     assert figure.data[0].name.startswith("&lt;b&gt;bold&lt;/b&gt; &amp; long")
     assert len(figure.data[0].name) < 60
     assert "\n" not in weights_and_scores(np.array([[1.0]]), [0], ("two\nlines",), {}).data[0].name
 
 
-def test_a_path_is_a_line_a_layer_with_the_best_step_marked():
+def test_a_path_is_a_line_a_layer_with_the_best_step_marked_and_of_many_a_row_of_colours_each():
     weights = np.array([[0.5, 0.5], [0.6, 0.4], [0.7, 0.3]])
     figure = weight_history((0, 5, 10), weights, [1, 2], 5)
     assert [line.name for line in figure.data] == ["layer 1", "layer 2"]
@@ -128,12 +113,8 @@ def test_a_path_is_a_line_a_layer_with_the_best_step_marked():
         assert (list(line.x), list(line.y)) == ([0, 5, 10], weights[:, column].tolist())
     marks = [shape for shape in figure.layout.shapes if shape.line.color == ACCENT]
     assert [mark.x0 for mark in marks] == [5]
-    assert not [
-        shape for shape in weight_history((0,), weights[:1], [1, 2], None).layout.shapes if shape.line.color == ACCENT
-    ]
-
-
-def test_a_path_of_many_layers_is_a_row_of_colours_each():
+    without = weight_history((0,), weights[:1], [1, 2], None)
+    assert not [shape for shape in without.layout.shapes if shape.line.color == ACCENT]
     weights = np.random.default_rng(0).random((2, 25))
     figure = weight_history((0, 5), weights, range(25), 5)
     (heat,) = figure.data

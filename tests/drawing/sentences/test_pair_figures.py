@@ -42,28 +42,22 @@ def pair(tiny_encoder):
     return finish(token_pair(tiny_encoder, "a <b> a", SENTENCES[0], READING))
 
 
-def test_a_token_that_comes_twice_has_two_rows_and_is_shown_as_it_is_spelled(pair):
+def test_tokens_have_a_row_each_as_they_are_spelled_and_two_sides_one_scale(pair):
     figure = pair_figures.token_by_token(pair, 1, pair_figures.span_of((pair, 1)))
     assert list(figure.layout.yaxis.ticktext).count("a") == 2
     assert not any("<" in label for label in figure.layout.yaxis.ticktext)
     assert figure.data[0].z.tolist() == pair.cosines[1].tolist()
-
-
-def test_two_sides_have_one_scale(pair):
     low, high = pair_figures.span_of((pair, 0), (pair, LAYERS))
     assert low == min(pair.cosines[0].min(), pair.cosines[LAYERS].min())
     assert high == max(pair.cosines[0].max(), pair.cosines[LAYERS].max())
 
 
-def test_bars_are_the_shares_of_both_sentences_of_each_side(pair):
+def test_bars_are_the_shares_of_both_sides_and_lines_mark_the_layers_that_are_read(pair):
     figure = pair_figures.token_shares({"A": (pair, pair.shares), "B": (pair, pair.shares)})
     assert [bar.name for bar in figure.data] == ["A", "A", "B", "B"]
     for bar in figure.data:
         assert sum(bar.x) == pytest.approx(pair.cosine, abs=1e-5)
     assert len({bar.marker.color for bar in figure.data}) == 2
-
-
-def test_lines_of_both_sides_mark_the_layers_that_are_read(pair):
     figure = side_by_side({"A": (pair.by_layer, "mean", (0, LAYERS)), "B": (pair.by_layer, "cls", ())})
     one, other = figure.data
     assert one.y.tolist() == pair.by_layer.cosines[:, 1].tolist()
@@ -113,7 +107,7 @@ def test_the_sign_decides_the_hue_the_size_its_strength_and_every_text_can_be_re
     assert (np.diff(gaps) > 0).all()
 
 
-def test_sentences_and_models_share_the_scale_of_their_largest_word():
+def test_sentences_and_models_share_the_scale_of_their_largest_word_and_every_bar_is_in_percent():
     pairs = [
         WordPair((("a",), ("b",)), (np.array([one]), np.array([other])), (0.9, 0.9), 0.0, (1, 1))
         for one, other in ((0.3, 0.2), (-0.6, -0.7))
@@ -122,6 +116,12 @@ def test_sentences_and_models_share_the_scale_of_their_largest_word():
     assert largest(WordPair(((), ()), (np.zeros(0), np.zeros(0)), (1.0, 1.0), 1.0, (0, 0))) == 0
     (found,), rest = coloured("a", ("a",), np.zeros(1), 0)
     assert (found.background, rest) == ("#dddddd", "")
+    shares = {"A": {"negation": 0.125, "number": 1.0}, "B": {"negation": 0.77, "number": 0.0}}
+    figure = shares_side_by_side(shares)
+    assert {bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figure.data} == {
+        name: {pack: pytest.approx(100 * share) for pack, share in of_side.items()} for name, of_side in shares.items()
+    }
+    assert [shape.y0 for shape in figure.layout.shapes] == [50]
 
 
 def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
@@ -134,12 +134,3 @@ def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
         assert list(bars.y) == pytest.approx([sides[name].mean(pack.name) for pack in packs])
         assert list(points.y) == pytest.approx(np.concatenate(sides[name].cosines).tolist())
         assert not any("<b>" in told for told in points.hovertext)
-
-
-def test_every_bar_is_a_share_in_percent_and_chance_is_a_line():
-    shares = {"A": {"negation": 0.125, "number": 1.0}, "B": {"negation": 0.77, "number": 0.0}}
-    figure = shares_side_by_side(shares)
-    assert {bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figure.data} == {
-        name: {pack: pytest.approx(100 * share) for pack, share in of_side.items()} for name, of_side in shares.items()
-    }
-    assert [shape.y0 for shape in figure.layout.shapes] == [50]

@@ -25,24 +25,26 @@ def marks(figure):
     return [trace for trace in figure.data if "markers" in trace.mode]
 
 
-def test_a_point_for_every_sentence_with_its_number():
+def test_a_point_for_every_sentence_with_its_number_and_a_few_are_written_there():
     found = {}
     for trace in marks(flat()):
         for place, x, y in zip(trace.customdata, trace.x, trace.y, strict=True):
             found[int(place)] = (x, y)
     assert found == {place: tuple(PLACES[place]) for place in range(4)}
+    (written,) = (trace for trace in flat().data if trace.mode == "text")
+    assert [*zip(written.x, written.y, strict=True)] == [tuple(place) for place in PLACES]
+    assert len(written.text) == len(TEXTS)
+    assert "<b>" not in written.text[0]
+    assert max(map(len, written.text)) < 60
 
 
-def test_what_is_missing_has_no_colour_of_the_scale():
+def test_what_is_missing_has_no_colour_of_the_scale_and_of_many_numbers_the_ends_have_one():
     figure = flat(NUMBERS)
     assert [(trace.name, list(trace.customdata)) for trace in marks(figure)][1] == ("missing", [1])
     numbers = marks(figure)[0]
     assert list(numbers.marker.color) == [1.0, 3.0, 2.0]
     assert (numbers.marker.cmin, numbers.marker.cmax) == (1.0, 3.0)
     assert numbers.marker.colorbar.title.text == "&lt;i&gt;weight&lt;/i&gt;"
-
-
-def test_of_many_numbers_the_ends_have_one_colour_and_the_bar_says_so():
     cells = (*(float(number) for number in range(299)), 1e6)
     many = Sentences("many", ("text",) * 300, (Attribute("weight", cells),))
     places = np.zeros((300, 2), dtype=np.float32)
@@ -58,17 +60,26 @@ def test_markup_in_a_sentence_is_shown_as_it_is_typed():
     assert max(map(len, told)) < 600
 
 
-def test_selected_sentences_are_lit_in_whatever_group_they_are():
+def test_selected_sentences_are_lit_in_whatever_group_they_are_and_drawn_once_more_in_three_dimensions():
     lit = {int(t.customdata[row]) for t in marks(flat(selected=(2, 3))) for row in t.selectedpoints}
     assert lit == {2, 3}
     assert all(trace.selectedpoints is None for trace in marks(flat()))
     assert all(trace.selectedpoints == () for trace in marks(flat(selected=())))
+    deep = np.c_[PLACES, PLACES[:, 0]]
+    figure = drawing.deep_map(deep, drawing.spans(deep), SENTENCES, NAMES, (1,))
+    assert (figure.data[-1].x[0], figure.data[-1].z[0]) == (1, 1)
+    assert len(figure.data) == 2 + 3 + 1
 
 
-def test_lines_join_the_two_sentences_of_a_pair():
+def test_lines_join_the_sentences_of_a_pair_and_names_stand_at_the_centres_of_clusters():
     lines = [trace for trace in flat().data if trace.mode == "lines"]
     assert [(list(line.x[:2]), list(line.y[:2])) for line in lines] == [([0, 2], [0, 1]), ([1, 3], [2, 3])]
     assert all(math.isnan(line.x[2]) for line in lines)
+    boat = "<b>boat</b>, sail", (1.0, 2.0)
+    figure = drawing.flat_map(PLACES, drawing.spans(PLACES), SENTENCES, NAMES, None, [boat])
+    (name,) = figure.layout.annotations
+    assert (name.x, name.y) == (1.0, 2.0)
+    assert "<b>" not in name.text
 
 
 def test_names_beyond_the_colours_are_one_group_behind_the_others():
@@ -84,13 +95,8 @@ def test_both_maps_have_room_for_all_sentences_of_either():
     assert all(low < 0 < 6 < high for low, high in spans)
     still = drawing.spans(np.zeros((3, 2), dtype=np.float32))
     assert all(low < high for low, high in still), "sentences on one spot have room round them"
-
-
-def test_in_three_dimensions_what_is_selected_is_drawn_once_more():
-    deep = np.c_[PLACES, PLACES[:, 0]]
-    figure = drawing.deep_map(deep, drawing.spans(deep), SENTENCES, NAMES, (1,))
-    assert (figure.data[-1].x[0], figure.data[-1].z[0]) == (1, 1)
-    assert len(figure.data) == 2 + 3 + 1
+    content = drawing.canvas_content(np.ones((4, 2), dtype=np.float32), ["a"] * 4, [])
+    assert all(low < 1 < high for low, high in zip(content["low"], content["high"], strict=True))
 
 
 def test_many_sentences_are_drawn_as_a_picture():
@@ -99,23 +105,6 @@ def test_many_sentences_are_drawn_as_a_picture():
     places = np.zeros((count, 2), dtype=np.float32)
     assert drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data[0].type == "scattergl"
     assert marks(flat())[0].type == "scatter"
-
-
-def test_a_few_sentences_are_written_at_their_points():
-    (written,) = (trace for trace in flat().data if trace.mode == "text")
-    assert [*zip(written.x, written.y, strict=True)] == [tuple(place) for place in PLACES]
-    assert len(written.text) == len(TEXTS)
-    assert "<b>" not in written.text[0]
-    assert max(map(len, written.text)) < 60
-
-
-def test_names_of_clusters_are_written_at_their_centres():
-    figure = drawing.flat_map(
-        PLACES, drawing.spans(PLACES), SENTENCES, NAMES, None, [("<b>boat</b>, sail", (1.0, 2.0))]
-    )
-    (name,) = figure.layout.annotations
-    assert (name.x, name.y) == (1.0, 2.0)
-    assert "<b>" not in name.text
 
 
 def positions(count, seed=0):
@@ -132,8 +121,3 @@ def test_the_content_holds_every_position_exactly_and_the_beginning_of_each_sent
     assert content["texts"][1].endswith("…")
     assert content["names"] == [["a name", 1.0, 2.0]]
     np.testing.assert_allclose(content["low"], places.min(0), atol=1e-6)
-
-
-def test_equal_positions_have_room_around_them():
-    content = drawing.canvas_content(np.ones((4, 2), dtype=np.float32), ["a"] * 4, [])
-    assert all(low < 1 < high for low, high in zip(content["low"], content["high"], strict=True))

@@ -31,16 +31,13 @@ def test_a_cell_holds_the_cosine_of_the_sentences_its_point_names():
     assert np.isnan(np.diag(heat.z)).all()
 
 
-def test_the_scale_spans_both_sides_and_that_of_the_difference_is_even_about_nothing():
+def test_the_scale_spans_both_sides_and_sentences_that_are_all_the_same_are_drawn_too():
     one, other = sides(6)
     low, high = drawn.span_of(one, other)
     every = [side[i, j] for side in (one, other) for i in range(6) for j in range(i)]
     assert (low, high) == (min(every), max(every))
     heat = drawn.changed(other - one, tuple("abcdef"), np.arange(6), (0, 1)).data[0]
     assert -heat.zmin == heat.zmax == max(abs(other[i, j] - one[i, j]) for i in range(6) for j in range(i))
-
-
-def test_sentences_that_are_all_the_same_are_drawn_too():
     one = similarities(np.ones((3, 4)))
     for figure in (
         drawn.alike(one, ("same",) * 3, np.arange(3), drawn.span_of(one), (0, 1)),

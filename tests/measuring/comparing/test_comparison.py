@@ -1,4 +1,4 @@
-"""Test the differences of two encoders: common cells, chosen layer & pooling, tables."""
+"""Test the differences of two encoders: common cells, chosen layer & pooling, tables, and the verdict."""
 
 import json
 from dataclasses import replace
@@ -8,9 +8,10 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse
 from explorer.errors import BadChoice
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import Comparison, Tuning, as_used, judge, judged
 from explorer.measuring.comparing.comparison_report import (
     Findings,
     as_json,
@@ -18,8 +19,11 @@ from explorer.measuring.comparing.comparison_report import (
     cell_rows,
     chosen_row,
     difference_text,
+    most_changed,
 )
 from explorer.measuring.scores.bootstrap import difference
+from tests.drawing import made_up
+from tests.drawing.made_up import CLS
 
 LAST = parse("mean of layer 6", 6)
 
@@ -46,13 +50,16 @@ def test_cells_and_chosen_readings_are_differences_of_their_own_scores(compariso
     assert float(chosen.difference) == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
+def test_the_models_own_readings_can_be_compared_and_scores_of_different_pairs_cannot(bundled_scores, moved):
     found = Comparison(bundled_scores, moved, OWN, OWN).chosen(resamples=30)
     slow = difference(bundled_scores.gold, bundled_scores.own, moved.own, resamples=30)
     assert (float(found.low), float(found.high)) == (float(slow.low), float(slow.high))
     without = replace(moved, own=None)
     with pytest.raises(BadChoice, match="declares no model default"):
         Comparison(bundled_scores, without, LAST, OWN).chosen()
+    other = replace(moved, gold=moved.gold[::-1].copy())
+    with pytest.raises(BadChoice, match="scored on different pairs"):
+        Comparison(bundled_scores, other, LAST, LAST)
 
 
 @pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "model default"])
@@ -69,7 +76,7 @@ def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, m
             assert np.array_equal(getattr(together, side), getattr(alone, side), equal_nan=True)
 
 
-def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, moved):
+def test_cells_of_another_depth_or_of_a_decoder_are_not_the_same(bundled_scores, moved):
     rows = (*moved.rows[:3], Row((0, 2)))
     deep = replace(moved, rows=rows, cosines=moved.cosines[:4])
     comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2))
@@ -77,9 +84,6 @@ def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, mov
     assert np.isfinite(comparison.chosen(resamples=20).low)
     with pytest.raises(BadChoice, match="A has 6 layers and B 2: cell by cell they cannot be compared"):
         comparison.grid()
-
-
-def test_cells_of_a_decoder_are_not_those_of_an_encoder(bundled_scores, moved):
     decoder = replace(moved, poolings=DECODER_POOLINGS)
     comparison = Comparison(bundled_scores, decoder, LAST, parse("last of layer 6", 6))
     assert comparison.rows == ()
@@ -99,12 +103,6 @@ def test_a_layer_and_pooling_outside_of_the_grid_has_an_interval(bundled_scores,
     assert found.grid is not None
     for side in ("difference", "low", "high"):
         assert getattr(found.chosen, side) == getattr(expected.chosen, side)
-
-
-def test_scores_of_different_pairs_are_not_compared(bundled_scores, moved):
-    other = replace(moved, gold=moved.gold[::-1].copy())
-    with pytest.raises(BadChoice, match="scored on different pairs"):
-        Comparison(bundled_scores, other, LAST, LAST)
 
 
 def test_tables_say_what_the_comparison_says(comparison):
@@ -144,3 +142,74 @@ def test_the_row_of_their_own_readings_is_there_where_both_declare_one(compariso
     assert without.own() is None
     rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
     assert "model default" not in [row["layer & pooling"] for row in rows]
+
+
+WAYS = ("Spearman", "all")
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return made_up.findings()
+
+
+def test_two_models_are_judged_as_they_are_read_else_by_the_mean_of_the_last_layer(findings):
+    chosen, numbers = findings.chosen(), findings.verdict.as_json()
+    assert (numbers["before"]["score"], numbers["after"]["score"]) == (chosen["A"], chosen["B"])
+    assert all(numbers[name] == chosen[name] for name in ("difference", "low", "high"))
+    assert numbers["kind"] == ("better" if chosen["low"] > 0 else "worse" if chosen["high"] < 0 else "chance")
+    assert "declared_base" not in numbers
+    plain = replace(findings.comparison.one, own=None, own_title="")
+    used = as_used(replace(findings.comparison, one=plain))
+    assert (used.one_reading, used.other_reading) == (parse("mean of layer 2", 2), OWN)
+    assert as_used(used) is used
+
+
+@pytest.mark.parametrize("tuned", [0, 1])
+def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findings, tuned):
+    tuning = Tuning(tuned, replace(CLS, normalised=True), optimistic=True)
+    comparison = judged(findings.comparison, tuning)
+    assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
+    gap = comparison.chosen(*WAYS, resamples=50)
+    verdict = judge(findings.found, findings.pairs, comparison, gap, *WAYS, tuning)
+    sides = comparison.one, comparison.other
+    numbers = verdict.as_json()
+    assert numbers["exported"] == pytest.approx(sides[tuned].own_score(), abs=1e-4)
+    assert numbers["declared_base"] == pytest.approx(sides[1 - tuned].own_score(), abs=1e-4)
+    assert numbers["difference"] == pytest.approx(numbers["exported"] - numbers["declared_base"], abs=1e-3)
+    assert numbers["low"] <= numbers["difference"] <= numbers["high"]
+    cell = parse("cls of layer 2", 2)
+    assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(cell), abs=1e-4)
+    assert "optimistic" in verdict.sentence().text
+    assert verdict.why_not_same == ""
+
+
+def test_a_trained_head_that_is_no_cell_leaves_its_number_out_and_says_so(findings):
+    tuning = Tuning(1, replace(CLS, maps=(PartFacts("Dense", {"width": 32, "activation": "tanh"}),)))
+    verdict = judge(findings.found, findings.pairs, findings.comparison, findings.differences.chosen, *WAYS, tuning)
+    assert verdict.as_json()["same_reading_base"] is None
+    assert "(cls of the last layer → Dense 32 (tanh))" in verdict.why_not_same
+    assert verdict.why_not_same.endswith("no score under it.")
+
+
+def test_the_words_of_a_layer_and_pooling_do_not_change_the_verdict(findings, monkeypatch):
+    tuning, gap = Tuning(1, replace(CLS, normalised=True)), findings.differences.chosen
+    before = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
+    monkeypatch.setattr(HeadFacts, "words", property(lambda head: "anything of nothing"))
+    monkeypatch.setattr(HeadFacts, "stages", ("anything",))
+    after = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
+    assert before.same.score == after.same.score == findings.comparison.one.score(parse("cls of layer 2", 2))
+    assert after.as_json() == before.as_json()
+
+
+def test_the_cells_that_changed_most_and_the_three_example_pairs_are_the_ends(findings):
+    rows = cell_rows(findings.comparison, findings.differences, *WAYS)
+    gained, lost = most_changed(rows, 2)
+    known = sorted(row["difference"] for row in rows if row["difference"] is not None)
+    assert [row["difference"] for row in gained] == [one for one in known[::-1][:2] if one > 0]
+    assert [row["difference"] for row in lost] == [one for one in known[:2] if one < 0]
+    errors = findings.comparison.rank_errors()
+    better, worse, same = errors.examples()
+    assert errors.change[better] == errors.change.max() > 0
+    assert errors.change[worse] == errors.change.min() < 0
+    assert abs(errors.change[same]) == np.abs(errors.change).min()
+    assert replace(errors, other=errors.one).examples()[:2] == (None, None)

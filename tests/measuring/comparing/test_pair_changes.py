@@ -1,16 +1,25 @@
-"""Test improved, worse and still wrong pairs against a slow ranking, and the traits that are computed from words."""
+"""Test which pairs, items and queries improved or got worse, and cosines by gold score, against loops."""
+
+import statistics
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from explorer.data.retrieval_sets import of_pairs
 from explorer.measuring.comparing.pair_changes import (
     BROKEN,
+    COSINES,
     FAR,
     FIXED,
     KINDS,
     STILL_WRONG,
+    ItemChanges,
+    QueryChanges,
     errors,
+    gold_bin_rows,
+    gold_bins,
+    median_rows,
     rank_errors,
     traits,
 )
@@ -29,20 +38,17 @@ def test_a_rank_error_is_how_far_a_pair_is_from_where_people_put_it():
     assert errors(np.array([1.0]), np.array([0.5])).tolist() == [0]
 
 
-def test_without_cosines_no_pair_is_of_any_kind():
-    missing = np.full(5, np.nan)
-    assert np.isnan(errors(GOLD, missing)).all()
-    for found in (rank_errors(GOLD, -SAME, missing), rank_errors(GOLD, missing, -SAME)):
-        assert [len(found.places(kind)) for kind in KINDS] == [0, 0, 0]
-
-
-def test_what_is_mended_is_broken_the_other_way_round():
+def test_what_is_mended_is_broken_the_other_way_round_and_nothing_without_cosines():
     swapped = SAME[[4, 1, 2, 3, 0]]
     there, back = rank_errors(GOLD, swapped, SAME), rank_errors(GOLD, SAME, swapped)
     assert there.places(FIXED).tolist() == back.places(BROKEN).tolist() == [0, 4]
     assert there.places(BROKEN).tolist() == back.places(FIXED).tolist() == []
     assert rank_errors(GOLD, swapped, swapped).places(STILL_WRONG).tolist() == [0, 4]
     assert there.change.tolist() == [1, 0, 0, 0, 1]
+    missing = np.full(5, np.nan)
+    assert np.isnan(errors(GOLD, missing)).all()
+    for found in (rank_errors(GOLD, -SAME, missing), rank_errors(GOLD, missing, -SAME)):
+        assert [len(found.places(kind)) for kind in KINDS] == [0, 0, 0]
 
 
 def test_kinds_do_not_overlap_and_the_largest_comes_first():
@@ -61,14 +67,11 @@ def test_kinds_do_not_overlap_and_the_largest_comes_first():
 @pytest.mark.parametrize(
     ("first", "second", "negated", "negation"),
     [
-        ("A dog runs.", "A dog does not run.", True, True),
-        ("Nobody sings.", "No one sings, never.", False, True),
-        ("He can't swim.", "He swims.", True, True),
-        ("He can’t swim.", "He swims.", True, True),
-        ("A knot in a rope.", "Another notice.", False, False),
-        ("", "", False, False),
+        ("A dog runs.", "A dog does not run.", True, True), ("Nobody sings.", "No one sings, never.", False, True),
+        ("He can't swim.", "He swims.", True, True), ("He can’t swim.", "He swims.", True, True),
+        ("A knot in a rope.", "Another notice.", False, False), ("", "", False, False),
     ],
-)
+)  # fmt: skip
 def test_negation_is_found_in_words_and_not_in_parts_of_them(first, second, negated, negation):
     found = traits(first, second)
     assert (found.negated, found.negation) == (negated, negation)
@@ -109,3 +112,138 @@ def test_overlap_is_the_share_of_all_words_that_both_have():
     assert traits("", "").overlap == 0
     assert traits("one two three", "one").words == 3
     assert traits("שלום עולם", "שלום").overlap == pytest.approx(1 / 2)
+
+
+LABELS = ["0 to below 1", "1 to below 2", "2 to below 3", "3 to below 4", "4 to 5"]
+
+
+@pytest.fixture
+def drawn():
+    random = np.random.default_rng(0)
+    gold = np.concatenate([[0, 1, 2, 3, 4, 5], np.round(random.uniform(0, 5, 300), 1)])
+    return gold, [random.uniform(low, 1, len(gold)).astype(np.float32) for low in (-0.4, 0.2)]
+
+
+def test_every_pair_is_counted_in_its_fifth_and_in_its_bin_of_cosines(drawn):
+    gold, sides = drawn
+    found = gold_bins(gold, sides)
+    assert list(found.labels) == LABELS
+    low, high = float(min(map(min, sides))), float(max(map(max, sides)))
+    step = (high - low) / COSINES
+    assert found.edges == pytest.approx([low + step * place for place in range(COSINES + 1)])
+    for side, cosines in enumerate(sides):
+        counts = [[0] * COSINES for _ in LABELS]
+        of_grade = [[] for _ in LABELS]
+        for grade, cosine in zip(gold, cosines, strict=True):
+            fifth = min(4, int(grade))
+            of_grade[fifth].append(float(cosine))
+            bins = [place for place in range(COSINES) if found.edges[place] <= cosine < found.edges[place + 1]]
+            counts[fifth][bins[0] if bins else COSINES - 1] += 1
+        assert found.counts[:, side].tolist() == counts
+        assert list(found.pairs) == [len(inside) for inside in of_grade] == [sum(slow) for slow in counts]
+        assert found.medians[:, side] == pytest.approx([statistics.median(inside) for inside in of_grade])
+        assert found.shares[:, side].sum(axis=1) == pytest.approx(np.ones(5))
+
+
+def test_a_grade_on_an_edge_begins_the_fifth_above_and_one_without_pairs_has_no_median(drawn):
+    grades = np.array([1, 1.8, 2.6, 3.4, 4.2, 5])
+    found = gold_bins(grades, [np.linspace(0, 1, 6)])
+    assert (found.pairs, found.labels[-1]) == ((1, 1, 1, 1, 2), "4.2 to 5")
+    found = gold_bins(np.array([0.0, 1, 1]), [np.array([0.1, 0.5, 0.7])])
+    assert found.pairs == (1, 0, 0, 0, 2)
+    assert np.isnan(found.medians[1:4]).all()
+    assert not found.shares[1:4].any()
+    assert found.medians[-1].tolist() == [pytest.approx(0.6)]
+    assert [row["median cosine A"] for row in median_rows(found)] == [0.1, None, None, None, 0.6]
+    assert [row["pairs"] for row in median_rows(found)] == [1, 0, 0, 0, 2]
+
+
+def test_a_side_without_cosines_is_in_no_bin_and_has_no_median(drawn):
+    gold, (one, _) = drawn
+    missing = np.full(len(gold), np.nan)
+    found = gold_bins(gold, [one, missing])
+    alone = gold_bins(gold, [one])
+    assert np.array_equal(found.edges, alone.edges)
+    assert np.array_equal(found.counts[:, :1], alone.counts)
+    assert not found.counts[:, 1].any()
+    assert np.isnan(found.medians[:, 1]).all()
+    assert [row["median cosine B"] for row in median_rows(found)] == [None] * 5
+    assert not gold_bins(gold, [missing]).counts.any()
+
+
+def test_grades_or_cosines_that_are_all_the_same_have_one_bin_that_holds_them():
+    for gold in (np.full(3, 2.5), np.array([2.5, 2.5001, 2.5002])):  # the labels of fifths would be the same
+        found = gold_bins(gold, [np.full(3, 0.9, dtype=np.float32)] * 2)
+        assert (found.labels, found.pairs) == (("2.5",), (3,))
+        assert [sorted(side.tolist())[-2:] for side in found.counts[0]] == [[0, 3]] * 2
+    assert found.edges[0] < 0.9 < found.edges[-1]
+
+
+def test_rows_say_what_the_histograms_say(drawn):
+    found = gold_bins(*drawn)
+    rows = gold_bin_rows(found)
+    assert len(rows) == 5 * COSINES
+    assert sum(row["pairs of A"] for row in rows) == sum(row["pairs of B"] for row in rows) == len(drawn[0])
+    tops = [row for row in rows if row["grades"] == "4 to 5"]
+    assert [row["pairs of B"] for row in tops] == found.counts[-1, 1].tolist()
+    assert tops[-1]["cosine to"] == pytest.approx(found.edges[-1], abs=1e-6)
+    assert "pairs of B" not in gold_bin_rows(gold_bins(drawn[0], drawn[1][:1]))[0]
+
+
+NONE = np.nan
+BEFORE, AFTER = np.array([1.0, 0.5, 0.0, 0.0, 0.5, 1.0]), np.array([1.0, 1.0, 0.0, 0.0, 0.2, 0.1])
+RANKS = np.array([1, 2, 60, NONE, 2, 1]), np.array([1, 1, 20, NONE, 5, 10])
+ITEMS = tuple("abcdef")
+
+
+def changes(ranks=RANKS):
+    return ItemChanges({"query": ITEMS}, BEFORE, AFTER, ranks)
+
+
+def test_the_most_changed_come_first_and_rows_go_to_the_most_worsened():
+    assert [ITEMS[item] for item in changes().changed(improved=True)] == ["b", "c"]
+    assert [ITEMS[item] for item in changes().changed(improved=False)] == ["f", "e"]
+    assert changes().counts == (2, 2, 2)
+    assert changes(None).counts == (1, 2, 3)
+    assert changes(None).ranks_text(1) == ""
+    assert changes().ranks_text(1) == "rank 2 → 1"
+    assert changes().ranks_text(3) == "rank > 100 → > 100"
+    rows = changes().rows("MRR@10")
+    assert [row["query"] for row in rows] == ["b", "c", "a", "d", "e", "f"]
+    assert rows[0] == {"query": "b", "rank before": 2, "rank after": 1, "MRR@10 before": 50.0, "MRR@10 after": 100.0}
+    assert rows[3]["rank after"] is None
+
+
+QUERIES = ("where is my dog", "the very old man with the long grey beard and coat", "cats", "who sings here at night?")
+DOCUMENTS = ("My dog is where it was.", "A pensioner in winter clothes.", "Cats sleep.", "Owls sing at night.")
+
+
+@pytest.fixture
+def found():
+    task = of_pairs("made up", QUERIES, DOCUMENTS)
+    return QueryChanges(task, np.array([0.5, 1.0, 0.25, 0.0]), np.array([1.0, 0.5, 0.25, 0.25]))
+
+
+def test_queries_are_in_the_order_of_their_change_with_the_words_they_share(found):
+    assert (found.counts, found.changed(improved=True)) == ((2, 1, 1), [0, 3])
+    assert found.changed(improved=False) == [1]
+    assert float(found.difference.difference) == pytest.approx(100 * np.mean([0.5, -0.5, 0, 0.25]))
+    assert found.words.tolist() == [4, 11, 1, 5]
+    assert found.shared.tolist() == pytest.approx([1, 0, 1, 2 / 5])
+    two = of_pairs("two", ("a b", "a b"), ("x", "a y"))
+    assert QueryChanges(two, np.zeros(1), np.ones(1)).shared.tolist() == [0.5]
+    rows = found.query_rows()
+    assert [row["query"] for row in rows] == list(QUERIES)
+    assert rows[1] == {
+        "query": QUERIES[1], "words": 11, "words in a relevant document": 0.0, "A": 100.0, "B": 50.0, "B - A": -50.0,
+    }  # fmt: skip
+
+
+def test_every_query_is_in_one_group_of_either_kind(found):
+    groups = {row["queries"]: row for row in found.groups()}
+    assert {name: row["number"] for name, row in groups.items()} == {
+        "1 to 4 words": 2, "5 to 8 words": 1, "9 words or more": 1, "none of its words in a relevant document": 1,
+        "up to half in a relevant document": 1, "more than half in a relevant document": 2,
+    }  # fmt: skip
+    assert groups["1 to 4 words"]["B - A"] == pytest.approx(25)
+    assert (groups["9 words or more"]["A"], groups["9 words or more"]["B"]) == (100, 50)

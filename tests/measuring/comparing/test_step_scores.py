@@ -79,10 +79,8 @@ def test_a_layer_and_pooling_outside_of_the_grid_is_followed_over_the_steps(mode
 @pytest.fixture(scope="module")
 def steps(bundled_scores):
     drawn = np.random.default_rng(0)
-    moved = [
-        bundled_scores.cosines + drawn.normal(size=bundled_scores.cosines.shape).astype(np.float32) * far
-        for far in (0.1, 0.3)
-    ]
+    noise = [drawn.normal(size=bundled_scores.cosines.shape).astype(np.float32) * far for far in (0.1, 0.3)]
+    moved = [bundled_scores.cosines + one for one in noise]
     return (bundled_scores, *(replace(bundled_scores, cosines=cosines) for cosines in moved))
 
 
@@ -117,16 +115,13 @@ def test_a_first_step_has_no_difference_to_itself_and_none_where_it_has_no_score
     assert change.widest == 0
 
 
-def test_a_step_that_cannot_be_measured_has_no_difference_and_is_not_the_widest(steps):
+def test_a_step_without_a_score_has_no_difference_and_steps_of_two_depths_are_no_run(steps):
     cosines = steps[1].cosines.copy()
     cosines[3, 0] = np.nan
     _, change = finish(changes([steps[0], replace(steps[1], cosines=cosines)], "Spearman", "all"))
     assert np.isnan([side[3, 0] for side in (change.grid.difference, change.grid.low, change.grid.high)]).all()
     assert not change.grid.sure[3, 0]
     assert np.isfinite(change.widest)
-
-
-def test_steps_of_two_depths_are_no_run(steps):
     shorter = replace(steps[0], rows=steps[0].rows[:3], cosines=steps[0].cosines[:3])
     with pytest.raises(BadChoice, match="not from one run"):
         finish(changes([steps[0], shorter], "Spearman", "all"))

@@ -95,7 +95,11 @@ def test_every_number_is_that_of_vectors_read_one_by_one(looked, found, pairs):
     assert min(looked.alike) < 0.99, "the premise: the two differ"
 
 
-def test_an_encoder_has_not_moved_from_itself(found, pairs):
+def test_one_encoder_alone_has_the_same_geometry_and_none_has_moved_from_itself(looked, found, pairs):
+    alone = finish(layer_geometry(found[:1], pairs, "mean", READINGS[:1], SETTINGS))
+    assert (alone.layers, alone.readings, alone.chosen) == (looked.layers[:1], READINGS[:1], looked.chosen[:1])
+    assert (alone.alike, alone.shift, not_comparable(alone), drift_rows(alone, None)) == ((), (), "", [])
+    assert geometry_rows(alone) == geometry_rows(looked)[:4]
     looked = finish(layer_geometry((found[0], found[0]), pairs, "cls", READINGS[:1] * 2, SETTINGS))
     assert (looked.layers[0][1:], looked.alike[1:]) == (looked.layers[1][1:], pytest.approx([1, 1]))
     assert looked.shift == pytest.approx([0, 0, 0], abs=1e-6)
@@ -105,15 +109,12 @@ def test_an_encoder_has_not_moved_from_itself(found, pairs):
     assert (row["CKA"], str(row["shift"])) == (None, "0.0")
 
 
-def test_another_reading_among_the_layers_needs_no_other_look(looked, found, pairs):
+def test_another_reading_needs_no_other_look_among_the_layers_and_one_of_its_own_apart(looked, found, pairs):
     readings = parse("mean of layer 1", 2), READINGS[1]
     clouds = [looked.geometry_of(side, reading) for side, reading in enumerate(readings)]
     assert clouds == [looked.layers[0][1], looked.chosen[1]]
     stands = replace(looked, readings=readings, chosen=tuple(clouds))
     assert stands == finish(layer_geometry(found, pairs, "mean", readings, SETTINGS))
-
-
-def test_a_reading_apart_from_the_layers_is_looked_at_by_itself(looked, found, pairs):
     apart = parse("max of layer 2", 2)
     assert looked.geometry_of(0, apart) is None
     cloud = finish(reading_geometry(found[0], pairs, apart, SETTINGS))
@@ -122,30 +123,26 @@ def test_a_reading_apart_from_the_layers_is_looked_at_by_itself(looked, found, p
     assert replace(looked, readings=(apart, READINGS[1]), chosen=(cloud, looked.chosen[1])) == both
 
 
-def test_one_encoder_alone_has_the_same_geometry_and_no_drift(looked, found, pairs):
-    alone = finish(layer_geometry(found[:1], pairs, "mean", READINGS[:1], SETTINGS))
-    assert (alone.layers, alone.readings, alone.chosen) == (looked.layers[:1], READINGS[:1], looked.chosen[:1])
-    assert (alone.alike, alone.shift, not_comparable(alone), drift_rows(alone, None)) == ((), (), "", [])
-    assert geometry_rows(alone) == geometry_rows(looked)[:4]
-
-
 def test_large_sets_are_drawn_from_whole_pairs_and_say_so(found, pairs, monkeypatch):
     monkeypatch.setattr(layers, "MOST", 25)
-    looked, again, another = (
-        finish(layer_geometry(found, pairs, "mean", READINGS, SETTINGS, seed=seed)) for seed in (0, 0, 1)
-    )
+    work = [layer_geometry(found, pairs, "mean", READINGS, SETTINGS, seed=seed) for seed in (0, 0, 1)]
+    looked, again, another = map(finish, work)
     assert looked == again != another
     assert looked.sentences <= 25 < len(pairs.sentences)
     assert looked.pairs < looked.of_pairs == PAIRS
     assert f"drawn from {PAIRS} (seed 0)" in definition(looked)
 
 
-def test_what_was_looked_at_is_told(looked, pairs):
+def test_what_was_looked_at_is_told_and_it_can_be_stopped_between_two_batches(looked, pairs, found):
     count = len(pairs.sentences)
     told = definition(looked)
     assert f"{count} distinct sentences of {PAIRS} pairs." in told
     assert f"the {looked.close} pairs graded 4 or more" in told
     assert f"all {count * (count - 1) // 2:,} pairs of sentences" in told
+    work = layer_geometry(found, pairs, "mean", READINGS, SETTINGS)
+    stages = {next(work).stage for _ in range(3)}
+    work.close()
+    assert "loading one" in stages
 
 
 def test_encoders_of_another_depth_or_width_say_what_cannot_be_compared(found, pairs, tmp_path, looked):
@@ -172,13 +169,6 @@ def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):
     moved = drift_rows(looked, Interval(numbers, numbers - 1, numbers + 1))
     assert [(row["difference"], row["low"], row["high"]) for row in moved] == [(0, -1, 1), (1, 0, 2), (2, 1, 3)]
     assert [row["CKA"] for row in moved] == pytest.approx(looked.alike, abs=1e-5)
-
-
-def test_it_can_be_stopped_between_two_batches(found, pairs):
-    work = layer_geometry(found, pairs, "mean", READINGS, SETTINGS)
-    stages = {next(work).stage for _ in range(3)}
-    work.close()
-    assert "loading one" in stages
 
 
 @pytest.mark.parametrize(

@@ -25,26 +25,28 @@ def unit(vectors):
     return [row / math.sqrt(sum(float(x) ** 2 for x in row)) for row in vectors.astype(float)]
 
 
-def test_cosines_in_blocks_of_rows_change_nothing(vectors, monkeypatch):
+def test_blocks_of_rows_a_scale_and_a_turn_change_nothing(vectors, monkeypatch):
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    one, other = geometry(vectors), geometry((vectors @ turn * 5).astype(np.float32))
+    for name, value in vars(one).items():
+        assert getattr(other, name) == pytest.approx(value, abs=1e-4, nan_ok=True), name
     whole = geometry(vectors)
     monkeypatch.setattr(geometries, "_ROWS", 10)
     for name, value in vars(geometry(vectors)).items():
         assert getattr(whole, name) == pytest.approx(value, abs=1e-6, nan_ok=True), name
 
 
-def test_a_scale_and_a_turn_change_nothing(vectors):
-    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
-    one, other = geometry(vectors), geometry((vectors @ turn * 5).astype(np.float32))
-    for name, value in vars(one).items():
-        assert getattr(other, name) == pytest.approx(value, abs=1e-4, nan_ok=True), name
-
-
-def test_a_cone_is_told_from_a_ball():
+def test_a_cone_is_told_from_a_ball_and_alignment_is_the_mean_squared_distance_of_partners(vectors):
     random = np.random.default_rng(0)
     ball, cone = random.normal(size=(300, 64)), random.normal(size=(300, 64)) * 0.1 + 1
     assert abs(geometry(ball).random_pairs) < 0.02
     assert geometry(cone).random_pairs > 0.98
     assert geometry(cone).uniformity > geometry(ball).uniformity + 2
+    one, other = vectors[:20], vectors[20:40]
+    slow = [sum((a - b) ** 2) for a, b in zip(unit(one), unit(other), strict=True)]
+    assert alignment(one, other) == pytest.approx(np.mean(slow), abs=1e-5)
+    assert alignment(one, one * 3) == pytest.approx(0, abs=1e-6)
+    assert math.isnan(alignment(one[:0], other[:0]))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
@@ -64,32 +66,20 @@ def test_identical_sentences_are_one_point(rounding):
     assert math.isnan(found.hubness)
 
 
-def test_alignment_is_the_mean_squared_distance_of_partners(vectors):
-    one, other = vectors[:20], vectors[20:40]
-    slow = [sum((a - b) ** 2) for a, b in zip(unit(one), unit(other), strict=True)]
-    assert alignment(one, other) == pytest.approx(np.mean(slow), abs=1e-5)
-    assert alignment(one, one * 3) == pytest.approx(0, abs=1e-6)
-    assert math.isnan(alignment(one[:0], other[:0]))
-
-
 @pytest.fixture
 def sides():
     random = np.random.default_rng(0)
     one = random.normal(size=(80, 12))
-    return one.astype(np.float32), (one[:, :5] @ random.normal(size=(5, 7)) + random.normal(size=(80, 7))).astype(
-        np.float32
-    )
+    other = one[:, :5] @ random.normal(size=(5, 7)) + random.normal(size=(80, 7))
+    return one.astype(np.float32), other.astype(np.float32)
 
 
-def test_a_model_is_like_itself_however_it_is_turned_moved_and_scaled(sides):
+def test_a_model_is_like_itself_however_it_is_turned_and_what_never_varies_is_like_nothing(sides):
     one, _ = sides
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
     assert alike(one, one) == pytest.approx(1)
     assert alike(one, one @ turn * 3 + 7) == pytest.approx(1, abs=1e-6)
     assert alike(one, one @ np.diag(np.arange(12))) < 0.99, "it is no matter of any linear map"
-
-
-def test_what_never_varies_is_like_nothing(sides):
     assert math.isnan(alike(sides[0], np.ones((80, 3))))
     rounding = np.random.default_rng(3).uniform(-1e-8, 1e-8, (80, 3))
     assert math.isnan(alike(sides[0], 1 + rounding)), "what is the same but for rounding does not vary"
@@ -110,9 +100,8 @@ def test_how_far_a_sentence_moved_is_1_less_its_cosine_and_missing_without_a_len
     other[5] = 0
     found = moved(one, other)
     assert np.isnan(found[5])
-    assert found[7] == pytest.approx(
-        1 - float(one[7] @ other[7]) / np.linalg.norm(one[7]) / np.linalg.norm(other[7]), abs=1e-6
-    )
+    cosine = float(one[7] @ other[7]) / np.linalg.norm(one[7]) / np.linalg.norm(other[7])
+    assert found[7] == pytest.approx(1 - cosine, abs=1e-6)
     assert shift(one, other) == pytest.approx(np.mean(np.delete(found, 5))), "of those that have a length"
     assert math.isnan(shift(one, 0 * other))
     assert moved(one, one).round(6).max() == 0
@@ -140,10 +129,8 @@ def test_the_score_is_that_of_wider_cosines(pairs, apart):
     wide = found.numpy().astype(np.longdouble)
     wide /= np.sqrt((wide * wide).sum(1, keepdims=True))
     place = {text: at for at, text in enumerate(pairs.sentences)}
-    cosines = [
-        float((wide[place[one]] * wide[place[other]]).sum() - 1)
-        for one, other in zip(pairs.first, pairs.second, strict=True)
-    ]
+    both = [(wide[place[one]], wide[place[other]]) for one, other in zip(pairs.first, pairs.second, strict=True)]
+    cosines = [float((one * other).sum() - 1) for one, other in both]
     wanted = 100 * spearmanr(pairs.gold, cosines)[0]
     assert checkup(PairJudge(pairs), found).score == pytest.approx(wanted, abs=0.01)
 

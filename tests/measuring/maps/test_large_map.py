@@ -37,15 +37,12 @@ def mapped(corpus, kind="UMAP", **settings):
     return finish(map_tables.large_map(corpus, MapSettings(kind, **settings)))
 
 
-def test_pca_is_that_of_scikit_learn(corpus, vectors):
+def test_pca_is_that_of_scikit_learn_without_rows_of_a_zero_vector(corpus, vectors, tmp_path):
     found = mapped(corpus, "PCA")
     places = PCA(2).fit_transform(unit(vectors).astype(float))
     np.testing.assert_allclose(np.abs(found.places), np.abs(places), atol=1e-5)
     assert found.rows.tolist() == list(range(ROWS))
     assert f"All {ROWS} sentences" in found.note
-
-
-def test_rows_with_a_zero_vector_are_not_on_the_map(tmp_path, vectors):
     vectors[[0, 7]] = 0
     found = mapped(corpus_of(tmp_path, vectors), "PCA")
     others = [row for row in range(ROWS) if row not in (0, 7)]
@@ -88,22 +85,12 @@ def test_a_cluster_stays_together_although_most_of_it_is_not_fitted(corpus, few)
     assert (nearest == np.arange(ROWS) % CLUSTERS).mean() > 0.95
 
 
-def test_of_a_larger_corpus_a_sample_is_mapped(corpus, few, monkeypatch):
+def test_of_a_larger_corpus_a_sample_is_mapped_and_the_table_has_its_positions(corpus, few, monkeypatch):
     monkeypatch.setattr(map_tables, "MOST", 100)
     found = mapped(corpus, "PCA")
     assert len(found.rows) == len(set(found.rows.tolist())) == len(found.places) == 100
     assert f"100 of {ROWS} sentences, drawn at random" in found.note
     assert (mapped(corpus, "PCA", seed=1).rows != found.rows).any()
-
-
-def test_all_equal_vectors_and_two_sentences_are_mapped(tmp_path, few):
-    for rows in (2, 120):
-        found = mapped(corpus_of(tmp_path, np.ones((rows, 4), dtype=np.float32)))
-        assert np.isfinite(found.places).all()
-        assert len(found.places) == rows
-
-
-def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
     monkeypatch.setattr(map_tables, "MOST", 100)
     found = mapped(corpus, "PCA")
     rows = map_tables.table(corpus, found)
@@ -112,12 +99,16 @@ def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
     np.testing.assert_allclose([[row["x"], row["y"]] for row in rows], found.places, atol=1e-5)
 
 
+def test_all_equal_vectors_and_two_sentences_are_mapped_and_one_is_too_few(tmp_path, few):
+    for rows in (2, 120):
+        found = mapped(corpus_of(tmp_path, np.ones((rows, 4), dtype=np.float32)))
+        assert np.isfinite(found.places).all()
+        assert len(found.places) == rows
+    with pytest.raises(BadChoice, match="at least 2"):
+        mapped(corpus_of(tmp_path, np.ones((1, 4), dtype=np.float32)))
+
+
 @pytest.mark.parametrize("way", [MapSettings("t-SNE"), MapSettings("PCA", 3)])
 def test_other_projections_are_refused(corpus, way):
     with pytest.raises(BadChoice, match="UMAP or PCA"):
         finish(map_tables.large_map(corpus, way))
-
-
-def test_one_sentence_is_too_few(tmp_path):
-    with pytest.raises(BadChoice, match="at least 2"):
-        mapped(corpus_of(tmp_path, np.ones((1, 4), dtype=np.float32)))

@@ -18,18 +18,17 @@ from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 
 SENTENCES = Sentences("three", ("one", "two", "three"), (Attribute("weight", (1.0, math.nan, 3.0)),))
-SUBJECTS = {
-    "boats": ("boat", "harbour", "sail"),
-    "bread": ("bread", "oven", "flour"),
-    "rain": ("rain", "cloud", "storm"),
-}
+WORDS = "boat harbour sail", "bread oven flour", "rain cloud storm"
+SUBJECTS = {words.split()[0]: tuple(words.split()) for words in WORDS}
 
 
-def test_both_maps_are_columns_and_what_is_missing_is_an_empty_cell():
+def test_both_maps_are_columns_and_what_is_missing_is_an_empty_cell_or_label():
     flat, deep = np.arange(6.0).reshape(3, 2), np.arange(9.0).reshape(3, 3)
     found = rows(SENTENCES, [flat, deep])
     assert found[1] == {"sentence": "two", "weight": None, "A x": 2, "A y": 3, "B x": 3, "B y": 4, "B z": 5}
     assert rows(SENTENCES, [], (2,)) == [{"sentence": "three", "weight": 3.0}]
+    topics = Sentences("two", ("a", "b"), (Attribute("topic", ("news", "")), Attribute("weight", (math.nan, 1 / 3))))
+    assert labels(topics) == {"topic": ["news", None], "weight": [None, 1 / 3]}
 
 
 def test_neighbours_come_with_their_cosines_in_both():
@@ -50,7 +49,7 @@ def test_neighbours_come_with_their_cosines_in_both():
     assert [row["sentence"] for row in alone] == [texts[place] for place in near[0].places[4, :10]]
 
 
-def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
+def test_notes_tell_the_median_cosine_of_joined_pairs_and_why_nothing_has_moved():
     vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
     pairs = Attribute("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
     joined = Sentences("two", ("a", "b", "c", "d"), (pairs,), lines=((0, 1), (2, 3)))
@@ -59,14 +58,6 @@ def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
         "Of the 1 pairs scored 0 the median cosine is 0.00 in A and 1.00 in B.",
     ]
     assert line_notes(SENTENCES, [vectors]) == []
-
-
-def test_labels_are_the_columns_with_what_is_missing_left_empty():
-    topics = Sentences("two", ("a", "b"), (Attribute("topic", ("news", "")), Attribute("weight", (math.nan, 1 / 3))))
-    assert labels(topics) == {"topic": ["news", None], "weight": [None, 1 / 3]}
-
-
-def test_only_of_vectors_of_two_widths_it_is_told_why_nothing_has_moved():
     narrow, wide = np.ones((2, 3)), np.ones((2, 1024))
     assert width_notes([narrow]) == width_notes([narrow, narrow]) == []
     (told,) = width_notes([narrow, wide])
@@ -95,8 +86,5 @@ def test_a_term_weighs_its_frequency_by_how_rare_it_is_elsewhere():
     for name, counts in zip(names, ({"apple": 2, "common": 1}, {"pear": 1, "common": 3}), strict=True):
         weight = {word: count * np.log1p(mean / frequency[word]) for word, count in counts.items()}
         assert name == ", ".join(sorted(weight, key=lambda word: -weight[word]))
-
-
-def test_places_that_are_all_alike_and_text_without_words_have_no_names():
     assert clusters(["a b"] * 80, np.zeros((80, 2))) == ()
     assert typical_terms(["12 34", "the of"]) == ["", ""]

@@ -6,12 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
-from explorer.errors import BadChoice
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.pooling import OWN
+from explorer.errors import BadChoice, StrataError
 from explorer.measuring.neighbours import vector_index
-from explorer.measuring.neighbours.query_results import SearchSide, search
+from explorer.measuring.neighbours.query_results import SearchResults, SearchSide, search, vector_of
 from explorer.measuring.neighbours.vector_index import MOST, Index, neighbourhoods, overlap, overlap_of
 from explorer.progress import finish
+from tests.spoiling import encoder_of
+from tests.tiny_models import WIDTH, save_tiny
 
 
 def vectors(count=60, width=12, seed=0):
@@ -50,11 +55,19 @@ def test_neighbours_are_those_of_a_slow_loop(k, rows, monkeypatch):
         assert one.cosines.tolist() == near.tolist(), "one query or all: the same numbers"
 
 
-def test_a_vector_that_is_no_sentence_of_the_corpus_finds_all_that_are_near():
+def test_any_vector_finds_all_that_are_near_and_a_rank_is_the_place_in_the_whole_order():
     corpus, query = vectors(), vectors(1, seed=9)[0] * 100
     hits = Index(corpus).nearest(query, 60)
     places, cosines = slow(corpus, query, 60)
     assert (hits.places.tolist(), hits.cosines) == (places, pytest.approx(cosines, abs=1e-6))
+    corpus, query = vectors(), vectors(1, seed=9)[0]
+    corpus[[7, 8]] = corpus[7]
+    index = Index(corpus)
+    ordered, _ = slow(corpus, query, 60)
+    assert index.ranks(np.arange(60), query) == [ordered.index(place) + 1 for place in range(60)]
+    ordered, _ = slow(corpus, corpus[5], 60, without=5)
+    others = np.array([place for place in range(60) if place != 5])
+    assert index.ranks(others, 5) == [ordered.index(place) + 1 for place in others]
 
 
 def test_equal_vectors_stand_in_the_order_of_the_corpus():
@@ -67,14 +80,14 @@ def test_equal_vectors_stand_in_the_order_of_the_corpus():
     assert index.neighbours(20, 1).places.tolist() == [0]
     for place in range(40):
         assert index.neighbours(place, 39).places.tolist() == slow(corpus, corpus[place], 39, without=place)[0]
-
-
-def test_two_hundred_equal_sentences_are_neighbours_in_order():
     places, cosines = of_all(Index(np.ones((200, 8), dtype=np.float32)), 10)
     assert places[0].tolist() == list(range(1, 11))
     assert places[5].tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
     assert places[199].tolist() == list(range(10))
     assert np.allclose(cosines, 1)
+    near = finish(neighbourhoods(np.ones((6, 3), dtype=np.float32)))
+    assert near.places[4].tolist() == [0, 1, 2, 3, 5]
+    assert not near.distances.round(5).any()
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -85,28 +98,16 @@ def test_a_corpus_of_one_or_two_sentences_gives_what_there_is(count):
     assert of_all(index, 10)[0].shape == (count, count - 1)
 
 
-def test_a_rank_is_the_place_in_the_whole_order():
-    corpus, query = vectors(), vectors(1, seed=9)[0]
-    corpus[[7, 8]] = corpus[7]
-    index = Index(corpus)
-    ordered, _ = slow(corpus, query, 60)
-    assert index.ranks(np.arange(60), query) == [ordered.index(place) + 1 for place in range(60)]
-    ordered, _ = slow(corpus, corpus[5], 60, without=5)
-    others = np.array([place for place in range(60) if place != 5])
-    assert index.ranks(others, 5) == [ordered.index(place) + 1 for place in others]
-
-
-def test_a_vector_of_length_0_is_like_no_other():
+def test_what_is_no_number_is_refused_and_a_vector_of_length_0_is_like_no_other():
     corpus = vectors(5)
     corpus[2] = 0
     assert Index(corpus).neighbours(2, 4).cosines.tolist() == [0, 0, 0, 0]
-
-
-def test_what_is_no_number_is_refused():
     corpus = vectors(5)
     corpus[2, 3] = np.nan
     with pytest.raises(BadChoice, match="NaN or infinite"):
         Index(corpus)
+    with pytest.raises(BadChoice, match="NaN or infinite"):
+        finish(neighbourhoods(corpus))
 
 
 def test_faiss_works_in_a_thread_while_torch_works_in_another():
@@ -155,29 +156,13 @@ def test_a_few_sentences_have_all_the_others_for_neighbours(count):
     assert finish(neighbourhoods(drawn(count))).places.shape == (count, max(0, count - 1))
 
 
-def test_no_more_are_held_than_are_asked_for():
+def test_it_can_be_stopped_between_two_blocks_and_no_more_are_held_than_are_asked_for(monkeypatch):
     assert finish(neighbourhoods(drawn(MOST + 20))).places.shape == (MOST + 20, MOST)
     assert finish(neighbourhoods(drawn(), most=7)).distances.shape == (40, 7)
-
-
-def test_it_can_be_stopped_between_two_blocks(monkeypatch):
     monkeypatch.setattr(vector_index, "_ROWS", 7)
     told = [progress.done for progress in neighbourhoods(drawn(), most=3)]
     assert (told[0], told[-1]) == (0, 40)
     assert all(0 < done - before <= 8 for before, done in pairwise(told))
-
-
-def test_vectors_that_are_no_numbers_are_refused():
-    vectors = drawn()
-    vectors[5, 2] = np.nan
-    with pytest.raises(BadChoice, match="NaN or infinite"):
-        finish(neighbourhoods(vectors))
-
-
-def test_of_sentences_that_are_equally_near_the_first_leads():
-    near = finish(neighbourhoods(np.ones((6, 3), dtype=np.float32)))
-    assert near.places[4].tolist() == [0, 1, 2, 3, 5]
-    assert not near.distances.round(5).any()
 
 
 @pytest.mark.parametrize("k", [1, 4, 100])
@@ -196,11 +181,17 @@ def test_jaccard_is_that_of_two_sets_of_neighbours(k):
     assert found.counts().tolist() == [list(found.kept).count(kept) for kept in range(found.k + 1)]
 
 
-def test_the_same_model_on_both_sides_keeps_every_neighbour():
+def test_the_same_model_on_both_sides_keeps_every_neighbour_and_one_sentence_has_none():
     corpus = vectors(80)
     corpus[40:60] = corpus[0]  # with ties, too
     found = finish(overlap(Index(corpus), Index(corpus.copy()), 10))
     assert (found.jaccard.tolist(), found.mean) == ([1.0] * 80, 1)
+    found = finish(overlap(Index(vectors(1)), Index(vectors(1)), 10))
+    assert found.k == 0
+    assert math.isnan(found.mean)
+    assert np.isnan(found.jaccard).all()
+    with pytest.raises(BadChoice, match="same corpus"):
+        finish(overlap(Index(vectors(5)), Index(vectors(6)), 3))
 
 
 def test_the_most_changed_come_first_and_equals_in_the_order_of_the_corpus():
@@ -211,23 +202,30 @@ def test_the_most_changed_come_first_and_equals_in_the_order_of_the_corpus():
     assert same == sorted(range(60), key=lambda place: (-found.kept[place], place))
 
 
-def test_a_sentence_alone_has_no_neighbours_to_keep():
-    found = finish(overlap(Index(vectors(1)), Index(vectors(1)), 10))
-    assert found.k == 0
-    assert math.isnan(found.mean)
-    assert np.isnan(found.jaccard).all()
-
-
-def test_two_corpora_are_not_compared():
-    with pytest.raises(BadChoice, match="same corpus"):
-        finish(overlap(Index(vectors(5)), Index(vectors(6)), 3))
-
-
 def test_of_neighbours_that_are_known_it_is_the_same():
-    one, other = (
-        np.array([slow(side, side[at], 5, at)[0] for at in range(60)]) for side in (vectors(), vectors(seed=1))
-    )
+    sides = vectors(), vectors(seed=1)
+    one, other = (np.array([slow(side, side[at], 5, at)[0] for at in range(60)]) for side in sides)
     found = overlap_of(one, other)
     assert found.k == 5
     assert found.kept.tolist() == [len(set(a) & set(b)) for a, b in zip(one.tolist(), other.tolist(), strict=True)]
     assert overlap_of(one, one[:, ::-1]).jaccard.tolist() == [1.0] * 60, "their order is no matter"
+
+
+@pytest.mark.parametrize(("weight", "words"), [(0.0, "gives the query a zero vector under model default"),
+                                               (3e38, "infinite numbers under model default")])  # fmt: skip
+def test_a_query_without_a_cosine_is_refused(tmp_path, weight, words):
+    encoder = encoder_of(save_tiny("bert", tmp_path / "tiny"))
+    encoder.head = Head(("mean",), (Dense(torch.full((WIDTH, WIDTH), weight).triu(), None, "Identity"),))
+    with pytest.raises(BadChoice if weight == 0 else StrataError, match=words):
+        vector_of(encoder, "a man plays", OWN)
+
+
+def test_results_are_kept_lost_or_gained_nearest_first():
+    angles = [(0.1, 0.2, 0.3, 0.9, 1.2), (1.2, 0.1, 0.9, 0.2, 0.3)]  # to the query, of each sentence under A and B
+    indexes = [Index(np.array([(math.cos(one), math.sin(one)) for one in side], dtype=np.float32)) for side in angles]
+    found = search(*(SearchSide(index, np.array([1.0, 0.0], dtype=np.float32)) for index in indexes), k=3)
+    one, other = ([(each.place, each.mark, each.elsewhere) for each in side] for side in (found.one, found.other))
+    assert one == [(0, "lost", 5), (1, "kept", 1), (2, "lost", 4)]
+    assert other == [(1, "kept", 2), (3, "gained", 4), (4, "gained", 5)]
+    assert (found.kept, found.jaccard) == (1, 1 / 5)
+    assert math.isnan(SearchResults((), ()).jaccard)

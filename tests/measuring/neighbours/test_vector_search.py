@@ -160,13 +160,10 @@ def test_very_small_corpora_are_searched(tmp_path, vectors, kind, rows):
     assert sorted(search.neighbours(0, 10).places.tolist()) == list(range(1, rows))
 
 
-def test_few_vectors_are_all_searched_and_many_by_inverted_lists():
+def test_few_vectors_are_all_searched_and_a_query_of_another_width_is_refused(corpus):
     assert suited(200_000) == suited(200_000, "flat")
     assert suited(200_001).kind == "ivf"
     assert suited(1_000_000) == IndexSetting("ivf", nlist=1000)
     assert suited(50, "ivf").nlist == 1
-
-
-def test_a_query_of_another_width_is_refused_with_both_numbers(corpus):
     with pytest.raises(BadChoice, match=r"3 dimensions and the vectors of mine\.npy 12"):
         finish(searchable(corpus)).nearest(unit(np.ones((1, 3)))[0], 5)

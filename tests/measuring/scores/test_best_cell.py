@@ -59,15 +59,12 @@ def test_scores_of_a_half_are_those_of_the_half_encoded_alone(tiny_encoder, bund
     assert bundled_scores.of_pairs(range(9)).own.shape == (9,)
 
 
-def test_without_a_model_default_there_is_none_to_compare_with(tiny_encoder, few_pairs):
+def test_without_a_model_default_or_a_score_there_is_none_to_compare_with(tiny_encoder, few_pairs):
     scores = finish(score_layers(tiny_encoder, few_pairs))
     found = best_cell.choose(scores, scores)
     assert scores.own is None
     assert found.over_default is None
     assert found.over_runner_up.difference.shape == ()
-
-
-def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
     pairs = GradedPairs("few", ("a b", "c d", "e f"), ("g h", "i j", "k l"), (1.0, 2.0, 3.0), ("x", "y", "z"))
     scores = finish(score_layers(tiny_encoder, pairs))
     assert best_cell.choose(scores, scores, aggregate="mean") is None
@@ -105,11 +102,14 @@ def moved(bundled_scores):
     return replace(bundled_scores, cosines=(bundled_scores.cosines + noise * random).astype(np.float32))
 
 
-def test_each_side_has_its_own_best(bundled_scores, moved):
+def test_each_side_has_its_own_best_and_one_without_a_score_is_named(bundled_scores, moved):
     found = pick(sample.pairs(), (bundled_scores, moved), sample.pairs())
     assert found.readings[0] != found.readings[1]
     for scores, reading, told in zip((bundled_scores, moved), found.readings, found.scores, strict=True):
         assert told == scores.score(reading) == np.nanmax(scores.table())
+    constant = replace(bundled_scores, cosines=np.ones_like(bundled_scores.cosines))
+    with pytest.raises(BadChoice, match="No layer & pooling of B has a score on Sample pairs"):
+        pick(sample.pairs(), (bundled_scores, constant), sample.pairs())
 
 
 def test_pairs_in_both_are_counted_either_way_round(bundled_scores):
@@ -127,9 +127,3 @@ def test_pairs_in_both_are_counted_either_way_round(bundled_scores):
     apart = pick(sample.dev(), (bundled_scores, bundled_scores), sample.test())
     assert apart.shared == 0
     assert "None of the pairs scored here were used" in apart.words
-
-
-def test_a_side_without_a_score_is_named(bundled_scores):
-    constant = replace(bundled_scores, cosines=np.ones_like(bundled_scores.cosines))
-    with pytest.raises(BadChoice, match="No layer & pooling of B has a score on Sample pairs"):
-        pick(sample.pairs(), (bundled_scores, constant), sample.pairs())

@@ -1,3 +1,7 @@
+"""Test the scores of layers & poolings, joined over sub-corpora, and the reasons why there is none."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -28,21 +32,24 @@ def test_three_ways_to_join_sub_corpora_give_three_numbers(aggregate, rho):
     assert float(agreement(GOLD, SYSTEM, PARTS, "Spearman", aggregate)) == pytest.approx(rho, abs=1e-6)
 
 
-def test_a_sub_corpus_without_a_correlation_leaves_the_mean_empty():
+def test_a_sub_corpus_without_a_correlation_leaves_the_mean_empty_and_unknown_ways_are_refused():
     system = SYSTEM.copy()
     system[4:] = 0.5
     assert np.isnan(agreement(GOLD, system, PARTS, "Spearman", "mean"))
     assert not np.isnan(agreement(GOLD, system, PARTS, "Spearman", "all"))
-
-
-def test_unknown_metrics_and_aggregates_are_refused():
     with pytest.raises(BadChoice, match=r"no metric 'Kendall'\. Choose one of Spearman, Pearson"):
         agreement(GOLD, SYSTEM, PARTS, "Kendall", "all")
     with pytest.raises(BadChoice, match=r"no aggregation 'median'.*Choose one of all, mean, wmean"):
         agreement(GOLD, SYSTEM, PARTS, "Spearman", "median")
 
 
-def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
+def test_cutting_the_set_into_chunks_or_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
+    whole = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
+    assert whole.truncated > 0
+    monkeypatch.setattr(layer_scores, "AT_A_TIME", 2)
+    portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
+    assert portions.truncated == whole.truncated
+    assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)
     whole = finish(score_layers(tiny_encoder, few_pairs))
     monkeypatch.setattr(pair_cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
     made, chunks = [], pair_cosines.chunks
@@ -97,49 +104,28 @@ def test_the_grid_of_a_decoder_has_the_last_token_for_its_first_column(few_pairs
             assert scores.cosines_of(first)[place] == pytest.approx(1, abs=1e-6)
 
 
-def test_the_first_token_of_layer_0_has_no_score(bundled_scores):
+def test_the_bundled_encoder_knows_the_sample_as_published(bundled_scores):
     cls = Reading(Row((0,)), "cls")
     assert np.isnan(bundled_scores.score(cls))
     assert np.ptp(bundled_scores.cosines[bundled_scores.place(cls)]) < 1e-6
-
-
-def test_the_bundled_encoder_knows_the_sample(bundled_scores):
     last = bundled_scores.score(Reading(Row((6,)), "mean"))
     assert 75 <= last <= 92
     assert last - bundled_scores.score(Reading(Row((0,)), "mean")) >= 12
-
-
-def test_the_published_reading_is_the_mean_of_the_last_layer(bundled_scores):
     assert bundled_scores.own_score() == pytest.approx(bundled_scores.score(Reading(Row((6,)), "mean")), abs=0.05)
     assert "mean" in bundled_scores.own_title
-
-
-def test_the_best_reading_has_the_highest_score(bundled_scores):
     best = bundled_scores.best()
     assert best is not None
     assert bundled_scores.score(best) == np.nanmax(bundled_scores.table())
 
 
-def test_truncated_sentences_are_counted(tiny_encoder):
+def test_truncated_sentences_are_counted_and_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):
     long = " ".join(["word"] * 30)
     pairs = GradedPairs("x", (long, "a b", "c"), ("b", long + " more", "a"), (1.0, 2.0, 3.0), ("",) * 3)
     scores = finish(score_layers(tiny_encoder, pairs, max_length=8))
     assert (scores.truncated, scores.max_length) == (2, 8)
-
-
-def test_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):
     steps = list(score_layers(tiny_encoder, few_pairs))
     assert steps[-1].done == steps[-1].total > 0
     assert steps[0].stage == "tokenising sentences"
-
-
-def test_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
-    whole = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
-    assert whole.truncated > 0
-    monkeypatch.setattr(layer_scores, "AT_A_TIME", 2)
-    portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
-    assert portions.truncated == whole.truncated
-    assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)
 
 
 NAMED = {"cls of layer 0": False, "mean of layer 0": True, "max of layers 0 + 2": True, "model default": True}
@@ -167,3 +153,32 @@ def test_vectors_that_are_not_finite_are_the_reason_and_no_precision_is_advised(
         assert "copy or download it again" in one.not_measured_text
         assert "Switch precision" not in one.not_measured_text.partition("Not measurable")[0]
         assert not np.isnan(one.of_pairs([1, 2, 3]).score(parse("mean of layer 0", 2)))
+
+
+CLS_0, MEAN_3 = parse("cls of layer 0", 6), parse("mean of layer 3", 6)
+
+
+def test_what_was_scored_has_no_reason_to_be_missing_unless_a_sub_corpus_has_no_correlation(bundled_scores):
+    for metric in ("Spearman", "Pearson"):
+        for way in ("all", "mean", "wmean"):
+            assert {why_missing(bundled_scores, reading, metric, way) for reading in (MEAN_3, OWN)} == {""}
+    parts = ("single", *("rest",) * (len(bundled_scores.gold) - 1))
+    scores = replace(bundled_scores, parts=parts)
+    assert why_missing(scores, MEAN_3) == ""
+    assert why_missing(scores, MEAN_3, "Pearson", "wmean") == "no wmean: single has no correlation"
+
+
+@pytest.mark.parametrize("way", ["all", "mean"])
+def test_every_cls_of_layer_0_is_the_same_vector(bundled_scores, way):
+    assert why_missing(bundled_scores, CLS_0, "Spearman", way) == "every [CLS] of layer 0 is the same vector"
+
+
+def test_equal_cosines_or_gold_scores_or_the_precision_are_the_reason(bundled_scores):
+    cosines = np.full_like(bundled_scores.cosines, 0.5)
+    for reading in (CLS_0, MEAN_3):
+        assert why_missing(replace(bundled_scores, cosines=cosines), reading) == "all cosines are equal"
+    lost = replace(bundled_scores, cosines=np.full_like(bundled_scores.cosines, np.nan), precision="bfloat16")
+    assert why_missing(lost, MEAN_3) == "not measurable in bfloat16: switch precision to float32"
+    assert why_missing(bundled_scores.of_pairs([4]), MEAN_3) == "all gold scores are equal"
+    same = replace(bundled_scores, gold=np.ones_like(bundled_scores.gold))
+    assert why_missing(same, MEAN_3) == "all gold scores are equal"

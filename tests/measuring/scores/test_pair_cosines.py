@@ -39,22 +39,16 @@ def slow_cosine(one, other):
     return (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
 
 
-def test_nearly_constant_cosines_rank_as_in_wider_floats(nearly_constant):
+def test_nearly_constant_cosines_rank_as_in_wider_floats_and_equal_vectors_tie_exactly(nearly_constant):
     found = exact_cosines(nearly_constant, ALL, ALL + 60)
     slow = np.array([slow_cosine(nearly_constant[place], nearly_constant[place + 60]) for place in ALL])
     assert np.ptp(found) < 1e-8, "the premise: float32 has steps of 6e-8 here"
     assert np.array_equal(rankdata(found), rankdata(slow.astype(np.float64)))
     gold = np.random.default_rng(1).uniform(0, 5, 60)
     assert spearman(gold, found) == pytest.approx(spearmanr(gold, slow.astype(np.float64))[0], abs=1e-12)
-
-
-def test_equal_vectors_tie_exactly_and_so_does_a_pair_turned_round(nearly_constant):
     vectors = torch.cat([nearly_constant, nearly_constant[:60]])
     assert (exact_cosines(vectors, ALL, ALL + 120) == 1).all()
     assert np.array_equal(exact_cosines(vectors, ALL, ALL + 60), exact_cosines(vectors, ALL + 60, ALL))
-
-
-def test_a_vector_without_length_has_cosine_0_and_one_that_is_no_number_has_none():
     vectors = torch.tensor([[0.0, 0.0], [3.0, 4.0], [float("nan"), 1.0], [-6.0, -8.0]])
     found = exact_cosines(vectors, np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 3]))
     assert found == pytest.approx([0, 0, 1, float("nan"), -1], nan_ok=True)
@@ -147,14 +141,10 @@ def test_every_pair_is_in_one_chunk_of_at_most_so_many_sentences(count, sentence
     assert sorted(seen) == list(range(count))
 
 
-def test_pairs_that_share_a_sentence_stay_together():
-    # three families of three sentences, their pairs apart in the file
+def test_pairs_that_share_a_sentence_stay_together_and_the_longest_family_comes_first():
     first, second = np.array([0, 3, 6, 1, 4, 7]), np.array([1, 4, 7, 2, 5, 8])
     read = [{*first[chunk].tolist(), *second[chunk].tolist()} for chunk in chunks(first, second, [5] * 9, 3)]
     assert sorted(map(sorted, read)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-
-
-def test_the_longest_family_comes_first():
     first, second = np.array([0, 2, 4]), np.array([1, 3, 5])
     order = [chunk.tolist() for chunk in chunks(first, second, [5, 5, 5, 40, 9, 9], 2)]
     assert order == [[1], [2], [0]]

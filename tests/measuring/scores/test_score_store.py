@@ -30,11 +30,18 @@ def same(one, two):
     )
 
 
-def test_scores_come_back_as_they_were_kept(bundled_scores):
+def test_scores_come_back_as_they_were_kept_and_a_torn_file_is_measured_again(bundled_scores, own_cache):
+    assert stored_scores("nothing") is None
     store_scores("a", bundled_scores)
     again = stored_scores("a")
     assert again is not None
     assert same(again, bundled_scores)
+    store_scores("a", bundled_scores)
+    (file,) = own_cache.rglob("*.npz")
+    whole = file.read_bytes()
+    for size in (0, 10, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        assert stored_scores("a") is None
 
 
 def test_scores_of_an_earlier_version_are_not_taken_for_new_ones(bundled_scores, monkeypatch):
@@ -44,19 +51,6 @@ def test_scores_of_an_earlier_version_are_not_taken_for_new_ones(bundled_scores,
         store_scores(score_key(*settings), bundled_scores)
         assert stored_scores(score_key(*settings)) is not None
     assert stored_scores(score_key(*settings)) is None
-
-
-def test_what_was_never_kept_is_none():
-    assert stored_scores("nothing") is None
-
-
-def test_a_torn_file_is_measured_again_not_shown(bundled_scores, own_cache):
-    store_scores("a", bundled_scores)
-    (file,) = own_cache.rglob("*.npz")
-    whole = file.read_bytes()
-    for size in (0, 10, len(whole) // 2, len(whole) - 1):
-        file.write_bytes(whole[:size])
-        assert stored_scores("a") is None
 
 
 def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatch):
@@ -69,23 +63,24 @@ def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatc
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
-def test_every_setting_has_its_own_place():
+def test_every_setting_has_its_own_place_which_for_encoders_is_that_of_earlier_releases():
     settings = [("m", "p", "auto", "cpu", None), ("m2", "p", "auto", "cpu", None), ("m", "p2", "auto", "cpu", None)]
     settings += [("m", "p", "float32", "cpu", None), ("m", "p", "auto", "cuda", None), ("m", "p", "auto", "cpu", 128)]
     assert len({score_key(*each) for each in settings}) == len(settings)
+    settings = ("m", "p", "float32", "cpu", None)
+    before = digest_of(("layer scores", measuring.VERSION, "m", "p", "float32", "cpu", "None"))
+    assert score_key(*settings) == score_key(*settings, GRID_POOLINGS) == before
+    assert score_key(*settings, DECODER_POOLINGS) != before
 
 
 def never(*_):
     raise AssertionError("the encoder was loaded again")
 
 
-def test_what_was_measured_is_not_measured_again(few_pairs):
+def test_what_was_measured_is_not_measured_again_also_not_under_the_name_of_what_auto_meant(few_pairs):
     found = find("all-MiniLM-L6-v2")
     first = finish(measure(found, few_pairs, Settings()))
     assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
-
-
-def test_what_auto_meant_is_not_measured_again_under_its_own_name(few_pairs):
     found = find("all-MiniLM-L6-v2")
     first = finish(measure(found, few_pairs, Settings()))
     by_name = Settings(first.precision, first.device, first.max_length)
@@ -101,27 +96,19 @@ def test_auto_finds_what_was_measured_under_its_name(few_pairs):
     assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
 
 
-def test_work_that_is_stopped_leaves_nothing(few_pairs, own_cache):
+def test_work_that_is_stopped_leaves_nothing_and_what_cannot_be_kept_is_not_lost(
+    few_pairs, own_cache, tmp_path, monkeypatch, logged
+):
     work = measure(find("all-MiniLM-L6-v2"), few_pairs, Settings())
     next(work)
     next(work)
     work.close()
     assert list(own_cache.rglob("*.npz")) == []
-
-
-def test_work_that_cannot_be_kept_is_not_lost(few_pairs, tmp_path, monkeypatch, logged):
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
     scores = finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings()))
     assert len(scores.gold) == len(few_pairs)
     assert "set STRATA_CACHE to a folder that can be written to" in "\n".join(logged)
-
-
-def test_the_keys_of_encoders_are_those_of_earlier_releases_and_decoders_have_others():
-    settings = ("m", "p", "float32", "cpu", None)
-    before = digest_of(("layer scores", measuring.VERSION, "m", "p", "float32", "cpu", "None"))
-    assert score_key(*settings) == score_key(*settings, GRID_POOLINGS) == before
-    assert score_key(*settings, DECODER_POOLINGS) != before
 
 
 def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):
@@ -139,15 +126,12 @@ def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):
     assert same(finish(measure(found, few_pairs, settings, load=never)), replace(plain, seconds=kept.seconds))
 
 
-def test_scores_of_a_decoder_come_back_with_their_poolings(few_pairs, tmp_path):
+def test_scores_of_a_decoder_come_back_with_their_poolings_and_in_a_named_precision(few_pairs, tmp_path):
     found = of_folder("gpt2", save_tiny("gpt2", tmp_path / "gpt2"))
     first = finish(measure(found, few_pairs, Settings("float32", "cpu")))
     again = finish(measure(found, few_pairs, Settings("float32", "cpu"), load=never))
     assert again.poolings == DECODER_POOLINGS
     assert same(again, first)
-
-
-def test_nothing_is_measured_in_a_precision_that_the_machine_chooses():
     assert Settings().precision == "float32"
     with pytest.raises(BadChoice, match="precision 'auto'"):
         Settings("auto")

@@ -36,14 +36,11 @@ def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_ba
     assert (found.low, found.high) == (pytest.approx(float(gap.low)), pytest.approx(float(gap.high)))
 
 
-def test_a_constant_column_has_no_score_and_no_difference():
+def test_it_survives_json_and_a_constant_column_has_no_score():
     found = verdicts.judged(PairJudge(PAIRS), np.stack([np.full(80, 0.5), near(0.1)]), near(0.2))
     assert found.declared_base is None
     assert found.difference is found.low is found.high is None
     assert found.exported is not None
-
-
-def test_it_survives_json_and_a_broken_one_is_none():
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2),)
     verdict = RunVerdict(Verdict(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True, packs=packs, pairs=pairs)
@@ -85,11 +82,8 @@ def test_a_missing_number_is_no_verdict(missing, value):
     assert "nan" not in said.text.lower()
 
 
-def test_an_optimistic_verdict_says_so_in_its_first_words():
+def test_an_optimistic_verdict_says_so_in_its_first_words_and_no_number_has_a_negative_zero():
     said = sentence(KNOWN, "base", "tuned", "120 pairs", optimistic=True)
     assert (said.kind, said.pieces[0]) == (BETTER, ("Better (optimistic)", True))
     assert "optimistic" not in sentence(KNOWN, "base", "tuned", "120 pairs").text
-
-
-def test_no_number_has_a_negative_zero():
     assert "-0.00" not in sentence(Verdict(75.0, None, 75.0, -0.0, -0.001, 0.0), "base", "tuned", "120 pairs").text

@@ -46,7 +46,7 @@ def listener(tiny_encoder):
     return made
 
 
-def test_every_layer_that_asks_spreads_one_over_those_that_answer(listener):
+def test_every_layer_that_asks_spreads_one_over_those_that_answer_whatever_is_beside_a_sentence(listener):
     found = layer_weights(listener(), SENTENCES[:2])
     assert found.weights.shape == (2, LAYERS + 1, LAYERS + 1)
     assert found.weights.sum(-1) == pytest.approx(np.ones((2, LAYERS + 1)))
@@ -55,9 +55,6 @@ def test_every_layer_that_asks_spreads_one_over_those_that_answer(listener):
         for layer in range(LAYERS + 1):
             slow = sum(found.weights[sentence, asks, layer] for asks in range(LAYERS + 1)) / (LAYERS + 1)
             assert found.by_layer[sentence, layer] == pytest.approx(slow)
-
-
-def test_a_sentence_is_heard_alike_alone_and_beside_a_longer_one(listener):
     encoder = listener()
     both = layer_weights(encoder, (SENTENCES[3], SENTENCES[4]))
     assert len(encoder.tokens([SENTENCES[3]]).ids[0]) < len(encoder.tokens([SENTENCES[4]]).ids[0])
@@ -66,10 +63,14 @@ def test_a_sentence_is_heard_alike_alone_and_beside_a_longer_one(listener):
         assert both.weights[place - 3] == pytest.approx(alone, abs=1e-6)
 
 
-def test_layers_count_from_the_first_one_that_is_asked(listener):
+def test_layers_count_from_the_first_one_that_is_asked_and_a_cut_sentence_is_told(listener):
     found = layer_weights(listener(first_layer=1), SENTENCES[:2])
     assert (found.layers, found.weights.shape) == ([1, 2], (2, 2, 2))
     assert found.highest_layers == [1 + int(place) for place in found.by_layer.argmax(1)]
+    found = layer_weights(listener(), ("a " * 3 * POSITIONS, "no"))
+    assert (found.cut, found.max_length) == ((True, False), POSITIONS)
+    with pytest.raises(BadChoice, match="not possible"):
+        layer_weights(listener(), ("no",), 9999)
 
 
 def weighing(*by_layer, parts=("attention over layers",)):
@@ -79,13 +80,10 @@ def weighing(*by_layer, parts=("attention over layers",)):
     return LayerWeights(weights, 0, "cls", "mean", parts, shares, shares, (False,) * len(by_layer), POSITIONS)
 
 
-def test_weights_are_nearly_uniform_if_they_spread_over_less_than_a_quarter_of_an_equal_weight():
+def test_weights_are_nearly_uniform_below_a_quarter_and_the_share_of_attention_is_that_of_the_last_part(listener):
     found = weighing([0.27, 0.25, 0.25, 0.23], [0.29, 0.25, 0.25, 0.21], [0.281, 0.25, 0.25, 0.219])
     assert found.nearly_uniform == (True, False, True), "a quarter of 1/4 is 0.0625"
     assert weighing([0.5, 0.5], [np.nan, 1.0]).nearly_uniform == (True, False), "what is missing is not uniform"
-
-
-def test_the_share_of_attention_is_that_of_the_last_part(listener):
     found = layer_weights(listener(), SENTENCES[:2])
     assert found.attention_share == pytest.approx(found.shares[:, found.parts.index("attention over layers")])
     assert weighing([0.5, 0.5]).attention_share is None, "there is nothing else"
@@ -115,12 +113,9 @@ def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(l
         assert sum(shares) == pytest.approx(1, abs=1e-5)
 
 
-def test_attention_alone_is_all_of_the_vector_but_the_bias(listener):
+def test_a_part_is_named_by_its_layers_and_attention_alone_is_all_of_the_vector_but_the_bias(listener):
     found = layer_weights(listener(poolings=()), SENTENCES[:1])
     assert (found.parts, found.shares.shape) == (("attention over layers",), (1, 1))
-
-
-def test_a_part_is_named_by_its_layers(listener):
     found = layer_weights(listener(poolings=("mean", FIRST_LAST, "max of layer 1")), SENTENCES[:1])
     assert found.parts == (
         "mean of the last layer", "mean of layers 1 and last", "max of layer 1", "attention over layers"
@@ -128,35 +123,25 @@ def test_a_part_is_named_by_its_layers(listener):
     assert found.shares.shape == found.without.shape == (1, 4)
 
 
-def test_a_sentence_that_is_cut_is_told_from_one_that_is_not(listener):
-    found = layer_weights(listener(), ("a " * 3 * POSITIONS, "no"))
-    assert (found.cut, found.max_length) == ((True, False), POSITIONS)
-    with pytest.raises(BadChoice, match="not possible"):
-        layer_weights(listener(), ("no",), 9999)
-
-
-def test_weights_of_words_are_no_weights_of_layers(tiny_encoder):
+def test_without_a_pooler_over_layers_there_are_no_weights_and_no_mean(tiny_encoder):
+    with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
+        layer_weights(tiny_encoder, SENTENCES[:1])
     other = copy.copy(tiny_encoder)
     other.head = Head((), layers=WordWeights())
     with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
         layer_weights(other, SENTENCES[:1])
+    seen = ProbeWeights(None, (0,))
+    seen.add([0], tiny_encoder.states(SENTENCES[:1]))
+    assert seen.mean() is None
 
 
-def test_an_encoder_without_a_pooler_says_so(tiny_encoder):
-    with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
-        layer_weights(tiny_encoder, SENTENCES[:1])
-
-
-def test_weights_that_are_no_numbers_are_empty_cells(listener):
+def test_weights_that_are_no_numbers_are_empty_cells_and_a_path_has_a_row_for_every_step_and_layer(listener):
     found = layer_weights(listener(), SENTENCES[:1])
     found.weights[0, 0, 1] = np.nan
     rows = weight_rows(("a man",), found)
     assert [row["weight"] for row in rows][:2] == [round(float(found.weights[0, 0, 0]), 6), None]
     assert [(row["asks"], row["answers"]) for row in rows] == [(i, j) for i in range(3) for j in range(3)]
     assert [row["part"] for row in part_rows(("a man",), found)] == list(found.parts)
-
-
-def test_a_path_has_a_row_for_every_step_and_layer():
     rows = path_rows((0, 5), (1, 2), np.array([[0.25, 0.75], [0.5, 0.5]]))
     assert [tuple(row.values()) for row in rows] == [(0, 1, 0.25), (0, 2, 0.75), (5, 1, 0.5), (5, 2, 0.5)]
 
@@ -175,18 +160,9 @@ def test_the_mean_over_the_probe_is_that_of_its_sentences_one_by_one(listener):
     assert seen.mean() == pytest.approx(sum(slow) / 3, abs=1e-6)
 
 
-def test_without_a_pooler_there_is_no_mean(tiny_encoder):
-    seen = ProbeWeights(None, (0,))
-    seen.add([0], tiny_encoder.states(SENTENCES[:1]))
-    assert seen.mean() is None
-
-
-def test_one_token_each_is_one_and_all_alike_is_all_of_them():
+def test_tokens_attended_is_the_mean_of_the_exponential_of_the_entropy_and_special_ones_have_their_share():
     weights = np.stack([np.eye(4), np.full((4, 4), 0.25)])[None].astype(np.float32)
     assert tokens_attended(weights) == pytest.approx(np.array([[1.0, 4.0]]))
-
-
-def test_it_is_the_mean_over_tokens_of_the_exponential_of_the_entropy():
     chance = np.random.default_rng(0).random((2, 3, 5, 5))
     weights = (chance / chance.sum(-1, keepdims=True)).astype(np.float32)
     found = tokens_attended(weights)
@@ -195,9 +171,6 @@ def test_it_is_the_mean_over_tokens_of_the_exponential_of_the_entropy():
             rows = weights[layer, head].tolist()
             slow = sum(math.exp(-sum(share * math.log(share) for share in row)) for row in rows) / 5
             assert found[layer, head] == pytest.approx(slow, rel=1e-5)
-
-
-def test_the_share_of_special_tokens_is_what_falls_on_their_columns():
     weights = np.array([[[[0.5, 0.2, 0.3], [0.1, 0.9, 0.0], [0.0, 0.4, 0.6]]]], dtype=np.float32)
     assert share_on_special(weights, (True, False, True)) == pytest.approx(np.array([[(0.8 + 0.1 + 0.6) / 3]]))
     assert share_on_special(weights, (False, False, False)) == pytest.approx(np.zeros((1, 1)))

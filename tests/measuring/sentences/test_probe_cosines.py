@@ -47,16 +47,12 @@ def slow_cosines(pack, vectors):
 
 
 def slow_share(ones, others):
-    return sum(1.0 if one > other else 0.5 * (one == other) for one in ones for other in others) / (
-        len(ones) * len(others)
-    )
+    couples = [(one, other) for one in ones for other in others]
+    return sum(1.0 if one > other else 0.5 * (one == other) for one, other in couples) / len(couples)
 
 
-def test_every_sentence_is_read_once():
+def test_every_sentence_is_read_once_and_cosines_and_shares_are_those_of_the_slow_loop():
     assert sorted(sentences_of(PACKS)) == list("abcdef")
-
-
-def test_cosines_and_shares_are_those_of_the_slow_loop():
     order = sentences_of(PACKS)
     vectors = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
     in_order = np.stack([vectors["adbecf".index(sentence)] for sentence in order])
@@ -69,9 +65,14 @@ def test_cosines_and_shares_are_those_of_the_slow_loop():
     assert found.distinguished_from_all().value == slow_share(slow["paraphrase"], slow["negation"] + slow["number"])
 
 
-def test_where_every_sentence_has_one_vector_the_share_is_chance():
+def test_a_share_of_none_or_all_has_the_binomial_bound_and_of_one_vector_it_is_chance():
     share = probed(PACKS, np.ones((6, 4), dtype=np.float32)).distinguished_from_all()
     assert share.value == share.low == share.high == 0.5
+    none = share_above(np.zeros(60), np.ones(80))
+    assert (none.value, none.low) == (0, 0)
+    assert (1 - none.high) ** 60 == pytest.approx(0.025)
+    every = share_above(np.ones(60), np.zeros(80))
+    assert (every.value, every.high, every.low) == (1, 1, pytest.approx(1 - none.high))
 
 
 def test_the_interval_of_a_share_is_that_of_pairs_drawn_anew():
@@ -84,14 +85,6 @@ def test_the_interval_of_a_share_is_that_of_pairs_drawn_anew():
     ]
     assert found.value == pytest.approx(slow_share(one.tolist(), other.tolist()))
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))), abs=0.02)
-
-
-def test_a_share_of_none_or_all_has_the_binomial_bound():
-    none = share_above(np.zeros(60), np.ones(80))
-    assert (none.value, none.low) == (0, 0)
-    assert (1 - none.high) ** 60 == pytest.approx(0.025)
-    every = share_above(np.ones(60), np.zeros(80))
-    assert (every.value, every.high, every.low) == (1, 1, pytest.approx(1 - none.high))
 
 
 @pytest.mark.parametrize(

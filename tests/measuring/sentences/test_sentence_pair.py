@@ -52,18 +52,12 @@ def test_contributions_are_those_of_the_slow_loop_and_sum_to_the_cosine():
     assert found.sum() == pytest.approx(cosine)
 
 
-def test_the_order_of_the_two_sentences_does_not_matter():
+def test_contributions_do_not_depend_on_the_order_and_are_nothing_where_nothing_changes():
     one, other = np.random.default_rng(1).normal(size=(2, 4, 6))
     assert contributions(one, other) == pytest.approx(contributions(other, one))
-
-
-def test_a_layer_that_changes_nothing_adds_nothing():
     one, other = np.random.default_rng(2).normal(size=(2, 4, 6))
     one[2], other[2] = one[1], other[1]
     assert contributions(one, other)[2] == pytest.approx(0)
-
-
-def test_a_vector_without_a_length_has_no_cosine():
     one, other = np.ones((2, 3, 4))
     one[-1] = 0
     assert np.isnan(contributions(one, other)).all()
@@ -81,17 +75,13 @@ def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
         )
         assert pair.contributions[:, column] == pytest.approx(slow_contributions(one, other), abs=1e-5)
         for layer in range(LAYERS + 1):
-            cosine = dot(one[layer], other[layer]) / math.sqrt(
-                dot(one[layer], one[layer]) * dot(other[layer], other[layer])
-            )
+            a, b = one[layer], other[layer]
+            cosine = dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
             assert pair.cosines[layer, column] == pytest.approx(cosine, abs=1e-5)
 
 
-def test_a_sentence_beside_itself_is_alike_in_every_layer(tiny_encoder):
+def test_a_sentence_beside_itself_is_alike_in_every_layer_and_one_that_is_cut_says_so(tiny_encoder):
     assert pair_layers(tiny_encoder, "no", "no").cosines == pytest.approx(np.ones((LAYERS + 1, len(POOLINGS))))
-
-
-def test_it_says_which_sentence_was_cut(tiny_encoder):
     pair = pair_layers(tiny_encoder, "no", "a " * 3 * POSITIONS)
     assert (pair.cut, pair.max_length) == ((False, True), POSITIONS)
 
@@ -146,19 +136,16 @@ def test_under_max_a_dimension_is_that_of_its_largest_token(states):
     assert (shares[0], shares[1].sum()) == (pytest.approx(slow), pytest.approx(dot(v, u) / lengths))
 
 
-def test_tokens_that_are_equally_large_share_a_dimension():
+def test_tokens_that_are_equally_large_share_a_dimension_and_without_a_length_there_is_no_share():
     one = np.array([[1.0, 2.0], [1.0, 0.0]])
     shares = token_shares(one, np.array([[1.0, 0.0]]), "max")
     assert shares[0] == pytest.approx([0.5 / math.sqrt(5)] * 2)
+    assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
 
 
 @pytest.mark.parametrize("pooling", ["cls", "last"])
 def test_one_token_that_is_all_has_no_shares(states, pooling):
     assert token_shares(*states, pooling) is None
-
-
-def test_vectors_without_a_length_have_no_shares():
-    assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
 
 
 @pytest.mark.parametrize(
@@ -175,10 +162,14 @@ def test_shares_sum_to_the_cosine_of_the_reading(tiny_encoder, reading):
     assert pair.shares[1].sum() == pytest.approx(cosine, abs=1e-5)
 
 
-def test_what_the_makers_meant_has_shares_where_it_is_a_pooling(bundled_encoder):
+def test_what_the_makers_meant_has_shares_and_many_tokens_are_cut_in_the_picture_alone(bundled_encoder):
     pair = finish(token_pair(bundled_encoder, *SENTENCES[:2], OWN))
     assert pair.pooled == Reading(Row((6,)), "mean")
     assert pair.shares[0].sum() == pytest.approx(pair.cosine, abs=1e-5)
+    long = "word " * 100
+    pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
+    assert (pair.cosines.shape[1:], pair.left_out) == ((MOST, 3), (102 - MOST, 0))
+    assert (len(pair.shares[0]), pair.shares[0].sum()) == (102, pytest.approx(pair.cosine, abs=1e-5))
 
 
 def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
@@ -193,17 +184,9 @@ def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
     assert pair.by_layer.cosines[1, 0] == pytest.approx(pair.cosine, abs=1e-5)
 
 
-def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_encoder):
-    long = "word " * 100
-    pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
-    assert (pair.cosines.shape[1:], pair.left_out) == ((MOST, 3), (102 - MOST, 0))
-    assert (len(pair.shares[0]), pair.shares[0].sum()) == (102, pytest.approx(pair.cosine, abs=1e-5))
-
-
 def test_rows_hold_every_number_that_is_drawn(tiny_encoder):
-    mean, cls = (
-        finish(token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), pooling))) for pooling in ("mean", "cls")
-    )
+    work = [token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), pooling)) for pooling in ("mean", "cls")]
+    mean, cls = map(finish, work)
     sides = {"A": mean, "B": cls}
     assert {row["side"] for row in layer_rows(sides)} == {"A", "B"}
     shares = share_rows(sides)
@@ -228,16 +211,13 @@ class Declared:
         self.head, self.rows = head, rows
 
 
-def test_the_states_are_those_that_views_pool(tiny_encoder):
+def test_the_states_are_those_that_views_pool_cut_where_the_encoder_cuts(tiny_encoder):
     tokens, hidden = token_states(tiny_encoder, SENTENCES[0])
     (views,) = tiny_encoder.views([SENTENCES[0]])
     assert tokens == ("[CLS]", *SENTENCES[0].split(), "[SEP]")
     assert hidden.shape == (LAYERS + 1, len(tokens), WIDTH)
     for layer in range(LAYERS + 1):
         assert hidden[layer].mean(0) == pytest.approx(views.grid[layer, 1, 0].numpy(), abs=1e-5)
-
-
-def test_a_sentence_is_cut_where_the_encoder_cuts(tiny_encoder):
     assert len(token_states(tiny_encoder, SENTENCES[-1], 5)[0]) == 5
 
 
@@ -254,13 +234,10 @@ def test_what_the_makers_meant_may_be_a_plain_pooling(tiny_encoder, pooling, rea
     assert pooled_layers(Declared(Head((pooling,), normalize=True), tiny_encoder.rows), OWN) == reading
 
 
-def test_maps_behind_a_pooling_make_it_none(tiny_encoder):
+def test_maps_behind_a_pooling_make_it_none_and_a_cell_of_the_grid_is_what_it_says(tiny_encoder):
     head = Head(("mean",), dense=(Dense(torch.eye(WIDTH), None, "Tanh"),))
     assert pooled_layers(Declared(head, tiny_encoder.rows), OWN) is None
     assert pooled_layers(Declared(replace(head, dense=(), poolings=("cls", "mean")), tiny_encoder.rows), OWN) is None
     assert pooled_layers(Declared(None, tiny_encoder.rows), OWN) is None
-
-
-def test_a_cell_of_the_grid_is_what_it_says(tiny_encoder):
     reading = Reading(Row((0, LAYERS)), "cls")
     assert pooled_layers(tiny_encoder, reading) is reading

@@ -56,20 +56,17 @@ def test_a_token_with_nan_names_the_embedding_layer_the_sentence_and_a_true_step
         check(encoder, parse(title, 2))
 
 
-def test_a_layer_with_nan_is_named_and_those_below_are_not_refused(encoder):
-    encoder.model.encoder.layer[1].output.dense.weight[3] = NAN
-    check(encoder, parse("mean of layer 1", 2))
-    with pytest.raises(NotWeights, match=r"4 of 4 sentences .* They come from its layer 2, whose weights are damaged"):
-        check(encoder, parse("mean of layer 2", 2))
-
-
-def test_a_module_of_the_model_default_that_overflows_is_named_and_the_layers_are_not_refused(encoder):
+def test_a_layer_or_module_whose_numbers_are_not_finite_is_named_and_those_below_are_not_refused(encoder):
     large = torch.full((WIDTH, WIDTH), 3e38)
     encoder.head = Head(("mean",), (Dense(torch.eye(WIDTH), None, "Tanh"), Dense(large.triu(), None, "Identity")))
     check(encoder, parse("mean of layer 2", 2))
     words = r"come from its Dense 32, after mean of the last layer → Dense 32 \(tanh\)\. Choose another layer & pooling"
     with pytest.raises(UnsupportedModel, match=words):
         check(encoder, OWN)
+    encoder.model.encoder.layer[1].output.dense.weight[3] = NAN
+    check(encoder, parse("mean of layer 1", 2))
+    with pytest.raises(NotWeights, match=r"4 of 4 sentences .* They come from its layer 2, whose weights are damaged"):
+        check(encoder, parse("mean of layer 2", 2))
 
 
 def test_in_bfloat16_without_nan_in_the_weights_the_next_step_is_float32(tmp_path):
@@ -96,14 +93,11 @@ def vectors():
     return np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
 
 
-def test_cosines_are_those_of_the_slow_loop(vectors):
+def test_cosines_are_those_of_the_slow_loop_and_missing_without_a_length(vectors):
     found = similarities(vectors)
     for i, one in enumerate(vectors.tolist()):
         for j, other in enumerate(vectors.tolist()):
             assert found[i, j] == pytest.approx(slow_cosine(one, other))
-
-
-def test_a_vector_without_a_length_has_no_cosine(vectors):
     vectors[2] = 0
     found = similarities(vectors)
     assert np.isnan(found[2]).all()
@@ -113,7 +107,7 @@ def test_a_vector_without_a_length_has_no_cosine(vectors):
     assert {row["cosine A"] for row in rows if 3 in (row["number"], row["other number"])} == {None}
 
 
-def test_clusters_stand_together_however_they_were_typed():
+def test_clusters_stand_together_however_they_were_typed_and_sentences_without_cosines_too():
     chance = np.random.default_rng(1)
     middles = np.eye(3, 8)
     groups = np.array([0, 1, 2] * 4)
@@ -121,17 +115,14 @@ def test_clusters_stand_together_however_they_were_typed():
     order = clustered(similarities(vectors))
     assert sorted(order) == list(range(12))
     assert np.count_nonzero(np.diff(groups[order])) == 2, "each group in one piece"
+    vectors[[0, 3]] = 0
+    assert sorted(clustered(similarities(vectors))) == list(range(12))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 200])
 def test_an_order_of_the_same_sentence_many_times_has_each_once(count):
     order = clustered(similarities(np.ones((count, 4))))
     assert sorted(order) == list(range(count))
-
-
-def test_sentences_without_cosines_are_in_the_order_too(vectors):
-    vectors[[0, 3]] = 0
-    assert sorted(clustered(similarities(vectors))) == list(range(6))
 
 
 def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
@@ -141,9 +132,6 @@ def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
     assert foremost(one, other, 4) == sorted(changes, key=lambda pair: -changes[pair])[:4]
     (alike,) = foremost(one, None, 1)
     assert one[alike] == max(one[i, j] for i in range(6) for j in range(i + 1, 6))
-
-
-def test_two_sentences_are_one_pair():
     assert foremost(similarities(np.eye(2, 3)), None, 5) == [(0, 1)]
 
 
@@ -162,16 +150,17 @@ def exported():
     return np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
 
 
-def test_numpy_reads_the_same_numbers(exported):
+def test_exported_vectors_hold_the_same_numbers_texts_and_labels_also_missing_ones(exported):
     assert np.array_equal(np.load(io.BytesIO(as_npy(exported))), exported)
-
-
-def test_parquet_holds_texts_as_they_are_labels_and_vectors(exported):
     table = parquet.read_table(io.BytesIO(as_parquet(SENTENCES, exported, LABELS)))
     assert table.column_names == ["sentence", "cluster", "vector"]
     assert table["sentence"].to_pylist() == list(SENTENCES)
     assert table["cluster"].to_pylist() == [1, 2, 3, 1]
     assert np.array_equal(np.array(table["vector"].to_pylist(), dtype=np.float32), exported)
+    missing = {"weight": (None, 1.5, None, 2.0), "topic": ("news", None, "x", "y")}
+    table = parquet.read_table(io.BytesIO(as_parquet(SENTENCES, exported, missing)))
+    assert table["weight"].to_pylist() == list(missing["weight"])
+    assert lines(as_projector(SENTENCES, exported, missing), "metadata.tsv")[1] == "plain\t-\tnews"
 
 
 def lines(data, name):
@@ -180,24 +169,11 @@ def lines(data, name):
         return archive.read(name).decode().split("\n")[:-1]
 
 
-def test_the_projector_gets_a_line_for_each_sentence_and_no_header_for_one_column(exported):
+def test_the_projector_gets_a_line_for_each_sentence_and_a_header_for_several_columns(exported):
     data = as_projector(SENTENCES, exported)
     numbers = [[float(cell) for cell in line.split("\t")] for line in lines(data, "vectors.tsv")]
     assert np.array_equal(np.array(numbers, dtype=np.float32), exported)
     texts = ["plain", "<b>tab here</b> and a line", "-", 'quotes "and" ünïcode 🎉']
     assert lines(data, "metadata.tsv") == texts
-
-
-def test_several_columns_have_a_header(exported):
     assert lines(as_projector(SENTENCES, exported, LABELS), "metadata.tsv")[:2] == ["sentence\tcluster", "plain\t1"]
-
-
-def test_the_same_vectors_are_the_same_file(exported):
     assert as_projector(SENTENCES, exported) == as_projector(SENTENCES, exported)
-
-
-def test_a_label_that_is_missing_is_empty_in_parquet_and_a_dash_for_the_projector(exported):
-    missing = {"weight": (None, 1.5, None, 2.0), "topic": ("news", None, "x", "y")}
-    table = parquet.read_table(io.BytesIO(as_parquet(SENTENCES, exported, missing)))
-    assert table["weight"].to_pylist() == list(missing["weight"])
-    assert lines(as_projector(SENTENCES, exported, missing), "metadata.tsv")[1] == "plain\t-\tnews"

@@ -78,11 +78,8 @@ def pair_of(values, words=("open", "shop")):
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (
-            (0.3, 0.5),
-            (-0.1, 0.6),
-            "Under B the cosine is 0.30 lower (0.80 → 0.50); “open” accounts for −0.40 (+0.30 → −0.10).",
-        ),
+        ((0.3, 0.5), (-0.1, 0.6),
+         "Under B the cosine is 0.30 lower (0.80 → 0.50); “open” accounts for −0.40 (+0.30 → −0.10)."),
         (
             (0.7, 0.1),
             (0.1, 0.9),  # “open” changed less, and the other way
@@ -90,12 +87,12 @@ def pair_of(values, words=("open", "shop")):
         ),
         ((0.3, 0.1), (0.1, 0.3), "The cosine is 0.40 under A and B; “open” changed most, by −0.20 (+0.30 → +0.10)."),
     ],
-)
+)  # fmt: skip
 def test_the_word_behind_a_change_is_the_one_that_moved_the_cosine_most_its_way(before, after, told):
     assert word_tables.summary({"A": pair_of(before), "B": pair_of(after)}) == told
 
 
-def test_other_words_are_not_compared_and_one_model_names_its_strongest_word():
+def test_other_words_are_not_compared_and_a_cut_is_said_of_the_model_that_cut():
     pairs = {"A": pair_of((0.3, 0.1)), "B": pair_of((0.3, 0.1), ("openshop", "x"))}
     assert word_tables.summary(pairs) == word_tables.OTHER_WORDS
     assert changes(*pairs.values()) == ()
@@ -103,9 +100,6 @@ def test_other_words_are_not_compared_and_one_model_names_its_strongest_word():
     assert word_tables.summary({"A": pair_of((), ())}) == ""
     text = word_tables.as_text(("open shop", ""), {side: {"model": side, "reading": "r"} for side in "AB"}, pairs)
     assert "openshop +0.300" in text
-
-
-def test_a_cut_is_said_of_both_models_at_once_or_of_the_one_that_cut():
     one, other = (replace(pair_of((0.3, 0.1)), cuts=cuts) for cuts in (((64, 431), None), (None, None)))
     line = word_tables.CUT.format(64, 431, "first")
     assert word_tables.cut_notes({"A": one, "B": one}) == [line]

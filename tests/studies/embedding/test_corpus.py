@@ -34,17 +34,14 @@ def test_shards_hold_all_sentences_in_order(texts, rows, monkeypatch):
         assert shard.size == len("".join(every[shard.start : shard.start + rows]))
 
 
-def test_progress_is_in_bytes_of_the_files(texts, monkeypatch):
+def test_published_texts_are_corpora_too_with_progress_in_bytes_of_the_files(texts, monkeypatch):
+    assert finish(indexed([TextSource("sample")], 100)).rows > 100
+    with pytest.raises(SetNotFound):
+        finish(indexed([TextSource("no such set")], 100))
     monkeypatch.setattr("explorer.studies.embedding.corpus.REPORT", 2)
     told = list(indexed(texts, 5))
     assert [progress.done for progress in told] == sorted(progress.done for progress in told)
     assert told[-1].total == sum(text.path.stat().st_size for text in texts)
-
-
-def test_published_and_shipped_texts_are_corpora_too():
-    assert finish(indexed([TextSource("sample")], 100)).rows > 100
-    with pytest.raises(SetNotFound):
-        finish(indexed([TextSource("no such set")], 100))
 
 
 def test_a_changed_sentence_is_noticed_when_its_shard_is_read(texts):

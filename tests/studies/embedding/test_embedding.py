@@ -59,15 +59,12 @@ def test_each_row_has_the_vector_of_its_sentence_alone(desk, encoder):
         np.testing.assert_allclose(found[title], each, atol=1e-6)
 
 
-def test_by_default_it_is_the_model_default_in_fixed_size_lists(desk, whole, encoder):
+def test_by_default_it_is_the_model_default_in_shards_of_fixed_rows_and_all_of_them_merged(desk, whole, encoder):
     schema = pq.read_schema(whole / "vectors.parquet")
     assert schema.names == ["row", "model default"]
     assert schema.field("model default").type == pa.list_(pa.float32(), encoder.width)
     each = finish(of_reading(encoder, LINES, parse("mean of layer 2", 2)))
     np.testing.assert_allclose(columns(whole / "vectors.parquet")["model default"], each, atol=1e-6)
-
-
-def test_shards_have_fixed_rows_and_the_merged_file_is_all_of_them(desk, whole):
     shards = desk.shards("whole")
     assert [columns(path)["row"] for path in shards] == [
         list(range(start, min(start + ROWS, len(LINES)))) for start in range(0, len(LINES), ROWS)
@@ -77,15 +74,12 @@ def test_shards_have_fixed_rows_and_the_merged_file_is_all_of_them(desk, whole):
     assert np.stack(frame["model default"]).shape == (len(LINES), 32)
 
 
-def test_float16_is_the_rounded_vector_in_half_the_bytes(desk, whole):
+def test_float16_is_the_rounded_vector_and_a_number_that_it_cannot_hold_is_refused(desk, whole):
     done = desk.embed("halves", dtype="float16")
     exact = np.array(columns(whole / "vectors.parquet")["model default"], dtype=np.float32)
     found = pq.read_table(done.merged)["model default"].combine_chunks()
     assert found.type.value_type == pa.float16()
     assert np.array_equal(found.flatten().to_numpy().reshape(exact.shape), exact.astype(np.float16))
-
-
-def test_a_number_that_float16_cannot_hold_is_refused():
     with pytest.raises(BadChoice, match=r"70,000.*--dtype float32"):
         shard_files.check_float16(np.array([[1.0, -70000.0]], dtype=np.float32), "max of layer 2")
     with pytest.raises(BadChoice, match=r"a vector whose largest number is 2e-08.*--dtype float32"):
@@ -176,9 +170,6 @@ def test_a_folder_that_holds_something_else_is_refused_untouched(desk):
     (folder / "letter.txt").rename(folder / "manifest.json")
     with pytest.raises(CannotResume, match="damaged"):
         desk.embed("letters")
-
-
-def test_a_named_pipe_in_place_of_the_manifest_is_refused_at_once(desk):
     (desk.folder / "pipe").mkdir()
     os.mkfifo(desk.folder / "pipe" / "manifest.json")
     with pytest.raises(UnreadableFile, match=r"manifest\.json is a named pipe, not a file"):

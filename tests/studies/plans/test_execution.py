@@ -63,10 +63,8 @@ def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
         assert row.score("test").mean == pytest.approx(mean)
         assert row.score("test").std == pytest.approx(abs(tests[0].exported - tests[1].exported) / 2**0.5)
         assert row.verdict.difference == pytest.approx(sum(test.difference for test in tests) / 2)
-        assert (row.verdict.low, row.verdict.high) == (
-            min(test.low for test in tests),
-            max(test.high for test in tests),
-        )
+        assert row.verdict.low == min(test.low for test in tests)
+        assert row.verdict.high == max(test.high for test in tests)
         assert row.memory > 0
         assert str(row.before) == f"{tests[0].same_reading_base:.2f}", "the same for both seeds"
 
@@ -174,9 +172,16 @@ def test_text_that_vanishes_half_way_fails_its_own_trainings_only(plan, place, t
     assert [row.score("test") is None for row in plan_table.table(two).rows] == [False, True]
 
 
-def test_text_that_is_not_there_is_named_before_the_start(plan):
+def test_what_cannot_be_read_or_is_worked_on_is_refused_before_the_start(plan):
     with pytest.raises(UnreadableFile, match="temperature 0\\.05: There is no file"):
         execution.check(replace(plan, data=(("nowhere.csv",),)))
+    folder = plan_folder.new(plan)
+    work = execution.execute(folder)
+    next(work)
+    with pytest.raises(RunBusy, match="Another process works on the plan 'short'"):
+        next(execution.execute(folder))
+    work.close()
+    assert folder.status().state == plan_folder.INTERRUPTED or folder.status().live
 
 
 @pytest.mark.parametrize(
@@ -201,16 +206,6 @@ def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(p
     assert plan_table.table(plan).done == 0
     executed(folder)
     assert numbers(plan) == unbroken
-
-
-def test_one_process_works_on_a_plan(plan):
-    folder = plan_folder.new(plan)
-    work = execution.execute(folder)
-    next(work)
-    with pytest.raises(RunBusy, match="Another process works on the plan 'short'"):
-        next(execution.execute(folder))
-    work.close()
-    assert folder.status().state == plan_folder.INTERRUPTED or folder.status().live
 
 
 def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
@@ -302,11 +297,16 @@ def clock(monkeypatch):
     return now
 
 
-def test_every_training_is_counted_with_its_loading(plan, clock):
+def test_an_estimate_counts_every_training_with_its_loading_and_names_what_cannot_be_trained(plan, clock):
     found = finish(estimate(plan))
     assert (found.cells, found.measured, found.steps) == (4, 0, 8)
     assert (found.seconds, found.memory) == (pytest.approx(2 * (3 + 10) + 2 * (3 + 20)), int(0.1e9))
     assert found.disk == 50 + 4 * 20, "the state of the run under way, and the models of all"
+    found = finish(estimate(replace(plan, grid={"temperature": (0.05, 0.5)})))
+    assert found.failures == {"temperature 0.5": "It does not fit."}
+    assert found.seconds == pytest.approx(2 * (3 + 10))
+    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).text
+    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).text
 
 
 def test_what_is_trained_already_costs_nothing(plan, clock):
@@ -314,14 +314,3 @@ def test_what_is_trained_already_costs_nothing(plan, clock):
     found = finish(estimate(plan))
     assert (found.cells, found.measured, found.steps) == (4, 2, 4)
     assert found.seconds == pytest.approx(2 * (3 + 20))
-
-
-def test_a_row_that_cannot_be_trained_is_named(plan, clock):
-    found = finish(estimate(replace(plan, grid={"temperature": (0.05, 0.5)})))
-    assert found.failures == {"temperature 0.5": "It does not fit."}
-    assert found.seconds == pytest.approx(2 * (3 + 10))
-
-
-def test_a_budget_that_does_not_suffice_is_told(plan, clock):
-    assert "does not suffice" in finish(estimate(replace(plan, budget=PlanBudget(minutes=1)))).text
-    assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).text

@@ -1,4 +1,4 @@
-"""Test what a plan multiplies, and that each mistake in one is refused with its name before anything is trained."""
+"""Test what a plan multiplies, that each mistake is refused with its name, and what is said about its best row."""
 
 import math
 from dataclasses import replace
@@ -7,15 +7,20 @@ from itertools import product
 import pytest
 
 from explorer.errors import BadChoice
+from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.methods import load
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
+from explorer.studies.plans.plan_report import scored, verdict
+from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
 from explorer.training.recipe import PAPER, QUICK, knobs_of, paper_values
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED, RUNNING, Status
 
 STEPS = {"steps": 2}
 
 
-def test_every_combination_is_trained_once_with_the_first_seed_of_all_first():
+def test_every_combination_is_trained_once_and_without_random_numbers_with_one_seed():
     plan = Plan("all", ("simcse", "sg-opt"), settings=STEPS, grid={"temperature": (0.1, 0.2)}, seeds=(3, 1))
     found = cells(plan)
     expected = list(product((3, 1), ("simcse", "sg-opt"), (0.1, 0.2)))
@@ -24,9 +29,12 @@ def test_every_combination_is_trained_once_with_the_first_seed_of_all_first():
     assert len({cell.row for cell in found}) == 4
     assert all(cell.recipe.every_setting()["steps"] == 2 for cell in found)
     assert plan.rows == 4
+    found = cells(Plan("mixed", ("simcse", "whitening"), settings=STEPS, seeds=(1, 2, 3)))
+    assert [cell.seed for cell in found if cell.recipe.method == "whitening"] == [1]
+    assert [cell.seed for cell in found if cell.recipe.method == "simcse"] == [1, 2, 3]
 
 
-def test_several_models_and_texts_are_named_in_the_rows():
+def test_several_models_and_texts_and_variants_are_named_in_the_rows():
     plan = Plan("all", ("simcse",), models=("all-MiniLM-L6-v2", "/x/other"), data=(("sample",), ("sample", "STS-B")))
     assert [cell.row for cell in cells(plan)] == [
         "simcse, all-MiniLM-L6-v2, sample",
@@ -34,37 +42,22 @@ def test_several_models_and_texts_are_named_in_the_rows():
         "simcse, other, sample",
         "simcse, other, sample + STS-B",
     ]
-
-
-def test_variants_are_rows_with_settings_and_methods_of_their_own():
     variants = (Variant("plain"), Variant("hot", {"temperature": 0.5}), Variant("guided", method="sg"))
     found = cells(Plan("some", ("simcse",), settings=STEPS, variants=variants))
-    assert [(cell.row, cell.recipe.method) for cell in found] == [
-        ("plain", "simcse"),
-        ("hot", "simcse"),
-        ("guided", "sg"),
-    ]
+    named = [(cell.row, cell.recipe.method) for cell in found]
+    assert named == [("plain", "simcse"), ("hot", "simcse"), ("guided", "sg")]
     assert found[1].recipe.settings["temperature"] == 0.5
 
 
-def test_a_plan_of_quick_trials_takes_each_methods_own():
+def test_a_plan_starts_from_quick_values_or_those_of_the_paper():
     first, second, third = cells(Plan("quick", ("simcse", "tsdae", "wk"), values=QUICK))
     assert first.recipe.settings == {"steps": 100, "batch_size": 16}
     assert second.recipe.settings == {"steps": 100}
     assert third.recipe.settings == {}
-
-
-def test_a_plan_starts_from_the_paper_s_values_if_it_says_so():
     (cell,) = cells(Plan("paper", ("sg-opt",), settings=STEPS, values=PAPER))
     expected = {**paper_values(load("sg-opt")), **STEPS}
     assert cell.recipe.every_setting() == expected
     assert expected != {**{name: one.default for name, one in knobs_of(load("sg-opt")).items()}, **STEPS}
-
-
-def test_a_method_that_uses_no_random_numbers_is_trained_with_one_seed():
-    found = cells(Plan("mixed", ("simcse", "whitening"), settings=STEPS, seeds=(1, 2, 3)))
-    assert [cell.seed for cell in found if cell.recipe.method == "whitening"] == [1]
-    assert [cell.seed for cell in found if cell.recipe.method == "simcse"] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -98,17 +91,13 @@ def test_a_mistake_is_refused_with_its_name(changes, named):
     assert named in str(caught.value)
 
 
-def test_a_file_says_the_same_as_the_plan_that_it_was_written_from(plan):
+def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
     whole = replace(plan, budget=PlanBudget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
     assert plans.from_yaml(plans.as_yaml(whole), "there") == whole
     some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
     assert plans.from_yaml(plans.as_yaml(some), "there") == some
-
-
-def test_single_values_need_no_list():
-    text = (
-        "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\nbudget: {minutes: 2}\n"
-    )
+    text = "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\n"
+    text += "budget: {minutes: 2}\n"
     found = plans.from_yaml(text, "there", "mine")
     assert found == Plan(
         "mine", ("simcse",), ("here",), (("sample",),), {}, {"temperature": (0.1,)}, seeds=(3,), tasks=("MR",),
@@ -169,3 +158,77 @@ def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_
             cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
     found = plans.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
     assert (found, type(found.steps)) == (PlanBudget(0.5, 1000), int)
+
+
+PLAN = Plan("some", ("simcse",), settings={"steps": 2}, grid={"temperature": (0.1, 0.2, 0.3)}, seeds=(1, 2))
+BASE = 70.0
+
+
+def done(gap, half, seconds=10.0, *, optimistic=False):
+    """A finished training with this difference to the base, and half the width of its interval."""
+    test = Verdict(BASE, BASE, BASE + gap, gap, gap - half, gap + half)
+    return Status(FINISHED, verdict=RunVerdict(test, test, optimistic), seconds=seconds)
+
+
+def found(tmp_path, *rows, plan=PLAN):
+    """A table with the statuses of each row's seeds."""
+    by_row = {}
+    for cell in cells(plan):
+        by_row.setdefault(cell.row, []).append(cell)
+    made = [
+        PlanRow(
+            label,
+            tuple(replace(cell, run=Run(tmp_path), status=status) for cell, status in zip(own, given, strict=True)),
+            {},
+        )
+        for (label, own), given in zip(by_row.items(), rows, strict=False)
+    ]
+    return PlanTable(plan, {}, tuple(made), {}, ())
+
+
+def test_a_row_that_no_interval_reaches_is_best(tmp_path):
+    table = found(tmp_path, (done(1, 0.5),) * 2, (done(5, 1), done(6, 1)), (done(0, 1),) * 2)
+    told = verdict(table)
+    assert told.kind == BETTER
+    assert told.text == (
+        "Better: temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 over the base "
+        "(95 % CI +4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
+    )
+    assert [row.label for row, _ in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
+
+
+def test_no_row_is_called_best_where_intervals_overlap_and_known_sentences_are_optimistic(tmp_path):
+    table = found(tmp_path, (done(5, 1),) * 2, (done(5.5, 1),) * 2, (done(0, 1),) * 2)
+    told = verdict(table)
+    assert told.kind == BETTER, "than the base"
+    assert "overlaps with that of temperature 0.1: which of them is best may be chance" in told.text
+    assert "temperature 0.3" not in told.text
+    assert "optimistic" in verdict(found(tmp_path, (done(5, 1), done(5, 1, optimistic=True)))).text
+    assert "optimistic" not in verdict(found(tmp_path, (done(5, 1),) * 2)).text
+
+
+@pytest.mark.parametrize(("gap", "kind", "includes"), [(1, CHANCE, True), (-5, WORSE, False)])
+def test_a_best_row_is_better_than_the_base_only_if_the_interval_excludes_0(tmp_path, gap, kind, includes):
+    told = verdict(found(tmp_path, (done(gap, 2),) * 2))
+    assert told.kind == kind
+    assert ("includes 0" in told.text) is includes
+
+
+def test_a_row_that_lacks_a_seed_or_has_another_base_is_not_compared(tmp_path):
+    table = found(tmp_path, (done(1, 0.5),) * 2, (done(9, 1), Status(RUNNING)))
+    assert (
+        "temperature 0.1 is the first row with a score on Sample pairs, test half, so far (3 of 4 trainings)"
+        in verdict(table).text
+    )
+    assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None
+    two = replace(PLAN, grid={}, models=("all-MiniLM-L6-v2", "/x/other"))
+    told = verdict(found(tmp_path, (done(5, 1),) * 2, (done(4.9, 1),) * 2, plan=two))
+    assert "overlap" not in told.text
+
+
+def test_what_is_left_takes_as_long_as_the_other_seeds_of_a_row_did(tmp_path):
+    waiting, under_way = Status(RUNNING), Status(RUNNING, seconds=4.0)
+    table = found(tmp_path, (done(1, 1, 10), under_way), (done(1, 1, 30), waiting), (waiting, waiting))
+    assert seconds_left(table) == pytest.approx((10 - 4) + 30 + 20 + 20)
+    assert seconds_left(table, left_out=2) == pytest.approx(6 + 20)
+    assert seconds_left(found(tmp_path, (waiting, waiting))) is None

@@ -90,10 +90,14 @@ def test_a_file_that_is_changed_is_evaluated_again_for_every_model(own, tasks):
     assert of_row["b/test.tsv"] == before[1][0]["b/test.tsv"]
 
 
-def test_a_plan_that_was_not_begun_says_so(own):
+def test_a_plan_that_was_not_begun_says_so_and_a_suite_is_refused_only_if_none_of_its_tasks_is_there(own, monkeypatch):
     bases, _, unmeasured = scores(own)
     assert set(bases[own.models[0]].values()) == {None}
     assert [one.partition(":")[0] for one in unmeasured] == ["a/test.tsv", "b/test.tsv"]
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    execution.check(replace(own, tasks=("retrieval",)))  # the sample's ships with Strata, the other is missing
+    with pytest.raises(DataError, match="Task sts: STS12"):
+        execution.check(replace(own, tasks=("sts",)))
 
 
 @pytest.mark.parametrize("text", ["score\tsentence1\tsentence2\n", "\0\0", ""])
@@ -102,13 +106,6 @@ def test_a_task_that_cannot_be_read_is_refused_before_anything_is_trained(own, t
     with pytest.raises(DataError, match=r"Task .*b/test.tsv"):
         execution.check(own)
     assert runs.every() == []
-
-
-def test_a_suite_is_refused_only_if_none_of_its_tasks_is_there(own, monkeypatch):
-    monkeypatch.delenv("STRATA_DATA", raising=False)
-    execution.check(replace(own, tasks=("retrieval",)))  # the sample's ships with Strata, the other is missing
-    with pytest.raises(DataError, match="Task sts: STS12"):
-        execution.check(replace(own, tasks=("sts",)))
 
 
 def test_a_budget_counts_the_runs_of_its_own_plan(own):
@@ -167,19 +164,15 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     assert list(shown[0]) == header
 
 
-def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):
+def test_sets_of_a_plan_are_stated_and_those_of_its_rows_have_a_column(place):
     rows = (Variant("scored", method="cosent"), Variant("plain", method="simcse"))
     found = plan_table.table(Plan("two", (), (str(place.model),), (("sample",),), {"steps": 2}, variants=rows))
     header, lines = plan_table.written(found)
     assert {plan_table.DEV, plan_table.DEV_SET, plan_table.TEST_SET} < set(header)
-    named = dict(
-        zip([line[0] for line in lines[-2:]], [line[header.index("dev set")] for line in lines[-2:]], strict=True)
-    )
+    at = header.index("dev set")
+    named = {line[0]: line[at] for line in lines[-2:]}
     assert named == {cell.row: cell.recipe.dev for cell in cells(found.plan)}
     assert len(set(named.values())) == 2, "the premise"
-
-
-def test_a_plan_with_one_dev_set_and_one_test_set_states_them(place):
     plan = Plan("one", ("simcse",), (str(place.model),), settings={"steps": 2})
     assert (with_sets(plan).dev, with_sets(plan).test) == (sample.DEV, sample.TEST)
     assert with_sets(replace(plan, test="none")).test == "none"

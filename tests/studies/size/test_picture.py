@@ -1,30 +1,53 @@
-"""Test the size-quality picture against its slow way: a cut encoder, scikit-learn's PCA, and scipy's correlation."""
+"""Test the size-quality picture and its parts against slow ways: a cut encoder, scikit-learn, scipy, and loops."""
 
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import quantize_embeddings
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
+from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.sample import dev, sentences
 from explorer.data.sources import identity
-from explorer.data.text_sets import Sentences
+from explorer.data.text_sets import Labelled, Sentences
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import parse
 from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.evaluating.probes.logistic import STRENGTHS, predictions
+from explorer.evaluating.tasks.judges import SEED, LabelJudge, evaluated_on, judge_of
+from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.picture import besides, export, picture
-from explorer.studies.size.points import SizeOptions, ranges_of, step_of
+from explorer.studies.size.points import (
+    BITS,
+    COSTS,
+    FLOAT16,
+    INT8,
+    STORAGES,
+    Point,
+    Size,
+    SizeOptions,
+    bytes_of,
+    compared,
+    fitted,
+    front,
+    ranges_of,
+    step_of,
+)
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -61,19 +84,28 @@ def cosines(first, second):
     return (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
 
 
-def test_there_is_a_point_for_every_size_and_the_first_is_the_whole_model(found):
+def test_the_whole_model_scores_what_sentence_transformers_says_and_its_table_what_was_measured(found):
+    pairs, model = dev(), SentenceTransformer(str(find(BUNDLED).folder), device="cpu")
+    theirs = spearmanr(pairs.gold, cosines(model.encode(list(pairs.first)), model.encode(list(pairs.second))))
+    assert found.whole.score == pytest.approx(100 * theirs.statistic, abs=1e-6)
     sizes = [point.size for point in found.points]
     assert len(set(sizes)) == len(sizes) == 2 * 2 * 3  # the mean of layer 6 is the model default
     assert found.whole.size.title == "model default, 384 dimensions, float32"
     verdict = found.whole.verdict
     assert verdict.difference == verdict.low == verdict.high == 0
     assert {size.reading for size in sizes} == {"model default", "mean of layer 3"}
-
-
-def test_the_whole_model_scores_what_sentence_transformers_says(found):
-    pairs, model = dev(), SentenceTransformer(str(find(BUNDLED).folder), device="cpu")
-    theirs = spearmanr(pairs.gold, cosines(model.encode(list(pairs.first)), model.encode(list(pairs.second))))
-    assert found.whole.score == pytest.approx(100 * theirs.statistic, abs=1e-6)
+    rows = size_points.cells(found)
+    assert len(rows) == len(found.points)
+    assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
+    assert "PCA on 120 sentences of notes" in size_points.as_text(found)
+    content = json.loads(size_points.as_text(found, "json"))
+    assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
+    assert content["points"][0]["layer & pooling"] == "model default"
+    three, six = point(found, "mean of layer 3, 64 dimensions, int8"), found.whole
+    assert three.query_ms > 0
+    assert three.model_bytes < six.model_bytes
+    # all points of a cut have its times
+    assert {one.query_ms for one in found.points if one.size.layers == 6} == {six.query_ms}
 
 
 @pytest.mark.parametrize("stored", ["float32", "int8", "bits"])
@@ -82,9 +114,8 @@ def test_a_point_scores_what_the_slow_way_says(bundled_encoder, text, found, sto
     seen = set(pairs.sentences)
     fit_on = [one for one in dict.fromkeys(text.texts) if one not in seen]
     three = cut(bundled_encoder, 3)
-    sides = [
-        finish(of_reading(three, some, parse("mean of layer 3", 3))) for some in (pairs.first, pairs.second, fit_on)
-    ]
+    reading, parts = parse("mean of layer 3", 3), (pairs.first, pairs.second, fit_on)
+    sides = [finish(of_reading(three, some, reading)) for some in parts]
     components = PCA(64, svd_solver="covariance_eigh").fit(sides[2].astype(np.float64))
     first, second, fitted = (components.transform(side) for side in sides)
     first, second, fitted = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (first, second, fitted))
@@ -100,14 +131,6 @@ def test_a_point_scores_what_the_slow_way_says(bundled_encoder, text, found, sto
     assert one.verdict.low <= one.verdict.difference <= one.verdict.high
     assert one.vector_bytes == {"float32": 256, "int8": 64, "bits": 8}[stored]
     assert one.model_bytes == 4 * (three.model.num_parameters() + 64 * 385)
-
-
-def test_fewer_layers_take_less_time(found):
-    three, six = point(found, "mean of layer 3, 64 dimensions, int8"), found.whole
-    assert three.query_ms > 0
-    assert three.model_bytes < six.model_bytes
-    # all points of a cut have its times
-    assert {one.query_ms for one in found.points if one.size.layers == 6} == {six.query_ms}
 
 
 def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, found, tmp_path):
@@ -164,15 +187,13 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
     ("wrong", "told"),
     [
         ({"layers": (7,)}, "7 is not a possible layer. Choose 0 to 6."),
-        (
-            {"poolings": ("median",)},
-            "median is not a possible pooling. Choose model default, cls, mean, max, last, weighted mean, sqrt mean.",
-        ),
+        ({"poolings": ("median",)},
+         "median is not a possible pooling. Choose model default, cls, mean, max, last, weighted mean, sqrt mean."),
         ({"dimensions": (385,)}, "385 is not a possible number of dimensions. Choose 1 to 384"),
         ({"stored": ("int4",)}, "int4 is not a possible format. Choose float32, float16, int8, bits."),
         ({"cut_by": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
     ],
-)
+)  # fmt: skip
 def test_a_size_that_cannot_be_is_refused_with_those_that_can(bundled_encoder, text, wrong, told):
     with pytest.raises(BadChoice, match=told):
         finish(picture(bundled_encoder, dev(), text, dataclasses.replace(WANTED, **wrong)))
@@ -187,16 +208,6 @@ def test_too_little_text_is_refused(bundled_encoder):
         finish(picture(bundled_encoder, pairs, Sentences("notes", pairs.first), WANTED))
 
 
-def test_tables_say_what_was_measured(found):
-    rows = size_points.cells(found)
-    assert len(rows) == len(found.points)
-    assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
-    assert "PCA on 120 sentences of notes" in size_points.as_text(found)
-    content = json.loads(size_points.as_text(found, "json"))
-    assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
-    assert content["points"][0]["layer & pooling"] == "model default"
-
-
 @pytest.mark.parametrize("source", ["Sample search", "more minimal pairs"])
 def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
@@ -204,3 +215,112 @@ def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     found = finish(picture(encoder, evaluated_on(identity(source)), text, wanted))
     assert found.evaluation == evaluated_on(identity(source)).name
     assert all(0 < point.score <= 100 for point in found.points)
+
+
+@pytest.fixture
+def vectors():
+    random = np.random.default_rng(0)
+    return (random.normal(size=(60, 16)) * np.geomspace(3, 0.1, 16) + 0.5).astype(np.float32)
+
+
+@pytest.mark.parametrize("dimensions", [1, 5, 16])
+def test_pca_is_that_of_scikit_learn(vectors, dimensions):
+    ours = fitted("pca", vectors[:40], 16).onto(dimensions)
+    exact = vectors.astype(np.float64)  # in float32 scikit-learn's own is off by 1e-5 on some processors
+    theirs = PCA(dimensions).fit(exact[:40]).transform(exact)
+    assert np.abs(np.abs(ours(vectors)) - np.abs(theirs)).max() < 2e-6  # signs are free
+    dense = ours.as_dense()
+    assert np.allclose(dense(torch.from_numpy(vectors)).numpy(), ours(vectors), atol=1e-5)
+
+
+def test_the_first_dimensions_are_the_vectors_cut_off_and_pca_needs_more_sentences_than_dimensions(vectors):
+    assert np.array_equal(fitted("first", vectors[:3], 5)(vectors), vectors[:, :5])
+    with pytest.raises(BadChoice, match=r"onto 9 dimensions needs more than 9 distinct sentences .* but there are 9 "):
+        fitted("pca", vectors[:9], 9)
+
+
+def test_int8_is_what_sentence_transformers_makes_of_the_ranges(vectors):
+    known, step = unit(vectors), step_of(unit(vectors[:40]))
+    ranges = np.repeat([[one] for one in ranges_of(step)], 16, axis=1)
+    theirs = quantize_embeddings(known, precision="int8", ranges=ranges)
+    ours = compared(INT8, known, step)
+    assert np.array_equal(ours, theirs)
+    inside = np.abs(known) <= 127 * step
+    assert np.abs(ours * step - known)[inside].max() <= step * 0.5001  # the nearest code
+    assert inside[:40].all()
+
+
+def test_bits_are_compared_by_their_hamming_distance_and_take_an_eighth_of_a_byte(vectors):
+    known = unit(vectors)
+    ours = compared(BITS, known, 1.0)
+    packed = quantize_embeddings(known, precision="ubinary")
+    different = np.unpackbits(packed[:, None] ^ packed[None], axis=2).sum(axis=2)
+    assert np.allclose(unit(ours) @ unit(ours).T, 1 - 2 * different / 16, atol=1e-6)
+    assert [bytes_of(name, 20) for name in STORAGES] == [80, 40, 20, 3]
+    assert np.array_equal(compared(FLOAT16, np.float32([[0.1]]), 1.0), [[np.float32(np.float16(0.1))]])
+
+
+def made_up_point(score, speed, size=100) -> Point:
+    return Point("model", Size(1, "mean", size, INT8), Verdict(exported=score), size, 5, speed, 1.0)
+
+
+def test_the_front_is_what_no_other_point_beats():
+    random = np.random.default_rng(1)
+    points = [made_up_point(*random.integers(0, 6, 2).astype(float), int(size)) for size in random.integers(1, 6, 60)]
+    points.append(made_up_point(math.nan, 99.0))
+
+    def beats(one, other):
+        ours, theirs = ((each.score, each.sentences_per_second, -each.vector_bytes) for each in (one, other))
+        return ours != theirs and all(mine >= yours for mine, yours in zip(ours, theirs, strict=True))
+
+    slow = [one for one in points[:-1] if not any(beats(other, one) for other in points[:-1])]
+    assert front(points, ["sentences per second", "bytes per vector"]) == slow
+    assert set(slow) <= set(front(points, tuple(COSTS)))
+
+
+@pytest.fixture
+def task():
+    random = np.random.default_rng(2)
+    texts = tuple(f"text {number}" for number in range(240))
+    labels = tuple("abc"[number % 3] for number in range(240))
+    train, test = (
+        Labelled(name, texts[part], labels[part]) for name, part in (("train", slice(160)), ("test", slice(160, 240)))
+    )
+    centres, noise = random.normal(size=(3, 8)), random.normal(size=(240, 8))
+    vectors = {text: centres[number % 3] + noise[number] for number, text in enumerate(texts)}
+    return LabelledSet("letters", train, None, test), vectors
+
+
+def of(vectors, texts) -> torch.Tensor:
+    return torch.tensor(np.array([vectors[text] for text in texts]), dtype=torch.float32)
+
+
+def test_labels_are_judged_by_logistic_regression_with_one_c(task):
+    given, vectors = task
+    judge = LabelJudge(given)
+    settled = judge.settled(of(vectors, judge.texts))
+    assert settled.strength in STRENGTHS
+    items = settled.items(of(vectors, settled.texts))
+    x, wanted = (of(vectors, rows.texts).numpy() for rows in (given.train, given.test))
+    scaler = StandardScaler().fit(x)
+    theirs = LogisticRegression(C=settled.strength, tol=1e-8, max_iter=9999).fit(
+        scaler.transform(x), given.train.labels
+    )
+    right = theirs.predict(scaler.transform(wanted)) == np.array(given.test.labels)
+    assert items.sum() == right.sum()
+    assert settled.score(items) == pytest.approx(100 * right.mean())
+    # the C that the folds choose is that of the full protocol
+    full = judge.items(of(vectors, judge.texts))
+    assert np.array_equal(full, items)
+    data = judge._data(of(vectors, judge.texts))
+    assert np.array_equal(finish(predictions(data, SEED)) == data.scored.y, full.astype(bool))
+
+
+def test_rows_without_a_test_split_are_predicted_from_the_other_folds(task):
+    given, vectors = task
+    judge = LabelJudge(LabelledSet("letters", given.train)).settled(
+        of(vectors, tuple(dict.fromkeys(given.train.texts)))
+    )
+    items = judge.items(of(vectors, judge.texts))
+    assert len(items) == len(given.train)
+    assert 60 < judge.score(items) < 100
