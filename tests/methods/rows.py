@@ -1,11 +1,13 @@
 """Rows for the tests of methods: four of each kind, of different lengths."""
 
 import random
+from collections.abc import Sequence
 
 import torch
 
 from explorer import methods
 from explorer.data.text_sets import KINDS, Document, Kind, Score
+from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from explorer.methods.post_processing import MappedVectors
 from explorer.progress import finish
@@ -54,6 +56,40 @@ COLUMNS = {kind: _columns(kind) for kind in KINDS}
 def vectors_of(method: Method, sentences: list[str]) -> torch.Tensor:
     """Vectors (sentence, width) as after training."""
     return finish(method.vectors(sentences))
+
+
+def seeded(name: str, base: Tunable, **values: object) -> Method:
+    """A method whose own weights are drawn anew from the same seed."""
+    torch.manual_seed(0)
+    return methods.load(name)(base, values)
+
+
+def descend(method: Method, columns: Sequence[object], steps: int, rate: float = 1e-3) -> list[float]:
+    """The losses of one batch over so many steps of AdamW."""
+    optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], rate, weight_decay=0.0)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = method(*columns)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def take_steps(method: Method) -> None:
+    """Two steps as in training, by the method's own optimiser."""
+    schedule = method.schedule.with_values({"learning_rate": 1e-2})
+    optimizer = method.make_optimizer(method.groups(schedule), schedule)
+    for update in range(2):
+        method(*COLUMNS[method.rows]).backward()
+        missing = [name for name, weight in method.named_parameters() if weight.requires_grad and weight.grad is None]
+        assert missing == [], "processes that train together wait for the gradient of every weight"
+        for group in optimizer.param_groups:
+            group["update"] = update
+        optimizer.step()
+        optimizer.zero_grad()
+        method.after_update()
 
 
 # more than a vector of theirs has dimensions

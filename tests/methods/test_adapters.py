@@ -11,7 +11,7 @@ from explorer.progress import finish
 from explorer.training.loop.learner import changing
 from explorer.training.recipe import knobs_of
 from tests.device import DEVICE
-from tests.methods.rows import COLUMNS, MANY, TUNING
+from tests.methods.rows import MANY, TUNING, take_steps
 
 pytestmark = pytest.mark.device
 
@@ -29,25 +29,11 @@ def method(request, tiny_encoder):
     return found
 
 
-def step(method, updates: int = 2) -> None:
-    schedule = method.schedule.with_values({"learning_rate": 1e-2})
-    optimizer = method.make_optimizer(method.groups(schedule), schedule)
-    for update in range(updates):
-        method(*COLUMNS[method.rows]).backward()
-        missing = [name for name, weight in method.named_parameters() if weight.requires_grad and weight.grad is None]
-        assert missing == [], "processes that train together wait for the gradient of every weight"
-        for group in optimizer.param_groups:
-            group["update"] = update
-        optimizer.step()
-        optimizer.zero_grad()
-        method.after_update()
-
-
 def test_two_steps_change_adapters_and_own_parts_alone(method, tiny_encoder):
     names = set(tiny_encoder.model.state_dict())
     base = {name: weight.clone() for name, weight in tiny_encoder.model.state_dict().items()}
     before = {name: weight.detach().clone() for name, weight in method.base.named_parameters()}
-    step(method)
+    take_steps(method)
     own = {name for name, weight in method.base.named_parameters() if not torch.equal(weight, before[name])}
     assert own, "the encoder learns"
     assert all(".lora_A." in name or ".lora_B." in name for name in own)
@@ -63,7 +49,7 @@ def test_a_stopped_run_saves_no_weight_that_adapters_leave_as_it_was(method, tin
     saved = {id(weight) for weight in changing(method).values()}
     assert {id(weight) for weight in method.parameters() if weight.requires_grad} <= saved
     before = {name: weight.detach().clone() for name, weight in method.named_parameters()}
-    step(method)
+    take_steps(method)
     moved = {id(weight) for name, weight in method.named_parameters() if not torch.equal(weight, before[name])}
     assert moved <= saved, "what changes is saved, with or without a gradient"
 

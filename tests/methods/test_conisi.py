@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from explorer import methods
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.losses import info_nce
 from explorer.methods import conisi
-from tests.methods.rows import FIRST
+from tests.methods.rows import FIRST, seeded
 
 X = torch.tensor([[1.0, 2.0], [3.0, 6.0], [2.0, 0.0]])
 Y = torch.tensor([[2.0, 1.0], [2.0, 5.0], [4.0, 1.0]])
@@ -41,12 +40,7 @@ def toy(**values) -> Toy:
     return Toy(SimpleNamespace(width=2), values)
 
 
-def made(name, base, **values):
-    torch.manual_seed(0)
-    return methods.load(f"conisi-{name}")(base, values)
-
-
-@pytest.fixture(params=["s", "o1", "o2"])
+@pytest.fixture(params=["conisi-s", "conisi-o1", "conisi-o2"])
 def name(request):
     return request.param
 
@@ -122,7 +116,7 @@ def test_a_batch_with_next_to_no_other_sentences_still_has_a_loss_to_follow(join
 
 
 def test_one_head_serves_both_losses(base, name):
-    method = made(name, base)
+    method = seeded(name, base)
     assert sum(isinstance(part, nn.BatchNorm1d) for part in method.modules()) == 1
     assert {key for key in method.state_dict() if key.startswith("hidden.")} == {
         "hidden.0.weight", "hidden.0.bias", "hidden.1.weight", "hidden.1.bias",
@@ -142,7 +136,7 @@ def test_a_sentence_is_read_beside_itself_and_beside_the_other(base, name, monke
     read = []
     monkeypatch.setattr(base, "composed", lambda inputs: read.extend(inputs) or composed(inputs))
     composed = Tunable.composed.__get__(base)
-    method = made(name, base)
+    method = seeded(name, base)
     method(FIRST)
     pieces = method.composer.pieces(FIRST, base.max_length)
     assert [one.ids for one in read[: len(FIRST)]] == [method.composer.pair(own, own).ids for own in pieces]
@@ -153,7 +147,7 @@ def test_a_sentence_is_read_beside_itself_and_beside_the_other(base, name, monke
 
 def test_what_stands_second_changes_the_interaction_but_not_the_contrast_of_separate_norms(base, monkeypatch):
     base.eval()
-    method = made("s", base, joint_norm=False, share=0.0)
+    method = seeded("conisi-s", base, joint_norm=False, share=0.0)
     method.base.eval()
     losses = {}
     for share in (0.0, 1.0):
@@ -170,7 +164,7 @@ def test_what_stands_second_changes_the_interaction_but_not_the_contrast_of_sepa
 def test_two_sentences_that_are_too_long_together_are_cut_alike(base, name):
     assert base.max_length == base.encoder.max_length
     long = ["late " * 600, "a man plays " * 300, *FIRST]
-    loss = made(name, base)(long)
+    loss = seeded(name, base)(long)
     loss.backward()
     assert torch.isfinite(loss)
 
@@ -187,7 +181,7 @@ def test_the_row_beside_is_never_the_row_itself_and_each_other_as_often():
 
 
 def test_replacing_changes_at_least_one_token_and_no_more_than_were_chosen(base):
-    method = made("o1", base, chosen=0.01)
+    method = seeded("conisi-o1", base, chosen=0.01)
     own = method.composer.pieces(["a red ball"], 64)[0]
     for _ in range(200):
         other = method.changed(own)
@@ -197,7 +191,7 @@ def test_replacing_changes_at_least_one_token_and_no_more_than_were_chosen(base)
 
 
 def test_of_a_long_sentence_the_share_that_is_replaced_is_that_of_the_knobs(base):
-    method = made("o1", base, chosen=0.15, replaced=0.8)
+    method = seeded("conisi-o1", base, chosen=0.15, replaced=0.8)
     own = [method.composer.words[0]] * 20_000
     other = method.changed(own)
     share = sum(one != two for one, two in zip(own, other, strict=True)) / len(own)
@@ -206,7 +200,7 @@ def test_of_a_long_sentence_the_share_that_is_replaced_is_that_of_the_knobs(base
 
 
 def test_no_special_token_ever_stands_in_for_another(base):
-    method = made("o1", base, chosen=1.0, replaced=1.0)
+    method = seeded("conisi-o1", base, chosen=1.0, replaced=1.0)
     special = set(base.encoder.tokenizer().all_special_ids)
     assert special
     assert not special & set(method.changed([method.composer.words[0]] * 5000))
@@ -227,7 +221,7 @@ def test_at_least_one_word_is_turned_and_only_one_that_is_read():
 
 
 def test_sentences_without_an_opposite_are_counted_and_told(base):
-    method = made("o2", base)
+    method = seeded("conisi-o2", base)
     pieces = method.composer.pieces(FIRST, base.max_length)
     without = [other is None for other in method.others(FIRST, pieces)]
     assert 0 < sum(without) < len(FIRST)
@@ -240,7 +234,7 @@ def test_sentences_without_an_opposite_are_counted_and_told(base):
 
 
 def test_a_batch_in_which_no_word_has_an_opposite_is_learned_from_all_the_same(base):
-    method = made("o2", base)
+    method = seeded("conisi-o2", base)
     loss = method(["a guitar", "no", "a ball on a stage"])
     loss.backward()
     assert torch.isfinite(loss)

@@ -20,7 +20,7 @@ from explorer.methods._method import PAPERS
 from explorer.training.loop.learner import changing
 from tests.device import DEVICE
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING
+from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING, descend, take_steps
 from tests.waits import FAR, Waits, far_away
 
 pytestmark = pytest.mark.device
@@ -135,16 +135,8 @@ def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
 
 
 def test_a_few_steps_lower_the_loss_of_the_batch(trained, quiet):
-    columns = COLUMNS[trained.rows]
     trained.eval()
-    optimizer = torch.optim.AdamW([one for one in trained.parameters() if one.requires_grad], 1e-3, weight_decay=0.0)
-    losses = []
-    for _ in range(6):
-        loss = trained(*columns)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = descend(trained, COLUMNS[trained.rows], 6)
     assert min(losses[1:]) < losses[0]
     assert losses[-1] < losses[0] - 1e-3
 
@@ -154,10 +146,7 @@ def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, 
     before = weights_of(tiny_encoder.model)
     states = tiny_encoder.states(FIRST).hidden
     method = methods.load(name)(Tunable(tiny_encoder, 64)).to(DEVICE)
-    optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], 1e-2)
-    for _ in range(2):
-        method(*COLUMNS[method.rows]).backward()
-        optimizer.step()
+    descend(method, COLUMNS[method.rows], 2, 1e-2)
     learned = weights_of(method.base.model)
     moved = any(not torch.equal(learned[one], weight) for one, weight in before.items())
     assert moved == (name in TUNING), "it did learn, or it rests"
@@ -173,15 +162,7 @@ def test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base
     assert not any(one.requires_grad for one in fixed)
     before = [one.detach().clone() for one in fixed]
     start = {name: one.detach().clone() for name, one in trained.state_dict().items()}
-    schedule = trained.schedule.with_values({"learning_rate": 1e-2})
-    optimizer = trained.make_optimizer(trained.groups(schedule), schedule)
-    for step in range(2):
-        trained(*COLUMNS[trained.rows]).backward()
-        for group in optimizer.param_groups:
-            group["update"] = step
-        optimizer.step()
-        optimizer.zero_grad()
-        trained.after_update()
+    take_steps(trained)
     assert all(torch.equal(one, as_before) for one, as_before in zip(fixed, before, strict=True))
     assert any(not torch.equal(one, start[name]) for name, one in trained.state_dict().items())
     everything = {id(one) for one in (*trained.parameters(), *trained.buffers())}

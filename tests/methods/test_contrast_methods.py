@@ -1,15 +1,16 @@
-"""Test contrastive learning against sentence-transformers' losses and loops over a batch."""
+"""Test contrastive learning and scored pairs against sentence-transformers' losses and loops over a batch."""
 
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
-from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
+from explorer.data.text_sets import PAIRS, SCORED_PAIRS, TRIPLETS, Corpus
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.errors import BadChoice
@@ -20,7 +21,7 @@ from explorer.progress import finish
 from explorer.training.loop import judging
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, vectors_of
 
-ROWS, WIDTH = 7, 12
+ROWS, WIDTH = 9, 12
 
 
 def vectors(columns, seed, dtype=torch.float64):
@@ -28,9 +29,13 @@ def vectors(columns, seed, dtype=torch.float64):
     return [torch.randn(ROWS, WIDTH, generator=drawn, dtype=dtype).requires_grad_() for _ in range(columns)]
 
 
-def loss_and_gradients(formula, sides):
-    loss = formula(sides)
-    return loss.detach(), torch.autograd.grad(loss, sides)
+def assert_as_published(theirs, ours, sides, scores=None, close=1e-6):
+    """The loss of these sides and its gradient are those of a loss of sentence-transformers"""
+    expected = theirs.compute_loss_from_embeddings(list(sides), scores)
+    allowed = close if scores is None else close * max(1, abs(expected.item()))
+    assert abs(ours.detach() - expected.detach()) <= allowed
+    for one, other in zip(torch.autograd.grad(ours, sides), torch.autograd.grad(expected, sides), strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=close)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,17 +45,29 @@ def loss_and_gradients(formula, sides):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_loss_and_gradient_are_those_of_sentence_transformers(columns, symmetric, temperature, seed, dtype):
     kind = published.MultipleNegativesSymmetricRankingLoss if symmetric else published.MultipleNegativesRankingLoss
-    theirs = kind(model=None, scale=1 / temperature)
     sides = vectors(columns, seed, dtype)
     keys = torch.arange(columns * ROWS).view(columns, ROWS)
-    expected = loss_and_gradients(lambda sides: theirs.compute_loss_from_embeddings(list(sides), None), sides)
-    found = loss_and_gradients(
-        lambda sides: losses.ranking(sides[0], torch.cat(sides[1:]), temperature, symmetric, *duplicates(keys)), sides
-    )
+    ours = losses.ranking(sides[0], torch.cat(sides[1:]), temperature, symmetric, *duplicates(keys))
     close = 1e-6 if dtype == torch.float64 else 2e-5
-    assert abs(found[0] - expected[0]) <= close
-    for one, other in zip(found[1], expected[1], strict=True):
-        assert torch.allclose(one, other, rtol=0, atol=close)
+    assert_as_published(kind(model=None, scale=1 / temperature), ours, sides, close=close)
+
+
+SCORED = {
+    "CoSENT 1": (published.CoSENTLoss(model=None, scale=1.0), partial(losses.cosent, scale=1.0)),
+    "CoSENT 20": (published.CoSENTLoss(model=None, scale=20.0), partial(losses.cosent, scale=20.0)),
+    "regression": (published.CosineSimilarityLoss(model=None), losses.cosine_regression),
+}
+
+
+@pytest.mark.parametrize(("dtype", "close"), [(torch.float64, 1e-6), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("loss", SCORED)
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_of_scored_pairs_and_their_gradients_are_those_of_sentence_transformers(seed, loss, dtype, close):
+    theirs, ours = SCORED[loss]
+    sides = vectors(2, seed, dtype)
+    scores = torch.randint(0, 6, (ROWS,), generator=torch.Generator().manual_seed(seed)).to(dtype) / 5
+    assert len(set(scores.tolist())) < ROWS, "some are equal"
+    assert_as_published(theirs, ours(losses.paired_cosines(*sides), scores), sides, scores, close)
 
 
 def by_hand(texts, sides, temperature, symmetric):
@@ -284,3 +301,24 @@ def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):
     alike = [torch.cosine_similarity(sides[0], side) for side in sides[1:]]
     found = finish(judging.held_out_score(method, held, "accuracy"))
     assert found == pytest.approx(100 * (alike[0] > alike[1]).double().mean().item())
+
+
+SCORES = COLUMNS[SCORED_PAIRS][2]
+
+
+def test_only_the_order_of_scores_counts_for_cosent(base):
+    method = methods.load("cosent")(base).eval()
+    shifted = [7 * score - 3 for score in SCORES]
+    assert method(FIRST, SECOND, shifted).item() == pytest.approx(method(FIRST, SECOND, SCORES).item())
+    other_way = [-score for score in SCORES]
+    assert method(FIRST, SECOND, other_way).item() != pytest.approx(method(FIRST, SECOND, SCORES).item())
+
+
+def test_a_batch_whose_scores_are_all_equal_has_no_loss_and_a_gradient_of_zero(base):
+    method = methods.load("cosent")(base)
+    loss = method(FIRST, SECOND, [0.5] * 4)
+    assert loss.item() == 0
+    loss.backward()
+    for weight in method.parameters():
+        assert weight.grad is not None
+        assert not weight.grad.any()

@@ -18,7 +18,7 @@ from explorer.methods.declutr import DRAWN, anchors_of, contrast
 from explorer.training.loop.learner import Feed
 from explorer.training.loop.loop import Training
 from tests import trainings
-from tests.methods.rows import COLUMNS, FIRST, vectors_of
+from tests.methods.rows import COLUMNS, FIRST, seeded, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny, tiny_tokenizer
 
@@ -28,8 +28,7 @@ OTHERS = torch.tensor([[[2.0, 0.0], [0.0, 1.0]], [[-1.0, 1.0], [1.0, 1.0]]])
 
 
 def method_on(folder, **values):
-    torch.manual_seed(0)
-    return methods.load("declutr")(Tunable(encoder_of(folder), 64), values)
+    return seeded("declutr", Tunable(encoder_of(folder), 64), **values)
 
 
 @pytest.fixture(scope="module")

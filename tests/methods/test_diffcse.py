@@ -1,6 +1,7 @@
-"""Test DiffCSE: masks, the generator's output, the discriminator's input, and the loss."""
+"""Test DiffCSE and layer attention: masks, generator, discriminator, pooler, and the pooling of the trained model."""
 
 import math
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -14,16 +15,12 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, HubUnreachable, UnsupportedModel
 from explorer.losses import info_nce
-from tests.methods.rows import FIRST
+from explorer.methods import layer_attention
+from tests.methods.rows import COLUMNS, FIRST, seeded, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
 NAMES = ["diffcse", "layer-attention-diffcse"]
-
-
-def made(base, name="diffcse", **values):
-    torch.manual_seed(0)
-    return methods.load(name)(base, values)
 
 
 @pytest.fixture(params=NAMES)
@@ -43,7 +40,7 @@ class Fixed(torch.nn.Module):
 
 
 def test_what_the_generator_writes_is_taken_but_for_the_first_place_and_padding(base):
-    method = made(base)
+    method = seeded("diffcse", base)
     method.generator_model = Fixed(torch.tensor([[55, 7, 5, 9, 102, 3]]))
     ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
     method.masker = lambda ids, mask: (ids, mask)
@@ -54,7 +51,7 @@ def test_what_the_generator_writes_is_taken_but_for_the_first_place_and_padding(
 
 @pytest.mark.parametrize(("count_padding", "expected"), [(False, 0.526928), (True, 0.460261)])
 def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_padding, expected):
-    method = made(base, count_padding=count_padding)
+    method = seeded("diffcse", base, count_padding=count_padding)
     ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
     logits = torch.tensor([[[2.0, 0.0]] * 6])
     with (
@@ -69,7 +66,7 @@ def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_paddi
 
 
 def test_masks_fall_as_often_as_the_knob_says_and_never_on_special_tokens(base):
-    method = made(base, mask_share=0.3)
+    method = seeded("diffcse", base, mask_share=0.3)
     tokenizer = base.encoder.tokenizer()
     word = tokenizer.convert_tokens_to_ids("guitar")
     ids = torch.full((200, 100), word)
@@ -90,7 +87,7 @@ def test_masks_fall_as_often_as_the_knob_says_and_never_on_special_tokens(base):
 
 
 def test_the_generator_never_learns_and_the_discriminator_does_through_the_vector(base, name):
-    method = made(base, name)
+    method = seeded(name, base)
     method(FIRST).backward()
     assert all(weight.grad is None for weight in method.generator_model.parameters())
     assert all(
@@ -100,7 +97,7 @@ def test_the_generator_never_learns_and_the_discriminator_does_through_the_vecto
 
 
 def test_the_encoder_learns_from_detection_alone(base, name):
-    method = made(base, name)
+    method = seeded(name, base)
     vectors = method.projected(FIRST)
     method.detected(FIRST, vectors).backward()
     learned = [weight.grad for weight in base.model.encoder.parameters() if weight.grad is not None]
@@ -108,7 +105,7 @@ def test_the_encoder_learns_from_detection_alone(base, name):
 
 
 def test_without_detection_it_is_the_contrast_alone(base, name):
-    method = made(base, name, detection=0.0).eval()
+    method = seeded(name, base, detection=0.0).eval()
     loss = method(FIRST)
     one = method.projected(FIRST)
     assert loss.item() == pytest.approx(info_nce(one, one, 0.05).item(), abs=1e-5)
@@ -117,13 +114,13 @@ def test_without_detection_it_is_the_contrast_alone(base, name):
 
 
 def test_the_generator_rests_unless_its_dropout_is_asked_for(base):
-    assert not made(base).generator_model.training
-    assert made(base, generator_dropout=True).generator_model.training
-    assert not made(base, generator_dropout=True).eval().generator_model.training
+    assert not seeded("diffcse", base).generator_model.training
+    assert seeded("diffcse", base, generator_dropout=True).generator_model.training
+    assert not seeded("diffcse", base, generator_dropout=True).eval().generator_model.training
 
 
 def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
-    method = made(base)
+    method = seeded("diffcse", base)
     width = method.width
     assert sum(weight.numel() for weight in method.project.parameters()) == 4 * width * width + 4 * width
     assert 4 * 768 * 768 + 4 * 768 == 2_362_368
@@ -131,7 +128,7 @@ def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
 
 @pytest.mark.parametrize("projector", ["batch norm", "tanh"])
 def test_the_projector_starts_as_the_release_does(base, projector):
-    project = made(base, projector=projector).project
+    project = seeded("diffcse", base, projector=projector).project
     for layer in (one for one in project if isinstance(one, torch.nn.Linear)):
         spread = layer.weight.std().item()
         assert spread == pytest.approx(0.02, rel=0.2)
@@ -140,21 +137,21 @@ def test_the_projector_starts_as_the_release_does(base, projector):
 
 
 def test_a_sentence_is_read_without_the_projector_or_through_the_pooler(base):
-    assert made(base).head() == Head(("cls",))
-    head = made(base, "layer-attention-diffcse").head()
+    assert seeded("diffcse", base).head() == Head(("cls",))
+    head = seeded("layer-attention-diffcse", base).head()
     assert head.layers
     assert len(head.dense) == 1
 
 
 def test_a_generator_that_is_not_here_is_told_with_what_to_do(base):
     with pytest.raises(HubUnreachable, match="'distilroberta-base' is neither a folder here nor in the local cache"):
-        made(base, generator="distilroberta-base")
+        seeded("diffcse", base, generator="distilroberta-base")
 
 
 def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tmp_path):
     encoder = encoder_of(save_tiny("roberta", tmp_path / "roberta"))
     with pytest.raises(BadChoice, match=r"has another vocabulary than .* python -m explorer generator --model"):
-        made(Tunable(encoder, 64))
+        seeded("diffcse", Tunable(encoder, 64))
 
 
 def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
@@ -163,3 +160,77 @@ def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
     decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
     with pytest.raises(BadChoice, match="has no mask token"):
         language_models.Masker(decoder, 0.3)
+
+
+ATTENDING = ["layer-attention", "layer-attention-sup", "layer-attention-hard"]
+
+
+def test_there_is_a_pooler_for_each_row_of_table_2_and_two_for_those_with_first_last():
+    from_0 = [name for name in layer_attention.POOLERS if "from layer 0" in name]
+    assert from_0 == ["first-last mean, from layer 0", "mean, first-last mean, from layer 0"]
+    assert len(layer_attention.POOLERS) == 9 + len(from_0)
+
+
+@pytest.mark.parametrize(
+    ("pooler", "layers"), [("first-last mean", (1, -1)), ("first-last mean, from layer 0", (0, -1))]
+)
+def test_first_last_is_the_mean_of_the_layers_in_its_name(base, pooler, layers):
+    method = seeded("layer-attention", base, pooler=pooler).eval()
+    hidden, mask = base.states(FIRST).hidden, base.states(FIRST).mask.float()
+    first, last = ((hidden[layer] * mask[..., None]).sum(1) / mask.sum(1, keepdim=True) for layer in layers)
+    expected = torch.tanh(torch.nn.functional.linear((first + last) / 2, method.dense.weight, method.dense.bias))
+    assert torch.allclose(vectors_of(method, FIRST), expected, atol=1e-5)
+    told = "layers 1 and last" if layers[0] else f"layers 0 + {base.layers}"
+    assert method.head().describe() == f"mean of {told} → Dense {method.width} (tanh)"
+
+
+def test_the_pooler_and_its_dense_layer_are_as_large_as_the_papers():
+    method = methods.load("layer-attention")(SimpleNamespace(width=768), {})
+    added = [weight for name, weight in method.named_parameters() if not name.startswith("base.")]
+    assert sum(weight.numel() for weight in added) == 2_949_888
+
+
+@pytest.mark.parametrize("pooler", layer_attention.POOLERS)
+@pytest.mark.parametrize("name", ATTENDING)
+def test_every_pooler_trains_every_part_it_has(base, name, pooler):
+    method = seeded(name, base, pooler=pooler)
+    loss = method(*COLUMNS[method.rows])
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert [weight for weight, value in method.named_parameters() if value.grad is None] == []
+    assert len(method.maps) == (3 if "attention" in pooler else 0)
+
+
+@pytest.mark.parametrize("pooler", layer_attention.POOLERS)
+def test_a_sentence_is_read_by_what_was_trained(base, pooler):
+    method = seeded("layer-attention", base, pooler=pooler).eval()
+    states = base.states(FIRST)
+    assert torch.allclose(vectors_of(method, FIRST), method.head()(states.hidden, states.mask), atol=1e-5)
+    assert torch.allclose(vectors_of(method, FIRST), method.projected(FIRST), atol=1e-5)
+
+
+def test_the_pooler_draws_in_training_and_rests_afterwards(base):
+    method = seeded("layer-attention", base)
+    base.eval()  # no dropout: what differs is the pooler's
+    assert not torch.equal(method.projected(FIRST), method.projected(FIRST))
+    method.eval()
+    assert torch.equal(method.projected(FIRST), method.projected(FIRST))
+    assert method.head().layers.noisy is False
+
+
+def test_the_pooler_may_serve_training_alone(base):
+    method = seeded("layer-attention", base, afterwards="cls")
+    assert method.head() == Head(("cls",))
+    assert method.training_only == ()
+    assert method(FIRST).requires_grad
+
+
+def test_embeddings_are_a_layer_unless_told_otherwise(base):
+    assert seeded("layer-attention", base).head().layers.first_layer == 0
+    assert seeded("layer-attention", base, with_embeddings=False).head().layers.first_layer == 1
+
+
+def test_the_base_is_read_for_comparison_by_the_layers_the_pooler_takes(base):
+    assert seeded("layer-attention", base).base_head() == Head(("cls",))
+    assert seeded("layer-attention", base, pooler="attention of mean").base_head() == Head(("cls",))
+    assert seeded("layer-attention", base, pooler="mean").base_head() == Head(("mean",))

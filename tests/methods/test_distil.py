@@ -5,7 +5,7 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 from torch.nn import functional
 
-from explorer import losses, methods
+from explorer import losses
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Dense, Head
@@ -19,7 +19,7 @@ from explorer.training.loop.judging import base_items
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.independent import formulas
-from tests.methods.rows import FIRST, SECOND, vectors_of
+from tests.methods.rows import FIRST, SECOND, descend, seeded, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 
@@ -37,8 +37,7 @@ def whole(tmp_path_factory):
 
 
 def made(encoder, adapters=None, **values):
-    torch.manual_seed(0)
-    return methods.load("distil")(Tunable(encoder, 64, adapters), values)
+    return seeded("distil", Tunable(encoder, 64, adapters), **values)
 
 
 def taught(encoder, head, sentences=FIRST):
@@ -113,10 +112,7 @@ def test_dropout_is_a_setting(whole):
 def test_libraries_open_the_export_as_an_encoder_with_fewer_layers(tmp_path, kind, pooling):
     encoder = saved(tmp_path, kind)
     method = made(encoder, keep_layers=1, pooling=pooling)
-    optimizer = torch.optim.AdamW(method.base.parameters(), 1e-2)
-    for _ in range(2):
-        method(FIRST).backward()
-        optimizer.step()
+    descend(method, [FIRST], 2, 1e-2)
     expected = vectors_of(method, SENTENCES)
     export(method.exported, method.head(), tmp_path / "export", "card", encoder.folder)
     assert torch.allclose(by_sentence_transformers(tmp_path / "export", SENTENCES), expected, atol=1e-5)

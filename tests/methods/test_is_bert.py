@@ -16,7 +16,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods.is_bert import mutual_information, sums
 from tests.exports import TEXTS, as_trained, assert_close, by_strata
-from tests.methods.rows import FIRST, MANY, vectors_of
+from tests.methods.rows import FIRST, MANY, descend, seeded, vectors_of
 from tests.spoiling import configure
 from tests.tiny_models import WIDTH
 
@@ -93,8 +93,7 @@ def test_relu_comes_before_the_mean():
 
 
 def made(base, **values):
-    torch.manual_seed(0)
-    return methods.load("is-bert")(base, {"filters": 8, **values})
+    return seeded("is-bert", base, filters=8, **values)
 
 
 def test_the_convolutions_of_bert_base_have_1770240_weights(base, monkeypatch):
@@ -192,16 +191,7 @@ def test_a_convolution_with_wrong_settings_is_refused(run, change, error):
 
 def test_it_learns_to_tell_sentences_by_their_tokens(base):
     method = made(base).eval()
-    optimizer = method.make_optimizer(
-        method.groups(method.schedule), method.schedule.with_values({"learning_rate": 1e-3})
-    )
-    losses = []
-    for _ in range(8):
-        loss = method(MANY[:8])
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
+    losses = descend(method, [MANY[:8]], 8)
     assert losses[-1] < losses[0] - 0.1
     same, others = method.similarities
     assert same > others

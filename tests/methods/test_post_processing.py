@@ -12,12 +12,11 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Fitting, post_processing
 from explorer.progress import finish
-from tests.methods.rows import FIRST, MANY, vectors_of
+from tests.methods.rows import FIRST, MANY, descend, seeded, vectors_of
 
 
 def made(name, base, fitted_on=MANY, **values):
-    torch.manual_seed(0)
-    method = methods.load(name)(base, values)
+    method = seeded(name, base, **values)
     if isinstance(method, Fitting):
         finish(method.fit(fitted_on))
     return method
@@ -57,7 +56,7 @@ def test_whitened_vectors_have_the_identity_as_their_covariance(base, reads):
 def test_fewer_dimensions_are_the_first_of_all_of_them(base):
     whole, few = (made("whitening", base, dimensions=count) for count in (0, 5))
     turned, moved = few.head().dense[-1].weight, few.head().dense[-1].bias
-    assert turned.shape == (5, method_width(few))
+    assert turned.shape == (5, few.unmapped_width())
     assert torch.allclose(turned, whole.head().dense[-1].weight[:5])
     assert torch.allclose(moved, whole.head().dense[-1].bias[:5])
     assert vectors_of(few, FIRST).shape == (len(FIRST), 5)
@@ -70,10 +69,6 @@ def test_the_released_optimiser_of_the_flow_sums_the_means_of_both_sides(base):
     ]
     assert released(FIRST).item() == pytest.approx(sum(sides).item(), rel=1e-5)
     assert released(FIRST).item() == pytest.approx(2 * plain(FIRST).item(), rel=1e-6)
-
-
-def method_width(method):
-    return method.unmapped_width()
 
 
 def test_neither_a_shift_nor_a_scale_nor_a_turn_of_all_vectors_changes_a_whitened_cosine():
@@ -136,14 +131,7 @@ def test_a_flow_learns_and_the_encoder_does_not(base):
     before = {name: weight.clone() for name, weight in base.named_parameters()}
     trained = [weight for weight in method.parameters() if weight.requires_grad]
     assert sum(weight.numel() for weight in trained) == sum(weight.numel() for weight in method.map.parameters())
-    optimizer = torch.optim.AdamW(trained, 1e-3)
-    losses = []
-    for _ in range(30):
-        loss = method(MANY)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
+    losses = descend(method, [MANY], 30)
     assert losses[-1] < losses[0] - 0.05
     for name, weight in base.named_parameters():
         assert torch.equal(weight, before[name])

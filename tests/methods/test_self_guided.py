@@ -11,7 +11,7 @@ from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import self_guided
-from tests.methods.rows import COLUMNS, FIRST, SECOND
+from tests.methods.rows import COLUMNS, FIRST, SECOND, seeded
 from tests.tiny_models import LAYERS, WIDTH
 
 PUBLISHED = self_guided.PROJECTION  # before the tests make it small
@@ -29,11 +29,6 @@ ALL = [
 every_case = pytest.mark.parametrize(
     ("name", "values"), ALL, ids=[" ".join(map(str, (a, *b.values()))) for a, b in ALL]
 )
-
-
-def made(name, base, **values):
-    torch.manual_seed(0)
-    return methods.load(name)(base, values)
 
 
 def slow_pool(tokens, how):
@@ -54,7 +49,7 @@ def slow_views(method, sentences):
 
 @every_case
 def test_without_the_projection_the_vectors_themselves_are_compared(base, name, values):
-    method = made(name, base, projection=False, **values)
+    method = seeded(name, base, projection=False, **values)
     assert not list(method.project.parameters())
     one = torch.randn(2, WIDTH)
     assert torch.equal(method.sides(one, one[:, None])[0], one)
@@ -62,7 +57,7 @@ def test_without_the_projection_the_vectors_themselves_are_compared(base, name, 
 
 @every_case
 def test_gradients_reach_the_layers_and_the_projection_and_nothing_else(base, name, values):
-    method = made(name, base, pull=0.0, **values)
+    method = seeded(name, base, pull=0.0, **values)
     method(*COLUMNS[method.rows]).backward()
     for where, weight in method.named_parameters():
         learns = where.startswith(("base.model.encoder.", "project."))
@@ -76,7 +71,7 @@ def test_gradients_reach_the_layers_and_the_projection_and_nothing_else(base, na
 
 @every_case
 def test_at_a_temperature_of_a_thousandth_all_is_finite_in_bfloat16(base, name, values):
-    method = made(name, base, temperature=0.001, **values)
+    method = seeded(name, base, temperature=0.001, **values)
     with torch.autocast("cpu", torch.bfloat16):
         loss = method(*COLUMNS[method.rows])
     loss.backward()
@@ -88,7 +83,7 @@ def test_at_a_temperature_of_a_thousandth_all_is_finite_in_bfloat16(base, name, 
 
 
 def test_bt_learns_through_both_sides(base):
-    method = made("bt", base, pull=0.0).eval()
+    method = seeded("bt", base, pull=0.0).eval()
     tuned = method.tuned
     layers = list(base.model.encoder.parameters())
 
@@ -110,7 +105,7 @@ def test_bt_learns_through_both_sides(base):
 
 
 def test_bt_sg_opt_on_the_sentences_themselves_is_sg_opt(base):
-    plain, translated = made("sg-opt", base), made("bt-sg-opt", base)
+    plain, translated = seeded("sg-opt", base), seeded("bt-sg-opt", base)
     torch.manual_seed(5)
     expected = plain(FIRST)
     torch.manual_seed(5)
@@ -120,7 +115,7 @@ def test_bt_sg_opt_on_the_sentences_themselves_is_sg_opt(base):
 
 
 def test_a_back_translation_is_read_by_the_guide_alone(base):
-    method = made("bt-sg-opt", base).eval()
+    method = seeded("bt-sg-opt", base).eval()
     seen, sides = [], method.sides
     method.sides = lambda tuned, views: seen.append((tuned, views)) or sides(tuned, views)
     assert "guitar" not in FIRST[0]
@@ -133,12 +128,12 @@ def test_a_back_translation_is_read_by_the_guide_alone(base):
 
 
 def test_the_views_of_the_release_are_those_of_the_original_alone(base):
-    method, plain = made("bt-sg-opt", base, original_views=True).eval(), made("sg-opt", base).eval()
+    method, plain = seeded("bt-sg-opt", base, original_views=True).eval(), seeded("sg-opt", base).eval()
     assert method(FIRST, SECOND).item() == plain(FIRST).item()
 
 
 def test_both_readings_give_twice_as_many_views(base):
-    method = made("bt-sg-opt", base, both_views=True)
+    method = seeded("bt-sg-opt", base, both_views=True)
     seen, sides = [], method.sides
     method.sides = lambda tuned, views: seen.append(views.shape[1]) or sides(tuned, views)
     method(FIRST, SECOND)
@@ -147,7 +142,7 @@ def test_both_readings_give_twice_as_many_views(base):
 
 @every_case
 def test_at_the_start_nothing_pulls_and_afterwards_the_sum_of_squares_does(base, name, values):
-    method = made(name, base, pull=0.1, **values).eval()
+    method = seeded(name, base, pull=0.1, **values).eval()
     start = method.regularisation()
     start.backward()
     pulled = list(method.base.model.encoder.parameters())
@@ -172,7 +167,7 @@ def test_at_the_start_nothing_pulls_and_afterwards_the_sum_of_squares_does(base,
 
 
 def test_the_pull_of_the_golden_weights(base):
-    method = made("sg", base, pull=0.1)
+    method = seeded("sg", base, pull=0.1)
     guide = torch.tensor([1.0, 2.0]), torch.tensor([0.0])
     own = torch.tensor([1.5, 1.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
     method.trained_and_start = lambda: list(zip(own, guide, strict=True))
@@ -184,7 +179,7 @@ def test_the_pull_of_the_golden_weights(base):
 
 
 def test_the_gradient_of_the_pull_is_the_one_autograd_finds(base):
-    method = made("sg", base, pull=0.7)
+    method = seeded("sg", base, pull=0.7)
     chance = torch.Generator().manual_seed(0)
     shapes = [(3, 4), (5,), (1,), (2, 3, 2)]
     own = [torch.randn(shape, generator=chance).requires_grad_() for shape in shapes]
@@ -203,7 +198,7 @@ def test_the_gradient_of_the_pull_is_the_one_autograd_finds(base):
 @pytest.mark.parametrize("how", ["max", "mean"])
 @pytest.mark.parametrize("first", range(LAYERS + 1))
 def test_views_are_the_pooled_layers_from_the_first_one_on_whatever_the_padding(base, how, first):
-    method = made("sg", base, view_pooling=how, first_layer=first)
+    method = seeded("sg", base, view_pooling=how, first_layer=first)
     views = method.views(FIRST)
     assert views.shape == (len(FIRST), LAYERS + 1 - first, WIDTH)
     assert torch.allclose(views, slow_views(method, FIRST), atol=1e-5)
@@ -213,11 +208,11 @@ def test_views_are_the_pooled_layers_from_the_first_one_on_whatever_the_padding(
 
 def test_a_first_layer_above_the_last_is_refused(base):
     with pytest.raises(BadChoice, match=rf"first_layer cannot be 3: this encoder has the layers 0 to {LAYERS}\."):
-        made("sg", base, first_layer=LAYERS + 1)
+        seeded("sg", base, first_layer=LAYERS + 1)
 
 
 def test_the_guide_stays_as_the_encoder_was(base):
-    method = made("sg", base)
+    method = seeded("sg", base)
     views = method.views(FIRST)
     with torch.no_grad():
         for weight in base.parameters():
@@ -228,7 +223,7 @@ def test_the_guide_stays_as_the_encoder_was(base):
 
 def test_the_guide_has_dropout_only_where_it_is_asked_for(base):
     for expected in (False, True):
-        method = made("sg", base, guide_dropout=expected)
+        method = seeded("sg", base, guide_dropout=expected)
         assert method.base.model.training, "the trained copy has dropout"
         assert {part.training for part in method.guide.modules()} == {expected}
         assert torch.equal(method.views(FIRST), method.views(FIRST)) != expected
@@ -240,7 +235,7 @@ def test_the_guide_has_dropout_only_where_it_is_asked_for(base):
 
 
 def test_a_view_is_drawn_from_every_layer_for_each_sentence_by_itself(base):
-    method = made("sg", base)
+    method = seeded("sg", base)
     named = torch.arange(LAYERS + 1.0).expand(300, -1)[:, :, None] + torch.zeros(WIDTH)  # a view is its layer's number
     torch.manual_seed(0)
     drawn = method.sampled(named)
@@ -261,7 +256,7 @@ def as_published(small_projection, monkeypatch):
 
 
 def test_the_projection_is_made_up_as_the_release_does_and_of_its_size(base, as_published):
-    method = made("sg", base)
+    method = seeded("sg", base)
     kinds = [type(part) for part in method.project]
     assert kinds == [nn.Linear, nn.GELU, nn.Linear, nn.GELU]
     for linear in (method.project[0], method.project[2]):
@@ -274,7 +269,7 @@ def test_the_projection_is_made_up_as_the_release_does_and_of_its_size(base, as_
 
 
 def test_both_sides_of_every_case_go_through_one_head(base):
-    method = made("sg-opt", base)
+    method = seeded("sg-opt", base)
     tuned, views = method.sides(torch.ones(2, WIDTH), torch.ones(2, 3, WIDTH))
     assert views.shape == (2, 3, tuned.shape[1])
     assert torch.allclose(views, tuned[:, None].expand(-1, 3, -1), atol=1e-6)

@@ -8,7 +8,7 @@ from torch import nn
 
 from explorer import losses, methods
 from explorer.encoding.read.head import Dense
-from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, vectors_of
+from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, seeded, vectors_of
 from tests.tiny_models import WIDTH
 
 NAMES = ("simcse", "simcse-sup", "simcse-hard")
@@ -17,8 +17,7 @@ KEPT = {"simcse": False, "simcse-sup": True, "simcse-hard": True}
 
 def made(name, base, **values):
     """A method whose dense layer matters: weights of 0.02 leave tanh a straight line."""
-    torch.manual_seed(0)
-    method = methods.load(name)(base, values)
+    method = seeded(name, base, **values)
     with torch.no_grad():
         method.dense.weight.mul_(20)
         method.dense.bias.uniform_(-0.5, 0.5)

@@ -15,7 +15,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.methods import tsdae
-from tests.methods.rows import FIRST, MANY, vectors_of
+from tests.methods.rows import FIRST, MANY, seeded, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -26,14 +26,9 @@ SIZES = {
 }  # fmt: skip
 
 
-def made(base, **values):
-    torch.manual_seed(0)
-    return methods.load("tsdae")(base, values)
-
-
 @pytest.fixture
 def quiet_method(base):
-    return made(base).eval()
+    return seeded("tsdae", base).eval()
 
 
 def test_the_loss_is_the_one_worked_out():
@@ -58,7 +53,7 @@ def test_the_decoder_reads_all_but_the_last_token_and_predicts_all_but_the_first
 
 
 def test_noise_is_drawn_anew_by_torchs_seed_and_leaves_words_in_order(base):
-    method = made(base)
+    method = seeded("tsdae", base)
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
@@ -71,11 +66,11 @@ def test_noise_is_drawn_anew_by_torchs_seed_and_leaves_words_in_order(base):
         assert all(word in rest for word in after.split()), "a word that is left is after the one before it"
     words = sum(len(sentence.split()) for sentence in MANY)
     assert sum(len(sentence.split()) for sentence in found[0]) / words == pytest.approx(0.4, abs=0.04)
-    assert made(base, deletion=0.0).corrupted(["a  late\ttrain"]) == ["a late train"]
+    assert seeded("tsdae", base, deletion=0.0).corrupted(["a  late\ttrain"]) == ["a late train"]
 
 
 def test_the_decoder_has_the_tensors_of_the_encoder_and_few_of_its_own(base):
-    method = made(base)
+    method = seeded("tsdae", base)
     encoder = dict(base.model.named_parameters())
     for name, weight in method.decoder.base_model.named_parameters():
         assert ("crossattention" in name) == (name not in encoder)
@@ -84,7 +79,7 @@ def test_the_decoder_has_the_tensors_of_the_encoder_and_few_of_its_own(base):
     own = {name for name, _ in method.named_parameters() if not name.startswith("base.")}
     assert own
     assert all(any(part in name for part in OWN) for name in own)
-    apart = made(base, tied=False)
+    apart = seeded("tsdae", base, tied=False)
     for name, weight in apart.decoder.base_model.named_parameters():
         assert name not in encoder or (weight is not encoder[name] and torch.equal(weight, encoder[name]))
     assert apart.decoder.get_output_embeddings().weight is apart.decoder.get_input_embeddings().weight
@@ -140,9 +135,9 @@ def test_the_sentence_vector_is_all_that_the_decoder_has_of_the_encoder(quiet_me
 
 
 def test_a_vector_that_is_not_as_wide_as_the_encoder_is_mapped(base, monkeypatch):
-    assert isinstance(made(base, pooling="mean").bridge, nn.Identity)
+    assert isinstance(seeded("tsdae", base, pooling="mean").bridge, nn.Identity)
     monkeypatch.setattr(base.encoder, "head", Head(("cls", "mean")))
-    method = made(base)
+    method = seeded("tsdae", base)
     assert method.bridge.weight.shape == (32, 64)
     assert torch.isfinite(method(FIRST))
     assert vectors_of(method, FIRST).shape == (len(FIRST), 64), "the exported vector is as it was"
@@ -175,7 +170,7 @@ def test_an_encoder_without_such_a_decoder_is_refused(kind, tmp_path):
 
 
 def test_the_included_encoder_is_trained():
-    method = made(Tunable(encoder_of(model_names.find("all-MiniLM-L6-v2").folder), 75))
+    method = seeded("tsdae", Tunable(encoder_of(model_names.find("all-MiniLM-L6-v2").folder), 75))
     loss = method(FIRST)
     loss.backward()
     assert 0 < loss.item() < 2 * math.log(30522)

@@ -1,16 +1,29 @@
-"""Test the files of an export and their content."""
+"""Test the files of an export, that they are complete or absent, and the usage code of its model card."""
 
+import errno
 import json
+import os
+import resource
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedModel
 
-from explorer.encoding.export.exporting import export
-from explorer.encoding.read.head import Head
+from explorer.encoding.export import exporting, source_code
+from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.read import layer_reading
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import NotWritable
 from tests.exports import TEXTS, as_trained, assert_close, by_sentence_transformers, by_transformers, dense, tunable
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import WIDTH, save_tiny
@@ -130,3 +143,167 @@ def test_the_folder_holds_what_is_published_and_nothing_of_this_machine(tuned, b
         "pooling_mode_mean_tokens": False,
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
+
+
+HEAD = Head(("mean",))
+
+
+@pytest.fixture
+def plain_copy(tiny_encoder) -> Tunable:
+    return Tunable(tiny_encoder, 32)
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        (PreTrainedModel, "save_pretrained"),
+        (layer_reading, "save_file"),
+        (exporting, "_write_reading"),
+        (Path, "rename"),
+        (Path, "mkdir"),
+    ],
+)
+def test_a_disk_that_is_full_half_way_leaves_nothing(plain_copy, tmp_path, monkeypatch, place, name):
+    monkeypatch.setattr(place, name, full)
+    head = Head(("mean",), (Dense(plain_copy.encoder.model.get_input_embeddings().weight[:4], None, "Tanh"),))
+    with pytest.raises(NotWritable, match=r"run cannot be written: No space left on device. Make room there, or keep"):
+        export(plain_copy, head, tmp_path / "run", "# card", None)
+    assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """The system ends no process for it, since Python ignores the signal: writing beyond fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    ("size", "writer"),
+    [(500, "config.json"), (20_000, "model.safetensors"), (2_500, "tokenizer.json")],
+)
+def test_what_each_library_raises_when_a_write_fails_is_understood(plain_copy, tmp_path, monkeypatch, size, writer):
+    if writer == "tokenizer.json":  # which is smaller than the weights
+        monkeypatch.setattr(exporting, "_write_transformer", lambda *_, **__: None)
+    with files_of_at_most(size), pytest.raises(NotWritable, match=r"run cannot be written: File too large. Make room"):
+        export(plain_copy, HEAD, tmp_path / "run", "", None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
+def test_a_stop_half_way_leaves_nothing_and_is_passed_on_as_it_is(plain_copy, tmp_path, monkeypatch, stop):
+    def stopped(*_: object) -> None:
+        raise stop("(at 28)")
+
+    monkeypatch.setattr(exporting, "_write_reading", stopped)
+    with pytest.raises(stop, match="at 28"):
+        export(plain_copy, HEAD, tmp_path / "run", "", None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_an_ended_process_left_is_replaced(plain_copy, tmp_path, kind):
+    part = tmp_path / "run.part"
+    if kind == "folder":
+        (part / "9_Dense").mkdir(parents=True)
+        (part / "model.safetensors").write_text("half")
+    else:
+        part.write_text("half")
+    export(plain_copy, HEAD, tmp_path / "run", "", None)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert not (tmp_path / "run" / "9_Dense").exists()
+    assert encoder_of(tmp_path / "run").head == HEAD
+
+
+@pytest.mark.parametrize("kind", ["folder", "empty folder", "file"])
+def test_a_folder_that_is_there_already_is_not_written_over(plain_copy, tmp_path, kind):
+    place = tmp_path / "run"
+    if kind == "file":
+        place.write_text("mine")
+    else:
+        place.mkdir()
+    if kind == "folder":
+        (place / "notes.txt").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(NotWritable, match=r"run exists already and is not overwritten. Choose another name, or"):
+        export(plain_copy, HEAD, place, "", None)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077], ids=oct)
+def test_every_file_of_an_export_gets_the_mode_of_any_other_new_file(plain_copy, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        export(plain_copy, HEAD, tmp_path / "run", "# card", None)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert modes == dict.fromkeys(modes, 0o666 & ~umask)
+    assert {"model.safetensors", "README.md"} <= set(modes)
+
+
+def typed(code: str, folder: Path) -> dict[str, Any]:
+    """What a Python of one's own knows after the lines."""
+    assert source_code.FOLDER in code
+    known: dict[str, Any] = {}
+    exec(code.replace(source_code.FOLDER, str(folder)), known)
+    return known
+
+
+def check(tuned: Tunable, head: Head, folder: Path) -> None:
+    encoder = tuned.encoder
+    prompt = encoder.head.prompt if encoder.head else ""
+    alone = source_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
+    for code in (source_code.sentence_transformers(), alone):
+        known = typed(code, folder)
+        expected = as_trained(tuned, head, tuple(known["sentences"]))
+        np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "t5"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        Head(("cls",)),
+        Head(("mean",), normalize=True),
+        Head(("max",)),
+        Head(("sqrt mean",)),
+        Head(("cls", "mean")),
+        Head(("cls",), (dense(),)),
+        Head(("mean",), (dense(12, "GELU"), Dense(torch.ones(3, 12) / 7, None, "Identity")), normalize=True),
+    ],
+    ids=Head.describe,
+)
+def test_the_lines_of_a_card_give_the_vectors_of_the_run(tmp_path, kind, head):
+    base = save_tiny(kind, tmp_path / "base")
+    tuned = tunable(encoder_of(base))
+    export(tuned, head, tmp_path / "run", "", base)
+    check(tuned, head, tmp_path / "run")
+
+
+@pytest.mark.parametrize("prompt", ["", 'The "dog": '])
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_prompt_and_lower_case_are_in_the_lines(tmp_path, prompt, lower_case):
+    base = save_tiny("bert", tmp_path / "base")
+    lines = [{"path": path, "type": f"x.{kind}"} for path, kind in (("", "Transformer"), ("1_Pooling", "Pooling"))]
+    (base / "modules.json").write_text(json.dumps(lines))
+    stated = {"prompts": {"ask": prompt}, "default_prompt_name": "ask"}
+    (base / "config_sentence_transformers.json").write_text(json.dumps(stated))
+    (base / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": lower_case}))
+    tuned = tunable(encoder_of(base))
+    assert (tuned.encoder.lower_case, tuned.encoder.head.prompt) == (lower_case, prompt)
+    export(tuned, Head(("mean",)), tmp_path / "run", "", base)
+    check(tuned, Head(("mean",)), tmp_path / "run")
+
+
+def test_a_step_that_takes_more_lines_is_left_to_sentence_transformers():
+    head = Head(("cls",), (LayerNorm(torch.ones(WIDTH), torch.zeros(WIDTH)),))
+    assert source_code.transformers(head, "AutoModel") is None

@@ -1,11 +1,14 @@
-"""Test layer attention and DiffCSE as a whole: the loss of a batch by pooler, generator and discriminator in loops."""
+"""Test methods with parts beside the encoder as a whole: poolers, generators, decoders and convolutions, in loops."""
+
+import math
 
 import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
 from tests.independent import formulas
-from tests.independent.bert import layers, linear, pool
+from tests.independent.bert import decoded, gelu, layers, linear, norm, pool
+from tests.independent.formulas import mean
 from tests.independent.models import FIRST, SECOND, THIRD, assert_same
 from tests.methods.hub import save_generator
 
@@ -172,3 +175,82 @@ def _normed(rows):
     """Mean 0 and variance 1 over the batch."""
     centred = rows - rows.mean(0)
     return centred / (centred.square().mean(0) + 1e-5).sqrt()
+
+
+SEED = 3
+SHARED, OWN, HEAD = "base.model.", "decoder.bert.", "decoder.cls.predictions."
+
+
+def corrupted(sentences, deletion):
+    """The sentences as the noise leaves them: one number per word, in order; at least one word stays."""
+    drawn = iter(torch.rand(1000, generator=torch.Generator().manual_seed(SEED)).tolist())
+    found = []
+    for sentence in sentences:
+        numbers = {place: next(drawn) for place in range(len(sentence.split()))}
+        kept = [place for place, number in numbers.items() if number > deletion] or [max(numbers, key=numbers.get)]
+        found.append(" ".join(sentence.split()[place] for place in kept))
+    return found
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "apart"])
+@pytest.mark.parametrize("deletion", [0.6, 0.95])
+def test_the_loss_of_tsdae_is_that_of_every_next_token(shallow, pooling, tied, deletion):
+    method = shallow.method("tsdae", pooling=pooling, tied=tied, deletion=deletion)
+    left = corrupted(FIRST, deletion)
+    assert left != FIRST
+
+    def by_hand(weights):
+        memories = shallow.vectors(weights, left, pooling)
+        shared = SHARED if tied else OWN
+        words = weights[f"{shared}embeddings.word_embeddings.weight"]
+        terms = []
+        for sentence, memory in zip(FIRST, memories, strict=True):
+            ids = shallow.ids(sentence)
+            states = decoded(weights, ids[:-1], memory, shared=shared, own=OWN)
+            for state, following in zip(states, ids[1:], strict=True):
+                inner = gelu(linear(weights, f"{HEAD}transform.dense", state))
+                scores = words @ norm(weights, f"{HEAD}transform.LayerNorm", inner) + weights[f"{HEAD}bias"]
+                terms.append(torch.logsumexp(scores, 0) - scores[following])
+        return torch.stack(terms).mean()
+
+    torch.manual_seed(SEED)
+    assert_same(method, (FIRST,), by_hand)
+
+
+def local_vectors(weights, states, relu):
+    """Every filter over every token; there is nothing beyond the ends of a sentence."""
+    found = []
+    for place in range(len(states)):
+        numbers = []
+        for at, kernel in enumerate((1, 3, 5)):
+            filters, biases = weights[f"convolutions.{at}.weight"], weights[f"convolutions.{at}.bias"]
+            total = biases
+            for shift in range(kernel):
+                other = place + shift - kernel // 2
+                if 0 <= other < len(states):
+                    total = total + filters[:, :, shift] @ states[other]
+            numbers.append(total.clamp(min=0) if relu else total)
+        found.append(torch.cat(numbers))
+    return found
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_the_loss_of_is_bert_is_the_estimate_over_every_token_and_every_sentence(shallow, relu):
+    method = shallow.method("is-bert", filters=6, relu=relu)
+
+    def by_hand(weights):
+        local = [local_vectors(weights, layers(weights, shallow.ids(one))[-1], relu) for one in FIRST]
+        whole = [mean(tokens) for tokens in local]
+        same, others = [], []
+        for i, tokens in enumerate(local):
+            for token in tokens:
+                for j, vector in enumerate(whole):
+                    product = (token * vector).sum()
+                    if i == j:
+                        same.append(torch.log(1 + torch.exp(-product)))
+                    else:
+                        others.append(torch.log(1 + torch.exp(product)))
+        return mean(same) + mean(others) - 2 * math.log(2)
+
+    assert_same(method, (FIRST,), by_hand)
