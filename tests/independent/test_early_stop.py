@@ -71,12 +71,7 @@ def calm(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("rule", "scores", "endurance"),
-    [
-        ("drops", LOW, 3),
-        ("drops", HIGH, 3),
-        ("no new best", HIGH, 2),
-        ("none", HIGH, 1),
-    ],
+    [("drops", LOW, 3), ("drops", HIGH, 3), ("no new best", HIGH, 2), ("none", HIGH, 1)],
 )
 def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypatch, rule, scores, endurance):
     given, look = iter(scores), learner.checkup

@@ -187,8 +187,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("size", "writer"),
-    [(500, "config.json"), (20_000, "model.safetensors"), (2_500, "tokenizer.json")],
+    ("size", "writer"), [(500, "config.json"), (20_000, "model.safetensors"), (2_500, "tokenizer.json")]
 )
 def test_what_each_library_raises_when_a_write_fails_is_understood(plain_copy, tmp_path, monkeypatch, size, writer):
     if writer == "tokenizer.json":  # which is smaller than the weights

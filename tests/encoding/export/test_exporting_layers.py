@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -79,6 +80,12 @@ def tuned(request, tmp_path_factory):
     return tunable(encoder_of(save_tiny(request.param, tmp_path_factory.mktemp("bases") / request.param)))
 
 
+def exported(head: Head, folder) -> Path:
+    """A tiny BERT with this head."""
+    export(tunable(encoder_of(save_tiny("bert", folder / "base"))), head, folder / "run", "# card", None)
+    return folder / "run"
+
+
 def in_a_new_process(codes: list[str], cwd) -> list[torch.Tensor]:
     """What vectors pieces of Python make, one after another, in a place from which Strata cannot be imported."""
     run = """
@@ -101,19 +108,8 @@ for code in codes:
     return [torch.tensor(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[[")]
 
 
-@pytest.mark.parametrize("pooler", OF_ALL_LAYERS)
-def test_every_reading_of_all_layers_is_read_alike_by_all(tuned, tmp_path, pooler):
-    head = head_of(pooler)
-    export(tuned, head, tmp_path / "run", "# card", None)
-    expected = as_trained(tuned, head)
-    opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
-    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
-    assert_close(by_strata(tmp_path / "run"), expected)
-    assert declared.head(tmp_path / "run").describe() == head.describe()
-
-
-@pytest.mark.parametrize("head", AFTER, ids=Head.describe)
-def test_every_reading_that_comes_after_an_encoder_is_read_alike_by_all(tuned, tmp_path, head):
+@pytest.mark.parametrize("head", [*map(head_of, OF_ALL_LAYERS), *AFTER], ids=Head.describe)
+def test_every_reading_of_all_layers_and_after_an_encoder_is_read_alike_by_all(tuned, tmp_path, head):
     export(tuned, head, tmp_path / "run", "# card", None)
     expected = as_trained(tuned, head)
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
@@ -126,8 +122,7 @@ def test_every_reading_that_comes_after_an_encoder_is_read_alike_by_all(tuned, t
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"activation": "none"}, {"normaliser": "linear"}, {"normaliser": "literal"}, {"first_layer": 1}],
+    "settings", [{"activation": "none"}, {"normaliser": "linear"}, {"normaliser": "literal"}, {"first_layer": 1}]
 )
 def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
@@ -162,13 +157,12 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
 
 
 def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
+    run = exported(head_of("attention of cls to mean"), tmp_path)
     with pytest.raises(ValueError, match="trust_remote_code=True"):
-        SentenceTransformer(str(tmp_path / "run"), device="cpu")
+        SentenceTransformer(str(run), device="cpu")
     marker = tmp_path / "it_ran"
-    (tmp_path / "run" / "layer_reading.py").write_text(f"open({str(marker)!r}, 'w')")
-    by_strata(tmp_path / "run")
+    (run / "layer_reading.py").write_text(f"open({str(marker)!r}, 'w')")
+    by_strata(run)
     assert not marker.exists()
 
 
@@ -199,19 +193,17 @@ def test_the_file_in_the_folder_stands_alone(head):
     ],
 )
 def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
-    configure(tmp_path / "run" / "1_LayerReading" / "config.json", **change)
+    run = exported(head_of("attention of cls to mean"), tmp_path)
+    configure(run / "1_LayerReading" / "config.json", **change)
     with pytest.raises(UnsupportedModel, match="is not a LayerReading of Strata"):
-        declared.head(tmp_path / "run")
+        declared.head(run)
 
 
 def test_maps_that_are_gone_are_missed(tmp_path):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
-    (tmp_path / "run" / "1_LayerReading" / "model.safetensors").unlink()
+    run = exported(head_of("attention of cls to mean"), tmp_path)
+    (run / "1_LayerReading" / "model.safetensors").unlink()
     with pytest.raises(NotWeights, match="holds no weights 'query'"):
-        declared.head(tmp_path / "run")
+        declared.head(run)
 
 
 @pytest.mark.parametrize(
@@ -226,19 +218,17 @@ def test_maps_that_are_gone_are_missed(tmp_path):
     ],
 )
 def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, message):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, Head(("mean",), (flow_map(),)), tmp_path / "run", "# card", None)
-    configure(tmp_path / "run" / "2_FlowMap" / "config.json", **change)
+    run = exported(Head(("mean",), (flow_map(),)), tmp_path)
+    configure(run / "2_FlowMap" / "config.json", **change)
     with pytest.raises(error, match=message):
-        declared.head(tmp_path / "run")
+        declared.head(run)
 
 
 def test_a_layer_the_model_does_not_have_is_told_by_its_number(tmp_path):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, Head(("mean of layer 1", "cls")), tmp_path / "run", "# card", None)
-    configure(tmp_path / "run" / "1_LayerReading" / "config.json", poolings=["mean of layer 12", "cls"])
+    run = exported(Head(("mean of layer 1", "cls")), tmp_path)
+    configure(run / "1_LayerReading" / "config.json", poolings=["mean of layer 12", "cls"])
     with pytest.raises(UnsupportedModel, match="there is no layer 12; the last is 2"):
-        by_strata(tmp_path / "run")
+        by_strata(run)
 
 
 def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tmp_path):
@@ -255,10 +245,7 @@ def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tmp_path):
     "shares", [[1.0, 2.0, 0.0], [1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 1.0]]
 )
 def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(tmp_path, shares):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, Head(("mean of layer 1",)), tmp_path / "run", "# card", None)
-    save_file(
-        {"layer_weights": torch.tensor(shares)}, tmp_path / "run" / "1_WeightedLayerPooling" / "model.safetensors"
-    )
+    run = exported(Head(("mean of layer 1",)), tmp_path)
+    save_file({"layer_weights": torch.tensor(shares)}, run / "1_WeightedLayerPooling" / "model.safetensors")
     with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata supports one layer"):
-        declared.head(tmp_path / "run")
+        declared.head(run)

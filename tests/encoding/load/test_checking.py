@@ -72,54 +72,33 @@ def test_a_model_one_folder_further_in_is_pointed_at(bert):
     assert model_names.inside(str(bert)) == ()
 
 
-@pytest.mark.parametrize("text", ["{", "", "[]", "\xff\xfe"])
-def test_a_config_that_is_no_json_object_is_refused(bert, text):
-    (bert / "config.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(NotAModelFolder, match=r"config.json (is not valid JSON|should hold a JSON object)"):
-        checking.check(bert)
+NO_OBJECT = (NotAModelFolder, r"config.json (is not valid JSON|should hold a JSON object)")
+NO_MODULES = (NotAModelFolder, r"modules.json (is not valid JSON|should be a list of modules)")
+STATIC = '[{"path": "", "type": "sentence_transformers.models.StaticEmbedding"}]'
+FILES = [
+    *(("config.json", text, *NO_OBJECT) for text in ("{", "", "[]", "\xff\xfe")),
+    ("config.json", "{}", NotAModelFolder, "does not say which model it is: it has no 'model_type'"),
+    ("config.json", '{"model_type": "new-thing", "auto_map": {"AutoModel": "modeling.New"}}', RemoteCodeRefused,
+     r"'new-thing'.*would run Python code.*Strata never runs such code"),
+    ("config.json", '{"model_type": "new-thing"}', UnsupportedModel,
+     r"does not know the model type 'new-thing'.*pip install --upgrade"),
+    *(("modules.json", text, *NO_MODULES) for text in ("{", "1", '{"type": "a"}', "[1]", '[{"type": "Pooling"}]')),
+    ("modules.json", STATIC, UnsupportedModel, "starts with a module 'StaticEmbedding'"),
+    *(("modules.json", json.dumps([{"type": "a.Transformer", "path": place}]), NotAModelFolder,
+       f"points outside its folder: '{place}'") for place in ("/etc", "../bert")),
+]  # fmt: skip
 
 
-def test_a_config_without_a_model_type_is_refused(bert):
-    (bert / "config.json").write_text("{}")
-    with pytest.raises(NotAModelFolder, match=r"does not say which model it is: it has no 'model_type'"):
-        checking.check(bert)
-
-
-def test_code_that_comes_with_a_model_is_refused(bert):
-    configure(bert / "config.json", model_type="new-thing", auto_map={"AutoModel": "modeling.New"})
-    with pytest.raises(RemoteCodeRefused, match=r"'new-thing'.*would run Python code.*Strata never runs such code"):
+@pytest.mark.parametrize(("file", "text", "error", "words"), FILES)
+def test_a_config_or_list_of_modules_that_no_model_can_have_is_refused(bert, file, text, error, words):
+    (bert / file).write_bytes(text.encode("latin-1"))
+    with pytest.raises(error, match=words):
         checking.check(bert)
 
 
 def test_code_beside_a_known_model_type_does_not_matter(bert):
     configure(bert / "config.json", auto_map={"AutoModel": "modeling.New"})
     assert checking.check(bert) == bert
-
-
-def test_an_unknown_model_type_is_refused(bert):
-    configure(bert / "config.json", model_type="new-thing")
-    with pytest.raises(UnsupportedModel, match=r"does not know the model type 'new-thing'.*pip install --upgrade"):
-        checking.check(bert)
-
-
-def test_a_first_module_that_is_no_transformer_is_refused(tmp_path):
-    (tmp_path / "modules.json").write_text('[{"path": "", "type": "sentence_transformers.models.StaticEmbedding"}]')
-    with pytest.raises(UnsupportedModel, match="starts with a module 'StaticEmbedding'"):
-        checking.check(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["{", "1", '{"type": "a"}', "[1]", '[{"type": "Pooling"}]'])
-def test_a_broken_list_of_modules_is_refused(bert, text):
-    (bert / "modules.json").write_text(text)
-    with pytest.raises(NotAModelFolder, match=r"modules.json (is not valid JSON|should be a list of modules)"):
-        checking.check(bert)
-
-
-@pytest.mark.parametrize("place", ["/etc", "../bert"])
-def test_a_module_outside_the_folder_is_refused(bert, place):
-    (bert / "modules.json").write_text(json.dumps([{"type": "a.Transformer", "path": place}]))
-    with pytest.raises(NotAModelFolder, match=f"points outside its folder: '{place}'"):
-        checking.check(bert)
 
 
 def test_a_folder_without_a_vocabulary_is_refused(bert):

@@ -119,14 +119,10 @@ def test_a_folder_of_an_old_release_reads_as_it_did(bert, tmp_path):
     assert head.describe() == "mean of the last layer → Dense 12 (tanh) → normalised"
 
 
-def test_the_switches_of_old_releases_join_poolings_in_their_order(bert, tmp_path):
+def test_the_switches_of_old_releases_join_poolings_in_their_order_and_none_means_the_mean(bert, tmp_path):
     switches = {f"pooling_mode_{name}": True for name in ("mean_tokens", "lasttoken", "cls_token", "max_tokens")}
-    folder = legacy(bert, tmp_path / "old", switches, {}, dense=False)
-    assert assert_reads_alike(folder).poolings == ("cls", "max", "mean", "last")
-
-
-def test_without_any_switch_the_pooling_is_the_mean(bert, tmp_path):
-    assert assert_reads_alike(legacy(bert, tmp_path / "old", {}, {}, dense=False)).poolings == ("mean",)
+    for name, stated, poolings in (("old", switches, ("cls", "max", "mean", "last")), ("none", {}, ("mean",))):
+        assert assert_reads_alike(legacy(bert, tmp_path / name, stated, {}, dense=False)).poolings == poolings
 
 
 def test_texts_are_put_in_lower_case_where_an_old_release_did(bert, tmp_path):
@@ -217,31 +213,31 @@ def dense(bert, tmp_path) -> Path:
     return saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), theirs.Dense(WIDTH, 8), theirs.Normalize())
 
 
-@pytest.mark.parametrize("activation", ["os.system", "torch.nn.modules.activation.Softmax", "mine.Tanh", "Tanh"])
-def test_an_activation_outside_the_table_is_refused_and_never_imported(dense, activation):
-    settings(dense / "2_Dense", activation_function=activation)
-    with pytest.raises(
-        UnsupportedModel, match=rf"asks for the activation '{activation}'. Strata supports torch.nn's Ident"
-    ):
+ACTIVATED = "asks for the activation '{}'. Strata supports torch.nn's Ident"
+POOLED = "asks for the pooling .* Strata supports cls, mean, max, lasttoken, weightedm"
+REFUSED = [
+    *(("2_Dense", {"activation_function": name}, ACTIVATED.format(name))
+      for name in ("os.system", "torch.nn.modules.activation.Softmax", "mine.Tanh", "Tanh")),
+    ("2_Dense", {"use_residual": True}, "asks for a residual Dense, which Strata does not support"),
+    *((module, {"module_input_name": "token_embeddings"},
+       rf"{module}.*works on 'token_embeddings' \(module_input_name\)")
+      for module in ("1_Pooling", "2_Dense", "3_Normalize")),
+    *(("1_Pooling", {"pooling_mode": mode}, POOLED) for mode in ("median", [], ["mean", "median"])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "changes", "words"), REFUSED, ids=str)
+def test_a_module_with_other_settings_than_those_of_a_table_is_refused_and_nothing_imported(
+    dense, module, changes, words
+):
+    settings(dense / module, **changes)
+    with pytest.raises(UnsupportedModel, match=words):
         declared.head(dense)
 
 
 def test_an_activation_that_is_not_written_is_tanh(dense):
     settings(dense / "2_Dense", activation_function=None)
     assert assert_reads_alike(dense).dense[0].activation == "Tanh"
-
-
-def test_a_residual_dense_is_refused(dense):
-    settings(dense / "2_Dense", use_residual=True)
-    with pytest.raises(UnsupportedModel, match=r"asks for a residual Dense, which Strata does not support"):
-        declared.head(dense)
-
-
-@pytest.mark.parametrize("module", ["1_Pooling", "2_Dense", "3_Normalize"])
-def test_a_module_that_works_on_tokens_is_refused(dense, module):
-    settings(dense / module, module_input_name="token_embeddings")
-    with pytest.raises(UnsupportedModel, match=rf"{module}.*works on 'token_embeddings' \(module_input_name\)"):
-        declared.head(dense)
 
 
 def test_a_dense_layer_without_weights_is_refused(dense):
@@ -256,15 +252,6 @@ def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
     save_file({"linear.weight": torch.zeros(8, WIDTH + 1)}, dense / "2_Dense" / "model.safetensors")
     with pytest.raises(UnsupportedModel, match=r"cannot encode a sentence \(RuntimeError"):
         load(find(str(dense)), device="cpu")
-
-
-@pytest.mark.parametrize("mode", ["median", [], ["mean", "median"]])
-def test_an_unknown_pooling_is_refused(dense, mode):
-    settings(dense / "1_Pooling", pooling_mode=mode)
-    with pytest.raises(
-        UnsupportedModel, match=r"asks for the pooling .* Strata supports cls, mean, max, lasttoken, weightedm"
-    ):
-        declared.head(dense)
 
 
 @pytest.mark.parametrize(

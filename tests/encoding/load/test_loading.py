@@ -12,14 +12,7 @@ import torch
 from explorer.encoding.load import loading
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.errors import (
-    BadChoice,
-    ModelError,
-    NotWeights,
-    RemoteCodeRefused,
-    UnsupportedModel,
-    WeightsMissing,
-)
+from explorer.errors import BadChoice, ModelError, NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 from tests.spoiling import Malicious, configure, encoder_of, reweigh
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny, tiny_model, tiny_tokenizer
 
@@ -99,38 +92,63 @@ def test_the_old_names_of_layer_norm_are_read(bert):
     assert torch.equal(encoder_of(bert).states(["a man"]).hidden, expected)
 
 
-def test_a_missing_weight_is_never_made_up(bert):
-    gone = [f"encoder.layer.1.{name}.dense.weight" for name in ("attention.output", "intermediate", "output")]
-    reweigh(bert, lambda weights: {name: weight for name, weight in weights.items() if name not in gone[:1]})
-    with pytest.raises(WeightsMissing, match=rf"lacks 1 of the model's weights \({gone[0]}\): they would be"):
-        encoder_of(bert)
+def kept_but(name):
+    return lambda weights: {one: weight for one, weight in weights.items() if name not in one}
 
 
-def test_weights_under_other_names_are_missing_weights(bert):
-    reweigh(bert, lambda weights: {f"other.{name}": weight for name, weight in weights.items()})
-    with pytest.raises(WeightsMissing, match=r"lacks 37 of the model's weights \(embeddings.LayerNorm.bias, .*, …\)"):
-        encoder_of(bert)
+def named(change):
+    return lambda weights: {change(name): weight for name, weight in weights.items()}
 
 
-def test_weights_that_fit_only_code_of_their_own_are_refused_as_such(bert):
-    reweigh(bert, lambda weights: {name.replace("intermediate", "gated"): each for name, each in weights.items()})
-    configure(bert / "config.json", auto_map={"AutoModel": "modeling.GatedBert"})
-    with pytest.raises(
-        RemoteCodeRefused, match="calls itself 'bert', but its weights fit only the Python code that comes"
-    ):
+OUTPUT = "encoder.layer.1.attention.output.dense.weight"
+WIDER = "encoder.layer.1.output.dense.weight"
+QUANTISED = {"quantization_config": {"quant_method": "gptq", "bits": 4}}
+# how the weights and config.json are changed, and what the error says
+CHANGED = {
+    "a weight is missing": (
+        kept_but(OUTPUT), {}, WeightsMissing, rf"lacks 1 of the model's weights \({OUTPUT}\): they would be"
+    ),
+    "other names": (
+        named("other.{}".format), {}, WeightsMissing,
+        r"lacks 37 of the model's weights \(embeddings.LayerNorm.bias, .*, …\)",
+    ),
+    "only code fits them": (
+        named(lambda name: name.replace("intermediate", "gated")), {"auto_map": {"AutoModel": "modeling.GatedBert"}},
+        RemoteCodeRefused, "calls itself 'bert', but its weights fit only the Python code that comes",
+    ),
+    "another shape": (
+        lambda weights: weights | {WIDER: torch.zeros(8, 8)}, {}, WeightsMissing,
+        rf"1 weights of another shape .*\({WIDER} \[8, 8\] for \[32, 64\]\)",
+    ),
+    "no numbers": (
+        lambda weights: {name: weight * float("nan") for name, weight in weights.items()}, {}, NotWeights,
+        "returns values that are not numbers: its weights are damaged",
+    ),
+    "five heads": (
+        dict, {"num_attention_heads": 5}, UnsupportedModel,
+        r"transformers cannot build 'tiny' from .* not a multiple of the number",
+    ),
+    "heads in words": (dict, {"num_attention_heads": "two"}, UnsupportedModel, "transformers cannot build 'tiny'"),
+    "quantised": (dict, QUANTISED, UnsupportedModel, r"transformers cannot build 'tiny' from .* GPTQ"),
+    "no plain encoder": (
+        dict, {"model_type": "encoder-decoder"}, UnsupportedModel,
+        r"holds a 'encoder-decoder', for which transformers has no plain encoder. Choose a te",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_folder_that_is_no_whole_model_is_refused_and_nothing_is_made_up(bert, case):
+    change, settings, error, words = CHANGED[case]
+    reweigh(bert, change)
+    configure(bert / "config.json", **settings)
+    with pytest.raises(error, match=words):
         encoder_of(bert)
 
 
 def test_a_missing_pooler_does_not_matter(bert):
-    reweigh(bert, lambda weights: {name: weight for name, weight in weights.items() if "pooler" not in name})
+    reweigh(bert, kept_but("pooler"))
     assert encoder_of(bert).head is None
-
-
-def test_weights_of_another_shape_are_refused(bert):
-    name = "encoder.layer.1.output.dense.weight"
-    reweigh(bert, lambda weights: weights | {name: torch.zeros(8, 8)})
-    with pytest.raises(WeightsMissing, match=rf"1 weights of another shape .*\({name} \[8, 8\] for \[32, 64\]\)"):
-        encoder_of(bert)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -141,29 +159,6 @@ def test_code_in_a_pickle_is_refused_and_not_run(bert, tmp_path, old):
     with pytest.raises(NotWeights, match=r"pytorch_model.bin .* torch refuses it, since it is broken or holds code"):
         encoder_of(bert)
     assert not (tmp_path / "ran").exists()
-
-
-def test_weights_that_are_no_numbers_are_noticed(bert):
-    reweigh(bert, lambda weights: {name: weight * float("nan") for name, weight in weights.items()})
-    with pytest.raises(NotWeights, match="returns values that are not numbers: its weights are damaged"):
-        encoder_of(bert)
-
-
-def test_a_config_no_model_can_be_built_from_is_refused(bert):
-    configure(bert / "config.json", num_attention_heads=5)
-    with pytest.raises(
-        UnsupportedModel, match=r"transformers cannot build 'tiny' from .* not a multiple of the number"
-    ):
-        encoder_of(bert)
-    configure(bert / "config.json", num_attention_heads="two")
-    with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny'"):
-        encoder_of(bert)
-
-
-def test_a_quantised_model_is_refused(bert):
-    configure(bert / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
-    with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny' from .* GPTQ"):
-        encoder_of(bert)
 
 
 @pytest.mark.parametrize("name", ["ViT", "CLIP"])
@@ -190,14 +185,6 @@ def test_a_model_that_loses_tokens_on_its_way_is_refused(tmp_path):
     tiny_tokenizer().save_pretrained(tmp_path)
     with pytest.raises(UnsupportedModel, match=r"does not return one state per token for each of its layers"):
         encoder_of(tmp_path)
-
-
-def test_a_type_without_a_plain_encoder_is_refused(bert):
-    configure(bert / "config.json", model_type="encoder-decoder")
-    with pytest.raises(
-        UnsupportedModel, match=r"holds a 'encoder-decoder', for which transformers has no plain encoder. Choose a te"
-    ):
-        encoder_of(bert)
 
 
 def test_a_t5_with_its_decoder_gives_the_encoder_alone(tmp_path):

@@ -10,12 +10,7 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from explorer.encoding.load import model_tokenizer
-from explorer.errors import (
-    NotAModelFolder,
-    RemoteCodeRefused,
-    TokenizerMissing,
-    UnsupportedModel,
-)
+from explorer.errors import NotAModelFolder, RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, POSITIONS, save_tiny, tiny_tokenizer
 
@@ -281,23 +276,8 @@ def test_the_tokenizers_of_all_families_pass(tmp_path, kind):
     model_tokenizer.check_file(tmp_path / "tokenizer.json")
 
 
-PATTERNS = (
-    "a",
-    "ab",
-    "",
-    r"a+",
-    r"[ab]{2,}",
-    r"\s+",
-    "a*",
-    "a{0,2}",
-    "a{2,0}",
-    "a{2}?",
-    "a+?",
-    "a+{0}",
-    "a|",
-    "(a)",
-    r"a\Kb*",
-)
+PATTERNS = ("a", "ab", "", "a+", "[ab]{2,}", r"\s+", "a*", "a{0,2}", "a{2,0}", "a{2}?", "a+?", "a+{0}", "a|", "(a)",
+            r"a\Kb*")  # fmt: skip
 
 
 def test_a_text_never_grows_beyond_the_bound(monkeypatch):

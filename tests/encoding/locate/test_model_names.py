@@ -35,12 +35,6 @@ def keep(cache: Path, name: str, folder: Path, ref: str = "main") -> Path:
     return Path(shutil.copytree(folder, place / "snapshots" / COMMIT))
 
 
-@pytest.mark.parametrize("nothing", ["", "   ", "\n"])
-def test_no_name_is_a_choice_to_be_made(nothing):
-    with pytest.raises(BadChoice, match=r"No model is named. Give 'all-MiniLM-L6-v2', a folder, or a name on the hub"):
-        find(nothing)
-
-
 def test_the_bare_name_is_the_bundled_one_and_the_full_name_the_hubs(cache):
     found = find(" all-MiniLM-L6-v2 ")
     assert (found.name, found.folder, found.revision) == ("all-MiniLM-L6-v2", lookup.bundled_folder(), None)
@@ -58,48 +52,45 @@ def test_a_folder_is_found_by_absolute_relative_and_home_path(bert, monkeypatch)
         assert found.folder.samefile(bert)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/no/where",
-        "./nowhere",
-        "../nowhere",
-        "~/nowhere",
-        "a\\b",
-        "one/two/three",
-        "~no-user/x",
-        "~no-user@x",
-        "/no/where@x",
-    ],
-)
-def test_a_path_to_nothing_is_no_name_on_the_hub(path):
-    with pytest.raises(ModelNotFound, match=r"There is no folder|cannot be looked up"):
-        find(path)
+NO_NAMES = {
+    "no name": (
+        ("", "   ", "\n"), BadChoice,
+        "No model is named. Give 'all-MiniLM-L6-v2', a folder, or a name on the hub",
+    ),
+    "a path to nothing": (
+        ("/no/where", "./nowhere", "../nowhere", "~/nowhere", "a\\b", "one/two/three", "~no-user/x", "~no-user@x",
+         "/no/where@x"),
+        ModelNotFound, "There is no folder|cannot be looked up",
+    ),
+    "what no file system knows": (
+        ("/" + "x" * 300, "x" * 500 + "@b", "a\0b", "a\0@b"),
+        (ModelNotFound, BadChoice), "cannot be looked up|neither a folder here nor",
+    ),
+    "a name the hub could not have": (
+        ("my model", "org/na me", "a--b", "a..b", "-a", "a/", "org/model.git", "x" * 97, "é", "@v1"),
+        BadChoice, "neither a folder here nor a valid name on the hub",
+    ),
+    "no revision": (
+        tuple(f"org/model@{revision}" for revision in ("../../etc", "a b", "/abs", "", "@v1")),
+        BadChoice, "is not a revision. Give a branch, a tag or a commit",
+    ),
+    "a link to no model": (
+        ("https://huggingface.co/datasets/org/set", "https://huggingface.co", "https://a.org/huggingface.co/x", "ftp://x"),
+        BadChoice, "'{name}' is not a link to a model of the hub. Give one such as 'https://hugg",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("path", ["/" + "x" * 300, "x" * 500 + "@b", "a\0b", "a\0@b"])
-def test_a_name_no_file_system_knows_is_refused_in_words(path):
-    with pytest.raises((ModelNotFound, BadChoice), match=r"cannot be looked up|neither a folder here nor"):
-        find(path)
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (names, *_) in NO_NAMES.items() for name in names])
+def test_what_cannot_name_a_model_is_refused_in_words(cache, kind, name):
+    _, error, words = NO_NAMES[kind]
+    with pytest.raises(error, match=words.replace("{name}", name)):
+        find(name)
 
 
 def test_a_file_is_not_a_folder(bert):
     with pytest.raises(NotAModelFolder, match=r"is a file. Give its folder"):
         find(str(bert / "config.json"))
-
-
-@pytest.mark.parametrize(
-    "name", ["my model", "org/na me", "a--b", "a..b", "-a", "a/", "org/model.git", "x" * 97, "é", "@v1"]
-)
-def test_a_name_the_hub_could_not_have_is_refused(cache, name):
-    with pytest.raises(BadChoice, match="neither a folder here nor a valid name on the hub"):
-        find(name)
-
-
-@pytest.mark.parametrize("revision", ["../../etc", "a b", "/abs", "", "@v1"])
-def test_a_revision_that_cannot_be_one_is_refused(cache, revision):
-    with pytest.raises(BadChoice, match=r"is not a revision. Give a branch, a tag or a commit"):
-        find(f"org/model@{revision}")
 
 
 def test_a_revision_belongs_to_the_hub_only(bert, monkeypatch):
@@ -181,17 +172,6 @@ def test_a_link_to_a_model_is_its_name_and_revision(cache, bert, link, name):
     keep(cache, model, bert, ref or "main")
     assert find(link) == find(name)
     assert find(link).name == name
-
-
-@pytest.mark.parametrize(
-    "link",
-    ["https://huggingface.co/datasets/org/set", "https://huggingface.co", "https://a.org/huggingface.co/x", "ftp://x"],
-)
-def test_a_link_to_no_model_is_answered_with_one_that_is(link):
-    with pytest.raises(
-        BadChoice, match=rf"'{link}' is not a link to a model of the hub. Give one such as 'https://hugg"
-    ):
-        find(link)
 
 
 def test_a_cached_model_is_found_and_loads_with_its_commit(cache, bert):

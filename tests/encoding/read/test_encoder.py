@@ -7,8 +7,7 @@ import torch
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read import encoder as module
-from explorer.encoding.read.encoder import BUSY, COLUMNS, ROWS, Encoder, passes
+from explorer.encoding.read.encoder import BUSY, COLUMNS, ROWS, Encoder, batches, passes
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from tests.device import DEVICE
@@ -146,53 +145,29 @@ def lengths(count: int, seed: int = 0) -> list[int]:
     return [random.Random(seed + place).randint(3, 60) for place in range(count)]
 
 
-def batches(sizes, budget, most=10**6):
-    return module.batches(sizes, budget, most)
-
-
-def test_no_batch_holds_more_sentences_than_allowed():
-    made = list(batches(lengths(500), 10**6, most=7))
-    assert max(map(len, made)) == 7
-    assert sorted(place for batch in made for place in batch) == list(range(500))
-
-
-def test_every_sentence_is_in_one_batch():
-    every = [place for batch in batches(lengths(500), 1000) for place in batch]
-    assert sorted(every) == list(range(500))
-
-
-def test_no_batch_holds_more_than_the_budget():
+@pytest.mark.parametrize(("budget", "most"), [(10**6, 7), (1000, 10**6)])
+def test_every_sentence_is_in_one_batch_longest_first_and_no_batch_is_too_large(budget, most):
     sizes = lengths(500)
-    assert all(len(batch) * max(sizes[place] for place in batch) <= 1000 for batch in batches(sizes, 1000))
-
-
-def test_a_sentence_longer_than_the_budget_is_read_alone():
-    assert list(batches([10, 5000, 10], 100)) == [[1], [0, 2]]
-
-
-def test_the_longest_sentences_come_first():
-    sizes = lengths(300)
-    heads = [sizes[batch[0]] for batch in batches(sizes, 500)]
+    made = list(batches(sizes, budget, most))
+    assert sorted(place for batch in made for place in batch) == list(range(500))
+    assert all(len(batch) * max(sizes[place] for place in batch) <= budget for batch in made)
+    assert max(map(len, made)) == most or most > 500
+    heads = [sizes[batch[0]] for batch in made]
     assert heads == sorted(heads, reverse=True)
 
 
 def test_a_full_batch_has_no_padding():
     sizes = [20] * 200 + [10] * 200
-    for batch in batches(sizes, 2000):
+    for batch in batches(sizes, 2000, 10**6):
         if len(batch) * sizes[batch[0]] >= BUSY:
             assert len({sizes[place] for place in batch}) == 1
 
 
-def test_few_sentences_of_many_lengths_share_a_batch():
-    assert len(list(batches([10, 9, 8, 7], 1000))) == 1
-
-
-def test_nothing_makes_no_batch():
-    assert list(batches([], 100)) == []
-
-
-def cost(made, price):
-    return sum(len(places) * width + price for places, width in made)
+def test_long_sentences_are_read_alone_few_of_many_lengths_share_a_batch_and_none_make_none():
+    assert list(batches([10, 5000, 10], 100, 10**6)) == [[1], [0, 2]]
+    assert len(list(batches([10, 9, 8, 7], 1000, 10**6))) == 1
+    assert list(batches([], 100, 10**6)) == []
+    assert passes([], 256) == []
 
 
 def test_passes_hold_every_sentence_once_longest_first():
@@ -216,7 +191,7 @@ def test_passes_cost_least_of_all_cuts_that_are_allowed(price):
         for apart, part in zip(cut, parts[1:], strict=True):
             joined.append(list(part)) if apart else joined[-1].extend(part)
         every.append(sum(len(one) * (-(-one[0] // COLUMNS) * COLUMNS) + price for one in joined))
-    assert cost(passes(sizes, price), price) == min(every)
+    assert sum(len(places) * width + price for places, width in passes(sizes, price)) == min(every)
 
 
 def test_passes_of_many_batches_come_in_few_shapes():
@@ -225,7 +200,3 @@ def test_passes_of_many_batches_come_in_few_shapes():
     assert len(made) > 400
     assert len(shapes) <= (64 // ROWS) * (60 // COLUMNS)
     assert all(len(places) % ROWS == 0 and width % COLUMNS == 0 for places, width in made)
-
-
-def test_no_sentences_make_no_pass():
-    assert passes([], 256) == []

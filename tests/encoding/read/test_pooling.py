@@ -85,11 +85,8 @@ def test_the_weighted_mean_is_the_slow_one():
     assert torch.allclose(FUNCTIONS["weighted mean"](states, torch.tensor([[1, 1, 0]]))[0], slow)
 
 
-def test_rows_are_the_layers_and_the_pairs_of_the_papers():
+def test_rows_are_the_layers_and_the_pairs_of_the_papers_each_once():
     assert [row.label for row in rows(3)] == ["0", "1", "2", "3", "0+3", "1+3", "2+3"]
-
-
-def test_a_small_model_has_each_pair_once():
     assert [row.label for row in rows(2)] == ["0", "1", "2", "0+2", "1+2"]
     assert [row.label for row in rows(1)] == ["0", "1", "0+1"]
 
@@ -99,23 +96,15 @@ def test_the_two_first_last_are_named_apart():
     assert names == ["first-last, from layer 0", "first-last, from layer 1", "last two"]
 
 
-def test_a_title_leads_back_to_its_reading():
-    for reading in readings(6):
-        assert parse(reading.title, 6) == reading
-
-
-def test_a_reading_says_what_it_is():
-    assert Reading(Row((0, 6)), "mean").title == "mean of layers 0 + 6"
-
-
 OUTSIDE = [((3,), "last"), ((2, 5), "mean"), ((4, 5, 6), "max"), ((0, 1, 2, 3, 4, 5, 6), "weighted mean")]
 
 
-def test_a_title_outside_of_the_grid_leads_back_to_its_reading():
-    for layers, pooling in OUTSIDE:
-        reading = Reading(Row(layers), pooling)
+def test_a_title_leads_back_to_its_reading_in_the_grid_and_outside_of_it():
+    assert Reading(Row((0, 6)), "mean").title == "mean of layers 0 + 6"
+    outside = [Reading(Row(layers), pooling) for layers, pooling in OUTSIDE]
+    for reading in (*readings(6), *outside):
         assert parse(reading.title, 6) == reading
-        assert cell_of(reading, rows(6), GRID_POOLINGS) is None
+        assert (cell_of(reading, rows(6), GRID_POOLINGS) is None) == (reading in outside)
 
 
 @pytest.mark.parametrize(
