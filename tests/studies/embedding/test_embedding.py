@@ -154,7 +154,7 @@ def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_pa
 def test_the_name_of_model_and_text_does_not_matter(desk, begun, tmp_path):
     other = furnish(tmp_path)
     other.text.rename(tmp_path / "renamed.txt")
-    moved = module.TextSource(str(tmp_path / "renamed.txt"))
+    moved = module.corpora.TextSource(str(tmp_path / "renamed.txt"))
     assert other.embed(folder=begun, texts=(moved,)).embedded == 0
 
 
