@@ -251,7 +251,7 @@ def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
     app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
     app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "cls"
     measured(app)
-    with mock.patch("explorer.ui.compare.geometry_view.layer_geometry") as again:
+    with mock.patch("explorer.ui.compare.geometry_view.layer_geometry.layer_geometry") as again:
         for reading in ("max of layer 1", "cls of layer 1"):
             app.selectbox(key="beside_reading").set_value(reading)
             measured(app)
