@@ -180,7 +180,7 @@ def on_disk() -> tuple[str, ...]:
 
 
 def files_on_hub(name: str, revision: str | None = None) -> dict[str, int]:
-    """The needed files_on_hub of a model on the hub, with sizes in bytes. Uses the network."""
+    """The needed files of a model on the hub, with sizes in bytes. Uses the network."""
     from huggingface_hub import HfApi
 
     try:
@@ -192,7 +192,7 @@ def files_on_hub(name: str, revision: str | None = None) -> dict[str, int]:
 
 
 def wanted(paths: Iterable[str]) -> tuple[str, ...]:
-    """The needed files_on_hub of a repository: safetensors if there are any, else pickles."""
+    """The needed files of a repository: safetensors if there are any, else pickles."""
     near = [path for path in map(PurePosixPath, paths) if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
     heavy = [path for path in near if _WEIGHTS.fullmatch(path.name)]
     safe = {path.parent for path in heavy if path.suffix == ".safetensors"}
@@ -243,7 +243,7 @@ def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
 
 
 def download(name: str, revision: str | None = None) -> Work[None]:
-    """Download the needed files_on_hub of a model into the local cache; done and total are a file's bytes.
+    """Download the needed files of a model into the local cache; done and total are a file's bytes.
 
     Close the generator to stop: the current file is discarded, earlier ones are kept.
     """
@@ -257,7 +257,7 @@ def download(name: str, revision: str | None = None) -> Work[None]:
     if missing:
         raise NotAModelFolder(
             f"'{name}' on the hub lacks {missing}. Strata needs config.json, model.safetensors or pytorch_model.bin, "
-            "and the tokenizer's files_on_hub. Choose a model saved for transformers."
+            "and the tokenizer's files. Choose a model saved for transformers."
         )
 
 

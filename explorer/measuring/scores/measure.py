@@ -148,7 +148,7 @@ def score_key(
 
 
 def stored_scores(name: str) -> LayerScores | None:
-    """Load the scores of a score_key: stored on this disk, or shipped with an example; None if missing or broken."""
+    """Load scores by their `score_key`: stored on this disk, or shipped with an example; None if missing or broken."""
     found = _read(_path(name))
     return found if found is not None else _read(examples_folder() / SCORES / f"{name}.npz")
 

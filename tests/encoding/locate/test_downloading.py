@@ -264,8 +264,12 @@ def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, conn
     (bert / gone).unlink()
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
-        with pytest.raises(NotAModelFolder, match=f"'org/tiny' on the hub lacks {lacks}. Strata needs config.json"):
+        with pytest.raises(NotAModelFolder) as error:
             finish(model_names.fetch("org/tiny"))
+    assert str(error.value) == (
+        f"'org/tiny' on the hub lacks {lacks}. Strata needs config.json, model.safetensors or pytorch_model.bin, and "
+        "the tokenizer's files. Choose a model saved for transformers."
+    )
 
 
 def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
