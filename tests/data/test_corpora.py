@@ -88,15 +88,13 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
 
 def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder):
     one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
-    two = _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")
-    rows, reports = corpus([one, two], SCORED_PAIRS)
+    rows, reports = corpus([one, _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")], SCORED_PAIRS)
     assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
 
 
 def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder):
-    brought = written(sets.keep(BROUGHT))
-    assert _columns(brought, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
+    assert _columns(written(sets.keep(BROUGHT)), SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3
     assert _columns("sick", SCORED_PAIRS) == train
@@ -106,8 +104,7 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
 def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half():
     rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
     first, second, gold = zip(*rows, strict=True)
-    brought = sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
-    part, _ = sets.parts(brought)
+    part, _ = sets.parts(sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200)))
     found, (report,) = corpus([written(part)], SCORED_PAIRS)
     assert 50 < len(found) < 100
     assert found.texts == (sets.load(part).first, sets.load(part).second)
@@ -214,8 +211,7 @@ def test_people_choose_the_columns(folder):
     assert _columns(source, BACK_TRANSLATIONS, **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
     assert serves(source, chosen)[BACK_TRANSLATIONS] == ""
     assert _columns(source, PAIRS, first="text", second="other")[1] == ("c d e", "i j k")
-    graded = _file(folder, FILES[SCORED_PAIRS])
-    assert _columns(graded, SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
+    assert _columns(_file(folder, FILES[SCORED_PAIRS]), SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
     source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
     assert _columns(source, SENTENCES, text="b", label="c") == ((TWO, "None."),)
     assert _columns(source, SENTENCES, text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)

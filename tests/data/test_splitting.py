@@ -118,8 +118,7 @@ def test_the_pieces_are_named_after_the_file_and_their_rows_found_in_the_whole()
 
 def test_a_sentence_in_other_letters_or_a_pair_that_is_there_twice_is_in_one_half():
     pairs = apart()
-    again = replace(pairs, first=(*pairs.first[:100], *map(str.upper, pairs.first[:100])))
-    dev, test = splitting.halves(again)
+    dev, test = splitting.halves(replace(pairs, first=(*pairs.first[:100], *map(str.upper, pairs.first[:100]))))
     assert not {text.casefold() for text in dev.sentences} & {text.casefold() for text in test.sentences}
     pairs = apart(60)
     twice = GradedPairs("mine.csv", pairs.first * 2, (*pairs.second, *pairs.first), pairs.gold * 2, pairs.parts * 2)
@@ -146,8 +145,7 @@ def test_a_family_that_holds_most_pairs_is_told_with_its_size():
     linked = replace(pairs, first=("the same",) * 45 + pairs.first[45:])
     with pytest.raises(CannotSplit, match=r"45 of its 60 pairs are linked by shared sentences.*Add pairs of other"):
         splitting.halves(linked)
-    half = replace(pairs, first=("the same",) * 30 + pairs.first[30:])
-    dev, test = splitting.halves(half)
+    dev, test = splitting.halves(replace(pairs, first=("the same",) * 30 + pairs.first[30:]))
     assert not set(dev.sentences) & set(test.sentences)
     assert min(len(dev), len(test)) >= 24
 

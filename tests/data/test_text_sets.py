@@ -24,11 +24,9 @@ PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 def test_borders_kinds_and_columns_of_texts_count_in_a_digest():
     assert digest_of(("ab", "c")) != digest_of(("a", "bc")) != digest_of(("abc",))
     pairs, back = (Corpus("x", kind, (("a",), ("b",))) for kind in (PAIR_ROWS, BACK_TRANSLATIONS))
-    digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
-    assert len(digests) == 4
+    assert len({Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}) == 4
     three = Corpus("x", LABELLED_TEXTS, (("a", "b", "c"), ("0", "1", "1")))
-    two = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1")))
-    assert three.digest != two.digest
+    assert three.digest != Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1"))).digest
     rows = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("0", "1")))
     uses = [{}, {"validation": rows}, {"test": rows}, {"validation": rows, "test": rows}]
     assert len({replace(rows, **use).digest for use in uses}) == len(uses)
@@ -87,7 +85,6 @@ def test_every_kind_of_rows_has_its_own_name_roles_and_the_digest_of_older_runs(
     for kind in KINDS:
         assert (len(set(kind.roles)), kind.texts[0].relation) == (len(kind.roles), "")
         assert kind.gives(kind)
-    rows = Corpus("x", PAIR_ROWS, (("a",), ("b",)))
-    assert rows.digest == digest_of(("pairs", "a", "b"))
+    assert Corpus("x", PAIR_ROWS, (("a",), ("b",))).digest == digest_of(("pairs", "a", "b"))
     scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))
     assert scored.digest == digest_of(("graded pairs", "a", "b", "0.5"))

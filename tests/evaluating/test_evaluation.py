@@ -170,8 +170,7 @@ def test_another_model_of_one_name_is_measured_and_one_model_of_two_has_two_rows
     assert cell_of(model, one, loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
     model, of_model = subject(place)
     renamed = replace(model, name="renamed")
-    found = finish(evaluation([(renamed, of_model)], ["STS17"], FEW))
-    assert [one.model for one in found.reused] == [renamed]
+    assert [one.model for one in finish(evaluation([(renamed, of_model)], ["STS17"], FEW)).reused] == [renamed]
     rows = [one.model.name for one in result_files.read_all().results if one.task.name == "STS17"]
     assert sorted(rows) == ["model", "renamed"]
 

@@ -106,6 +106,5 @@ def test_the_number_of_fits_is_known_before(test, dev, monkeypatch):
     rows, told, paths = _rows(100), [], []
     real = logistic.path
     monkeypatch.setattr(logistic, "path", lambda *given: paths.append(1) or real(*given))
-    data = ProbeData(rows, rows if dev else None, rows if test else None, 2)
-    finish(logistic.predictions(data, 1), told.append)
+    finish(logistic.predictions(ProbeData(rows, rows if dev else None, rows if test else None, 2), 1), told.append)
     assert len(paths) == logistic.fits(test, dev) == told[-1].total == told[-1].done + 1

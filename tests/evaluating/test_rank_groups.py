@@ -74,8 +74,7 @@ def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
     random = np.random.default_rng(2)
     draws = np.stack([random.normal(70, 1, 5000), random.normal(68, 2, 5000)])
     found = p_values(np.array([70.0, 68.0]), draws, np.array([0.0, 0.5]))
-    error = np.sqrt(np.var(draws[0] - draws[1], ddof=1) + 0.5)
-    assert found[0, 1] == pytest.approx(2 * norm.sf(2 / error))
+    assert found[0, 1] == pytest.approx(2 * norm.sf(2 / np.sqrt(np.var(draws[0] - draws[1], ddof=1) + 0.5)))
     assert found[0, 1] == found[1, 0]
 
 

@@ -138,8 +138,7 @@ def test_every_score_on_a_task_of_a_suite_is_in_a_row():
 
 
 def test_a_difference_is_under_the_papers_measure():
-    rows = rows_for(["STS12"])
-    (wmean, *_) = [row for row in rows if row.aggregation == "wmean"]
+    (wmean, *_) = [row for row in rows_for(["STS12"]) if row.aggregation == "wmean"]
     assert wmean.measure("STS12") == "spearman wmean"
     assert wmean.measure("STS-B") == "spearman", "it has no sub-corpora that papers average"
     (model,) = models([result("m", "STS12", 70, measure="spearman wmean")])

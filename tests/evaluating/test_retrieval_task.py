@@ -242,8 +242,7 @@ def test_mrr_is_that_of_brute_force(encoder, questions, title):
     assert 0 < np.mean(list(slow.values())) < 1
     assert found.score(title) == pytest.approx(100 * np.mean(list(slow.values())), abs=1e-9)
     if title == MODEL_DEFAULT:
-        by_query = dict(zip(questions.collection.queries, found.items.values, strict=True))
-        assert by_query == pytest.approx(slow)
+        assert dict(zip(questions.collection.queries, found.items.values, strict=True)) == pytest.approx(slow)
 
 
 def of_vectors(vectors, monkeypatch):
@@ -277,8 +276,7 @@ def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeyp
     assert angles_of_third == [5, 6, 4]
     rows_of = [(query, document, True) for query, document in gold.items()]
     rows_of += [("without an answer", f"document {at}", False) for at in range(12)]
-    pairs = QuestionPairs("E3", "all", *map(tuple, zip(*rows_of, strict=True)))
-    found = finish(search(encoder, pairs))
+    found = finish(search(encoder, QuestionPairs("E3", "all", *map(tuple, zip(*rows_of, strict=True)))))
     assert found.score() == pytest.approx(44.4444, abs=1e-4)
     assert found.items.values.tolist() == pytest.approx([1, 1 / 3, 0])
     assert found.setting["queries without an answer (excluded)"] == 1

@@ -62,8 +62,7 @@ def test_networks_that_are_trained_together_equal_those_of_plain_loops():
     found = finish(trained(rows, dev, 3, senteval.DECAYS, 7890, TOLD, network=Network(rate=1e-2)))
     for decay, one in zip(senteval.DECAYS, found, strict=True):
         slow = senteval_loops.Classifier(8, 3, decay, 7890, rate=1e-2)
-        best = slow.fit(rows.x, rows.y, (dev.x, dev.y))
-        assert (one.evaluations, one.accuracy) == (slow.evaluations, best)
+        assert (one.evaluations, one.accuracy) == (slow.evaluations, slow.fit(rows.x, rows.y, (dev.x, dev.y)))
         weights = [slow.model[0].weight, slow.model[0].bias, slow.model[3].weight, slow.model[3].bias]
         for mine, wanted in zip(one.weights, weights, strict=True):
             torch.testing.assert_close(mine, wanted.detach(), rtol=1e-6, atol=1e-8)
@@ -89,8 +88,7 @@ def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones():
     assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, **SLOW))
     train, dev, test = _rows(100), _rows(50, seed=1), _rows(200, seed=2)
     found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
-    wanted = senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW)
-    assert np.array_equal(found, wanted)
+    assert np.array_equal(found, senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -111,6 +109,5 @@ def test_the_number_of_trainings_is_known_before(test, dev, monkeypatch):
     real = senteval.trained
     monkeypatch.setattr(senteval, "trained", lambda *given, **named: trainings.append(1) or real(*given, **named))
     data = ProbeData(rows, rows if dev else None, rows if test else None, 2)
-    network = Network(hidden=2, epoch_size=1, max_epoch=0)
-    finish(senteval.predictions(data, 1, network), told.append)
+    finish(senteval.predictions(data, 1, Network(hidden=2, epoch_size=1, max_epoch=0)), told.append)
     assert len(trainings) == senteval.fits(test, dev) == told[-1].total == told[-1].done + 1

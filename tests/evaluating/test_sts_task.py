@@ -52,8 +52,7 @@ def test_every_measure_is_scipys_and_the_items_are_those_of_the_model_default(bu
     assert found.score() == pytest.approx(100 * spearmanr(pairs.gold, bundled_scores.own).statistic)
     assert found.score(measure="pearson") == pytest.approx(100 * pearsonr(pairs.gold, bundled_scores.own).statistic)
     for title in ("mean of layer 3", "max of layers 0 + 6"):
-        at = found.titles.index(title)
-        cosines = bundled_scores.cosines[divmod(at, 3)]
+        cosines = bundled_scores.cosines[divmod(found.titles.index(title), 3)]
         assert found.score(title) == pytest.approx(100 * spearmanr(pairs.gold, cosines).statistic)
     found = sts.of_scores(bundled_scores, sample.pairs())
     ways = AGGREGATES if bundled_scores.has_parts else AGGREGATES[:1]

@@ -79,8 +79,7 @@ def test_its_result_has_the_layers_and_poolings_that_are_asked_for(task, subject
     assert np.nanmin(scores) >= -100
     assert np.nanmax(scores) <= 100
     assert np.isfinite(found.score())
-    key = task.key(options, SETTINGS)
-    saved = Result(ScoredModel("model", "local-1", subject.found.digest), key, found)
+    saved = Result(ScoredModel("model", "local-1", subject.found.digest), task.key(options, SETTINGS), found)
     result_files.write(saved, tmp_path)
     (again,) = result_files.read_all(tmp_path).results
     assert (again.key, again.task.kind) == (saved.key, task.kind)

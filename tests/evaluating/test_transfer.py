@@ -91,8 +91,7 @@ def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, 
         y = np.array([("no", "yes").index(label) for label in rows.labels])
         vectors[split] = Rows(one[order], y[order]), np.array(order)
     data = [vectors.get(split, (None,))[0] for split in ("dev", "test")]
-    train = vectors["all" if task is WHOLE else "train"][0]
-    guess = finish(logistic.predictions(ProbeData(train, *data, 2), 3))
+    guess = finish(logistic.predictions(ProbeData(vectors["all" if task is WHOLE else "train"][0], *data, 2), 3))
     gold, order = vectors[task.split]
     assert found.score() == pytest.approx(100 * np.mean(guess == gold.y))
     assert found.score(measure="macro F1") == pytest.approx(100 * f1_score(gold.y, guess, average="macro"))

@@ -33,8 +33,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _kind(kind: str, seed: int | None, first: int, folder: Path, end: float) -> int:
     began, tried, refused, failures = time.monotonic(), 0, 0, 0
-    seeds = [seed] if seed is not None else range(first, first + 10**9)
-    for case in cases.tried(kind, seeds, folder):
+    for case in cases.tried(kind, [seed] if seed is not None else range(first, first + 10**9), folder):
         tried, refused = tried + 1, refused + case.refused
         if case.fault:
             failures += 1

@@ -48,5 +48,4 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     page = drawn.choice(page_list.PAGES).name
     chosen = drawn.sample(names(), drawn.choice((1, 1, 2, 3, 6)))
     values = (*VALUES, str(folder / "tiny"), str(folder))
-    address = {"model": str(folder / "tiny")} | {name: drawn.choice(values) for name in chosen}
-    shown(page, **address)
+    shown(page, **{"model": str(folder / "tiny")} | {name: drawn.choice(values) for name in chosen})

@@ -63,8 +63,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
 def _check_table(results: tuple[Result, ...]) -> None:
     """Every score that a table shows is one of the model and the task of its row and column."""
     tasks = list({one.task.digest: one.task for one in results}.values())
-    labels = scored_task.labels(tasks)
-    assert len(set(labels.values())) == len(tasks), "two tasks have one label"
+    assert len(set(scored_task.labels(tasks).values())) == len(tasks), "two tasks have one label"
     rows = result_table.models(results)
     assert len({row.name for row in rows}) == len(rows), "two rows have one name"
     origins = {id(one.measured): one for one in results}

@@ -217,8 +217,7 @@ def _check(drawn: Random, corpus: VectorCorpus, exact: Floats, texts: list[str] 
             unit @ (query / np.linalg.norm(query)),
         ),
     ):
-        others = int(np.isfinite(cosines).sum())
-        assert len(hits) == len(set(hits.places.tolist())) == min(most, others)
+        assert len(hits) == len(set(hits.places.tolist())) == min(most, int(np.isfinite(cosines).sum()))
         assert np.allclose(hits.cosines, np.sort(cosines)[::-1][: len(hits)], atol=1e-6)
         assert np.allclose(hits.cosines, cosines[np.searchsorted(rows, hits.places)], atol=1e-6)
         assert texts is None or list(corpus.texts(hits.places.tolist())) == [texts[row] for row in hits.places.tolist()]

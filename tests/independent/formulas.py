@@ -102,8 +102,7 @@ def cosent(cosines: Side, scores: Sequence[float], scale: float) -> Tensor:
     """Su 2022: every two rows with different scores should have cosines in the same order."""
     rows = range(len(scores))
     ordered = [(i, j) for i in rows for j in rows if scores[i] > scores[j]]
-    total = sum((torch.exp(scale * (cosines[j] - cosines[i])) for i, j in ordered), cosines[0] * 0)
-    return torch.log(1 + total)
+    return torch.log(1 + sum((torch.exp(scale * (cosines[j] - cosines[i])) for i, j in ordered), cosines[0] * 0))
 
 
 def regression(cosines: Side, scores: Sequence[float]) -> Tensor:

@@ -74,8 +74,7 @@ def nested(x, y, classes, seed, **settings):
 
 
 def train_and_test(x, y, test, classes, seed, **settings):
-    decay = chosen(x, y, classes, seed, seed, **settings)
-    last = Classifier(x.shape[1], classes, decay, seed, **settings)
+    last = Classifier(x.shape[1], classes, chosen(x, y, classes, seed, seed, **settings), seed, **settings)
     last.fit(x, y, validation=0.05)
     return last.predict(test)
 

@@ -98,8 +98,7 @@ def test_intervals_of_labels_are_those_of_resamples_that_are_scored_one_by_one(l
         precision, recall, _ = precision_recall_curve(gold[rows], side[rows])
         return (2 * precision * recall / np.maximum(precision + recall, 1e-300)).max()
 
-    random = np.random.default_rng(0)
-    times = random.multinomial(len(gold), np.full(len(gold), 1 / len(gold)), size=200)
+    times = np.random.default_rng(0).multinomial(len(gold), np.full(len(gold), 1 / len(gold)), size=200)
     drawn = [np.repeat(np.arange(len(gold)), of_each) for of_each in times]
     gaps = [100 * (score(rows, other) - score(rows, one)) for rows in drawn]
     assert [float(found.low), float(found.high)] == pytest.approx(np.quantile(gaps, [0.025, 0.975]), abs=1e-6)

@@ -108,8 +108,7 @@ def assert_followed(run: Run, by_hand: ByHand) -> None:
     assert [line.loss for line in lines] == pytest.approx(by_hand.losses, rel=1e-4)
     assert [line.rate for line in lines] == pytest.approx(by_hand.rates)
     for step, expected in enumerate(by_hand.weights):
-        kept = load_file(run.folder / "steps" / f"step-{step}" / "model.safetensors")
-        for name, weight in kept.items():
+        for name, weight in load_file(run.folder / "steps" / f"step-{step}" / "model.safetensors").items():
             if not name.startswith("pooler."):  # of the base; no method uses it
                 moved = expected[f"base.model.{name}"]
                 assert torch.allclose(weight.double(), moved, rtol=0, atol=2e-5), (step, name)

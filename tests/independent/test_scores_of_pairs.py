@@ -117,8 +117,7 @@ def sides(shape=(), seed=0, better=0.4):
     random = np.random.default_rng(seed)
     gold = random.integers(0, 11, PAIRS) / 2
     one = random.normal(size=(*shape, PAIRS)) + gold * 0.4
-    other = np.round(random.normal(size=(*shape, PAIRS)) + gold * (0.4 + better), 1)
-    return gold, one, other
+    return gold, one, np.round(random.normal(size=(*shape, PAIRS)) + gold * (0.4 + better), 1)
 
 
 def percentiles(numbers):
@@ -191,7 +190,6 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     many = difference(gold, one, other, resamples=10_000, seed=7)
     assert [float(many.low), float(many.high)] == pytest.approx([low, high], abs=0.03 * (high - low))
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.07 * (high - low))  # a thousand resamples
-    expected = "better" if low > 0 else "worse" if high < 0 else "chance"
-    assert expected == kind, "the premise"
+    assert ("better" if low > 0 else "worse" if high < 0 else "chance") == kind, "the premise"
     assert of_run(RunVerdict(test=found), {"test": "x"}, {"test": PAIRS}, {}).kind == kind
     assert bool(difference(gold, one, other).sure) == (kind != "chance")

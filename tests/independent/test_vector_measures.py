@@ -112,7 +112,6 @@ def test_trustworthiness_is_that_of_venna_and_kaski(vectors, monkeypatch):
     found = finish(faithfulness(one, finish(neighbourhoods(one)), places, ""))
     assert (found.nearest, found.sentences) == (k, COUNT)
     assert found.trustworthiness == pytest.approx(1 - 2 / (COUNT * k * (2 * COUNT - 3 * k - 1)) * cost)
-    library = trustworthiness(one, places, n_neighbors=k, metric="cosine")
-    assert found.trustworthiness == pytest.approx(library)
+    assert found.trustworthiness == pytest.approx(trustworthiness(one, places, n_neighbors=k, metric="cosine"))
     assert found.kept == pytest.approx(kept / (COUNT * k))
     assert 0.5 < found.trustworthiness < 0.99

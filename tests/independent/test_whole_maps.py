@@ -88,8 +88,7 @@ def test_the_loss_of_a_flow_is_the_papers(shallow, reads, settings):
         for sentence in FIRST:
             with torch.no_grad():
                 vector = read(layers(weights, shallow.ids(sentence)), READS[reads])
-            mapped = flowed(weights, vector, *shape)
-            likely = sum(-0.5 * (number**2 + math.log(2 * math.pi)) for number in mapped)
+            likely = sum(-0.5 * (number**2 + math.log(2 * math.pi)) for number in flowed(weights, vector, *shape))
             bits.append(-(volume(weights, vector, *shape) + likely) / (len(vector) * math.log(2)))
         return mean(bits)
 
@@ -162,8 +161,7 @@ def word(states, window, whole):
         upper = triangle([*(states[other] for other in (*below, *above)), states[layer]])
         own, others = upper[:, -1], upper[:-1, :-1]
         toward = sum(column / np.linalg.norm(column) for column in others.T) / others.shape[1]
-        fit = toward @ own[:-1] / np.linalg.norm(own[:-1])
-        aligned.append(1 / (2 * len(upper) * fit))
+        aligned.append(1 / (2 * len(upper) * (toward @ own[:-1] / np.linalg.norm(own[:-1]))))
         novel.append(abs(own[-1]) / np.linalg.norm(own))
     shares = [(a / sum(aligned) + n / sum(novel)) / 2 for a, n in zip(aligned, novel, strict=True)]
     steps = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in itertools.pairwise(states)]

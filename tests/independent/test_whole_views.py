@@ -73,8 +73,7 @@ def test_the_loss_of_mirror_bert_is_that_of_sentences_and_their_masked_copies(sh
         vectors = []
         for place, text in enumerate(both):
             heads = dropped[place] if case == "heads dropped" else None
-            states = layers(weights, shallow.ids(text), heads=heads)[-1]
-            vectors.append(pool(states, settings["pooling"]))
+            vectors.append(pool(layers(weights, shallow.ids(text), heads=heads)[-1], settings["pooling"]))
         return formulas.nt_xent(vectors[: len(texts)], vectors[len(texts) :], settings["temperature"])
 
     assert_same(method, (texts,), by_hand)
@@ -241,8 +240,7 @@ def others_of(model, kind, method, monkeypatch):
     ("kind", "settings"), CASES, ids=[" ".join([kind, *map(str, given.values())]) for kind, given in CASES]
 )
 def test_the_loss_of_conisi_is_the_papers(shallow, kind, settings, monkeypatch):
-    changing = {"chosen": 1.0} if kind == "o2" else {}
-    method = shallow.method(f"conisi-{kind}", **settings, **changing)
+    method = shallow.method(f"conisi-{kind}", **settings, **{"chosen": 1.0} if kind == "o2" else {})
     others = others_of(shallow, kind, method, monkeypatch)
     cls, sep = shallow.tokenizer.cls_token_id, shallow.tokenizer.sep_token_id
     how = settings.get("pooling", "cls")

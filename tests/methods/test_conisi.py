@@ -46,8 +46,7 @@ def name(request):
 
 
 def test_the_shared_head_gives_the_values_worked_out_for_it():
-    found = toy().hidden(torch.cat([X, Y, Z])).chunk(3)
-    for side, expected in zip(found, JOINT.values(), strict=True):
+    for side, expected in zip(toy().hidden(torch.cat([X, Y, Z])).chunk(3), JOINT.values(), strict=True):
         assert torch.allclose(side, torch.tensor(expected), atol=1e-5)
 
 
@@ -163,8 +162,7 @@ def test_what_stands_second_changes_the_interaction_but_not_the_contrast_of_sepa
 
 def test_two_sentences_that_are_too_long_together_are_cut_alike(base, name):
     assert base.max_length == base.encoder.max_length
-    long = ["late " * 600, "a man plays " * 300, *FIRST]
-    loss = seeded(name, base)(long)
+    loss = seeded(name, base)(["late " * 600, "a man plays " * 300, *FIRST])
     loss.backward()
     assert torch.isfinite(loss)
 
@@ -193,8 +191,7 @@ def test_replacing_changes_at_least_one_token_and_no_more_than_were_chosen(base)
 def test_of_a_long_sentence_the_share_that_is_replaced_is_that_of_the_knobs(base):
     method = seeded("conisi-o1", base, chosen=0.15, replaced=0.8)
     own = [method.composer.words[0]] * 20_000
-    other = method.changed(own)
-    share = sum(one != two for one, two in zip(own, other, strict=True)) / len(own)
+    share = sum(one != two for one, two in zip(own, method.changed(own), strict=True)) / len(own)
     expected = 0.15 * 0.8 * (1 - 1 / len(method.composer.words))
     assert abs(share - expected) < 4 * (expected / len(own)) ** 0.5
 
@@ -215,8 +212,7 @@ def test_words_with_an_opposite_are_turned_and_keep_their_capital():
 
 def test_at_least_one_word_is_turned_and_only_one_that_is_read():
     torch.manual_seed(0)
-    turned = {conisi.opposite("late man", 100, 0.01) for _ in range(50)}
-    assert turned == {"early man", "late woman"}
+    assert {conisi.opposite("late man", 100, 0.01) for _ in range(50)} == {"early man", "late woman"}
     assert conisi.opposite("a guitar for a man", len("a guitar for a ma"), 1.0) is None
 
 

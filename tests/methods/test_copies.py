@@ -32,8 +32,7 @@ def test_the_loss_is_the_mean_over_pairs_of_a_logistic_loss_of_dot_products():
 
 
 def test_in_a_batch_it_is_infonce_in_both_directions():
-    dot = losses.tension_in_batch(TUNED, GUIDE, 1.0, dot=True)
-    assert dot.item() == pytest.approx(0.410038, abs=1e-6)
+    assert losses.tension_in_batch(TUNED, GUIDE, 1.0, dot=True).item() == pytest.approx(0.410038, abs=1e-6)
     assert losses.tension_in_batch(TUNED, GUIDE, 20.0).item() == pytest.approx(0.346574, abs=1e-6)
 
 
@@ -112,8 +111,7 @@ def test_dropout_is_that_of_both_copies(base, name):
     for value in (False, True):
         method = methods.load(name)(base, {"dropout": value})
         for copy in (method.base, method.other):
-            twice = [method.encode_by(copy, FIRST) for _ in range(2)]
-            assert torch.equal(*twice) == (not value)
+            assert torch.equal(*[method.encode_by(copy, FIRST) for _ in range(2)]) == (not value)
 
 
 def test_the_copy_that_is_chosen_is_read(base):

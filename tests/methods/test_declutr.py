@@ -47,8 +47,7 @@ def test_the_learning_rate_is_a_slanted_triangle(folder):
     method = method_on(folder)
     rates = {step: method.rate(step, 1000, method.schedule) for step in (0, 50, 100, 550, 1000)}
     assert rates == pytest.approx({0: 1.5625e-6, 50: 2.578125e-5, 100: 5e-5, 550: 2.578125e-5, 1000: 1.5625e-6})
-    none = method.schedule.with_values({"warmup": 0.0})
-    assert method.rate(0, 10, none) == pytest.approx(5e-5)
+    assert method.rate(0, 10, method.schedule.with_values({"warmup": 0.0})) == pytest.approx(5e-5)
 
 
 def drawn(anchors, positives, seed):
@@ -66,8 +65,7 @@ def test_anchors_do_not_overlap_and_positives_touch_their_anchor(tokens, anchors
     for seed in range(1000):
         found = anchors_of(tokens, drawn(anchors, 2, seed), shortest, longest)
         assert len(found) == anchors
-        spans = sorted(one.span for one in found)
-        assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(one.span for one in found)))
         for one in found:
             start, end = one.span
             assert 0 <= start < end <= tokens
@@ -119,8 +117,7 @@ def test_spans_are_slices_of_the_documents_tokens_between_special_ones(folder):
         assert (ids[0], ids[-1]) == (2, 3)
         assert 8 <= len(ids) - 2 <= 32
         assert any(own[start : start + len(ids) - 2] == ids[1:-1] for start in range(len(own)))
-    published = method_on(folder)
-    assert {len(ids) for ids in published.spans(COLUMNS[DOCUMENTS][0])[0]} <= set(range(34, 65))
+    assert {len(ids) for ids in method_on(folder).spans(COLUMNS[DOCUMENTS][0])[0]} <= set(range(34, 65))
 
 
 def words(count, seed=0):
@@ -148,8 +145,7 @@ def test_short_documents_are_left_out_and_counted(folder):
 
 def test_all_documents_that_are_long_enough_need_no_remark(folder):
     method = method_on(folder)
-    rows = Corpus("mine.csv", DOCUMENTS, COLUMNS[DOCUMENTS])
-    assert list(method.sampler().usable(rows)) == [0, 1, 2, 3]
+    assert list(method.sampler().usable(Corpus("mine.csv", DOCUMENTS, COLUMNS[DOCUMENTS]))) == [0, 1, 2, 3]
     assert method.remark() == ""
 
 
@@ -217,8 +213,7 @@ def test_dropout_is_on_and_masks_are_drawn_anew(folder):
 def test_the_exported_model_has_no_head(folder, tmp_path):
     method = method_on(folder, **SHORT)
     export(method.base, method.head(), tmp_path / "out", "# card", None)
-    found = encoder_of(tmp_path / "out")
-    states = found.states(FIRST)
+    states = encoder_of(tmp_path / "out").states(FIRST)
     assert torch.allclose(vectors_of(method, FIRST), method.head()(states.hidden, states.mask), atol=1e-5)
     config = (tmp_path / "out" / "config.json").read_text()
     assert "BertModel" in config

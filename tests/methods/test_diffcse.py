@@ -98,8 +98,7 @@ def test_the_generator_never_learns_and_the_discriminator_does_through_the_vecto
 
 def test_the_encoder_learns_from_detection_alone(base, name):
     method = seeded(name, base)
-    vectors = method.projected(FIRST)
-    method.detected(FIRST, vectors).backward()
+    method.detected(FIRST, method.projected(FIRST)).backward()
     learned = [weight.grad for weight in base.model.encoder.parameters() if weight.grad is not None]
     assert any(gradient.abs().max() > 1e-8 for gradient in learned)
 

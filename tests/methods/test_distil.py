@@ -130,8 +130,7 @@ def test_the_base_under_the_trained_pooling_is_the_cut_encoder_before_training(t
     judge = judge_of(pairs, encoder, encoder.role_prompts)
     declared, same_reading = finish(base_items(encoder, method, judge))
     assert same_reading == pytest.approx(judge.items(vectors_of(method, judge.texts)), abs=1e-5)
-    whole = taught(encoder, encoder.default_head, judge.texts)
-    assert declared == pytest.approx(judge.items(whole), abs=1e-5)
+    assert declared == pytest.approx(judge.items(taught(encoder, encoder.default_head, judge.texts)), abs=1e-5)
     normed = " after the last norm" * (kind != "bert")
     assert method.base_head().describe().replace(",", "") == f"mean of layer 1{normed}"
 

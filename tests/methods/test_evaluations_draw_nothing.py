@@ -47,8 +47,7 @@ def texts(place):
     }
     for kind, lines in files.items():
         (place.folder / f"{kind}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    given = {kind: place.folder / f"{kind}.csv" for kind in files}
-    return given | {SENTENCES: place.text, PAIRS: place.triplets}
+    return {kind: place.folder / f"{kind}.csv" for kind in files} | {SENTENCES: place.text, PAIRS: place.triplets}
 
 
 def trained(place, texts, name, tmp_path, monkeypatch, every):

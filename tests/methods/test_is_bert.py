@@ -69,8 +69,7 @@ TOKENS = torch.tensor([[[1.0], [2.0], [3.0]]])
 
 
 def test_the_convolutions_are_those_worked_out_by_hand():
-    local = ones().of_tokens(TOKENS, None)
-    assert local.tolist() == [[[1, 3, 6], [2, 6, 6], [3, 5, 6]]]
+    assert ones().of_tokens(TOKENS, None).tolist() == [[[1, 3, 6], [2, 6, 6], [3, 5, 6]]]
     assert ones()([TOKENS * 5, TOKENS], None)[0].tolist() == pytest.approx([2, 4.666667, 6], abs=1e-6)
     assert ones().width(1) == 3
     assert Head((), layers=ones()).describe() == "mean of a convolution over tokens (kernels 1, 3, 5)"
@@ -82,8 +81,7 @@ def test_padding_is_not_read_unless_it_is_set(padding):
     padded[:, 3] = 10.0
     mask = torch.arange(3 + padding)[None] < 3
     assert ones()([padded], mask)[0].tolist() == pytest.approx([2, 4.666667, 6], abs=1e-6)
-    leaking = ones(reads_padding=True)([padded], mask)[0].tolist()
-    assert leaking == pytest.approx([2, 8, 12.666667], abs=1e-6)
+    assert ones(reads_padding=True)([padded], mask)[0].tolist() == pytest.approx([2, 8, 12.666667], abs=1e-6)
 
 
 def test_relu_comes_before_the_mean():
@@ -98,8 +96,7 @@ def made(base, **values):
 
 def test_the_convolutions_of_bert_base_have_1770240_weights(base, monkeypatch):
     monkeypatch.setattr(base, "width", 768)
-    method = methods.load("is-bert")(base)
-    assert sum(weight.numel() for weight in method.convolutions.parameters()) == 1_770_240
+    assert sum(weight.numel() for weight in methods.load("is-bert")(base).convolutions.parameters()) == 1_770_240
 
 
 def test_the_model_is_compared_with_the_mean_of_the_base(base):
@@ -120,8 +117,7 @@ def test_in_training_padding_is_read_if_it_is_set(base):
         method = made(base, reads_padding=value).eval()
         local, real = method._local(FIRST)
         short = min(range(len(FIRST)), key=lambda at: real[at].sum())
-        gap = (local[short][real[short]] - tokens_of(method, FIRST[short])).abs().max()
-        assert (gap > 1e-3) == value
+        assert ((local[short][real[short]] - tokens_of(method, FIRST[short])).abs().max() > 1e-3) == value
         assert not method.head().layers.reads_padding, "an exported model never reads it"
 
 

@@ -58,8 +58,7 @@ def test_a_model_that_declares_nothing_is_read_by_its_first_token(base, name):
 @pytest.mark.parametrize("name", POOLED)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_a_pooling_that_is_chosen_is_of_the_last_layer_alone(declaring, name, pooling):
-    base = declaring(Head(("mean",), (dense(32),), normalize=True))
-    method = methods.load(name)(base, {"pooling": pooling})
+    method = methods.load(name)(declaring(Head(("mean",), (dense(32),), normalize=True)), {"pooling": pooling})
     assert method.base_head() == Head((pooling,))
     assert method.head().poolings == (pooling,)
 
@@ -88,8 +87,7 @@ def test_the_declared_maps_are_not_trained_and_what_is_below_them_is(declaring, 
     method = methods.load(name)(base)
     trained = [weight for weight in method.parameters() if weight.requires_grad]
     assert not any(weight is step.weight for weight in trained)
-    loss = method(*COLUMNS[method.rows])
-    loss.backward()
+    method(*COLUMNS[method.rows]).backward()
     assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in trained)
     assert any(weight.grad.any() for name, weight in base.model.named_parameters() if weight.requires_grad)
     assert not step.weight.requires_grad
@@ -113,8 +111,7 @@ def test_several_poolings_side_by_side_are_trained_or_refused_with_a_way_out(dec
 @pytest.mark.parametrize("keep_head", [True, False])
 def test_the_dense_layer_that_is_trained_stays_or_not(declaring, name, keep_head):
     step = dense(32)
-    base = declaring(Head(("mean",), (step,), normalize=True))
-    method = methods.load(name)(base, {"keep_head": keep_head})
+    method = methods.load(name)(declaring(Head(("mean",), (step,), normalize=True)), {"keep_head": keep_head})
     assert len(method.head().dense) == 1 + keep_head
     assert method.head().dense[0].weight is step.weight
     assert method.head().normalize

@@ -142,7 +142,6 @@ def test_lengths_of_all_kinds_meet_in_a_batch(trained):
     trained.eval()
     found = set()
     for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 7):
-        mixed = [rows[place] for place in order]
-        vectors = vectors_of(trained, mixed)
+        vectors = vectors_of(trained, [rows[place] for place in order])
         found.add(tuple(round(float(vectors[order.index(place)].sum()), 3) for place in range(4)))
     assert len(found) == 1

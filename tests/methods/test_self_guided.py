@@ -202,8 +202,7 @@ def test_views_are_the_pooled_layers_from_the_first_one_on_whatever_the_padding(
     views = method.views(FIRST)
     assert views.shape == (len(FIRST), LAYERS + 1 - first, WIDTH)
     assert torch.allclose(views, slow_views(method, FIRST), atol=1e-5)
-    lengths = {len(numbers) for numbers in base.encoder.tokens(FIRST).ids}
-    assert len(lengths) > 1, "otherwise there is no padding"
+    assert len({len(numbers) for numbers in base.encoder.tokens(FIRST).ids}) > 1, "otherwise there is no padding"
 
 
 def test_a_first_layer_above_the_last_is_refused(base):
@@ -257,8 +256,7 @@ def as_published(small_projection, monkeypatch):
 
 def test_the_projection_is_made_up_as_the_release_does_and_of_its_size(base, as_published):
     method = seeded("sg", base)
-    kinds = [type(part) for part in method.project]
-    assert kinds == [nn.Linear, nn.GELU, nn.Linear, nn.GELU]
+    assert [type(part) for part in method.project] == [nn.Linear, nn.GELU, nn.Linear, nn.GELU]
     for linear in (method.project[0], method.project[2]):
         assert linear.weight.std().item() == pytest.approx(0.02, rel=0.02)
         assert abs(linear.weight.mean().item()) < 2e-4
@@ -269,8 +267,7 @@ def test_the_projection_is_made_up_as_the_release_does_and_of_its_size(base, as_
 
 
 def test_both_sides_of_every_case_go_through_one_head(base):
-    method = seeded("sg-opt", base)
-    tuned, views = method.sides(torch.ones(2, WIDTH), torch.ones(2, 3, WIDTH))
+    tuned, views = seeded("sg-opt", base).sides(torch.ones(2, WIDTH), torch.ones(2, 3, WIDTH))
     assert views.shape == (2, 3, tuned.shape[1])
     assert torch.allclose(views, tuned[:, None].expand(-1, 3, -1), atol=1e-6)
     assert tuned.requires_grad

@@ -154,8 +154,7 @@ def test_the_dense_layer_is_made_up_and_not_the_pretrained_pooler(base, name):
 def test_a_head_is_the_dense_layer_as_it_is_now(base):
     method = made("simcse-sup", base).eval()
     before = vectors_of(method, FIRST)
-    dense = method.head().dense[0]
-    assert isinstance(dense, Dense)
+    assert isinstance(method.head().dense[0], Dense)
     with torch.no_grad():
         method.dense.weight.mul_(-1)
         method.dense.bias.mul_(-1)

@@ -43,8 +43,7 @@ def test_exactly_a_fifth_of_the_features_of_each_sentence_is_zero_at_every_token
     rows = 0
     for embedded, mask in first_layers(method, "feature cutoff", monkeypatch):
         for states, real in zip(embedded, mask, strict=True):
-            columns = (states[real] == 0).all(0)
-            assert int(columns.sum()) == int(0.2 * WIDTH) == 6
+            assert int((states[real] == 0).all(0).sum()) == int(0.2 * WIDTH) == 6
             assert int((states == 0).sum()) == 6 * len(states)
             rows += 1
     assert rows == len(FIRST)
@@ -55,13 +54,11 @@ def test_exactly_a_fifth_of_the_features_of_each_sentence_is_zero_at_every_token
 
 
 def test_a_share_of_the_real_tokens_is_zero(base, monkeypatch):
-    method = seeded("consert", base, tokens_cut=0.15)
-    for embedded, mask in first_layers(method, "token cutoff", monkeypatch):
+    for embedded, mask in first_layers(seeded("consert", base, tokens_cut=0.15), "token cutoff", monkeypatch):
         for states, real in zip(embedded, mask, strict=True):
             empty = (states == 0).all(1)
             assert int(empty.sum()) == int((empty & real).sum()) == int(0.15 * int(real.sum()))
-    lengths = torch.tensor([20, 6, 3, 15])
-    mask = torch.arange(20)[None] < lengths[:, None]
+    mask = torch.arange(20)[None] < torch.tensor([20, 6, 3, 15])[:, None]
     cut = consert.without_tokens(torch.ones(4, 20, 8), mask, torch.rand(4, 20), 0.15)
     assert (cut == 0).all(2).sum(1).tolist() == [3, 0, 0, 2]
     everywhere = torch.zeros(20)
@@ -84,8 +81,7 @@ def test_positions_are_permuted_and_padding_keeps_its_own():
     mask = torch.tensor([[True, True, True, False, False]])
     assert consert.permuted(after_pad, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0, 0.7]])).tolist() == [[4, 2, 3, 1, 1]]
     real = torch.arange(9)[None] < torch.tensor([[5], [9], [3]])
-    many = consert.permuted(torch.arange(9).expand(3, 9), real, torch.rand(3, 9))
-    for row, mask in zip(many, real, strict=True):
+    for row, mask in zip(consert.permuted(torch.arange(9).expand(3, 9), real, torch.rand(3, 9)), real, strict=True):
         count = int(mask.sum())
         assert sorted(row[:count].tolist()) == list(range(count))
         assert row[count:].tolist() == list(range(count, 9))
@@ -132,16 +128,14 @@ def test_the_vector_of_the_loss_is_of_the_last_layer_and_the_exported_one_of_the
     assert torch.allclose(method.view(FIRST, "none"), last, atol=1e-5)
     assert torch.allclose(vectors_of(method, FIRST), (last + before) / 2, atol=1e-5)
     assert method.head() == method.base_head() == Head((f"mean of layers {base.layers - 1} + {base.layers}",))
-    only_last = seeded("consert", base, reads="mean").eval()
-    assert torch.allclose(vectors_of(only_last, FIRST), last, atol=1e-5)
+    assert torch.allclose(vectors_of(seeded("consert", base, reads="mean").eval(), FIRST), last, atol=1e-5)
 
 
 def test_an_encoder_without_position_ids_is_refused_unless_nothing_is_shuffled(tmp_path):
     base = Tunable(encoder_of(save_tiny("t5", tmp_path / "t5")), 64)
     with pytest.raises(UnsupportedModel, match="'tiny' is a t5 that takes no position ids"):
         seeded("consert", base)
-    cut = seeded("consert", base, second_view="token cutoff")
-    assert torch.isfinite(cut(FIRST))
+    assert torch.isfinite(seeded("consert", base, second_view="token cutoff")(FIRST))
 
 
 def test_a_large_encoder_has_the_settings_of_its_script(base):
@@ -191,8 +185,7 @@ def test_every_place_is_as_likely_as_any_other_and_the_copy_alone_is_masked(base
 
 
 def test_the_mask_is_one_token_of_the_encoder(base, tmp_path):
-    texts = [seeded("mirror-bert", base).masked(LETTERS, 0.5)]
-    ids = base.encoder.tokens(texts).ids[0]
+    ids = base.encoder.tokens([seeded("mirror-bert", base).masked(LETTERS, 0.5)]).ids[0]
     assert ids.count(base.encoder.tokenizer().mask_token_id) == 1
     roberta = Tunable(encoder_of(save_tiny("roberta", tmp_path / "roberta")), 64)
     method = seeded("mirror-bert", roberta)
@@ -227,8 +220,7 @@ def test_both_views_are_under_dropout_or_under_dropped_heads(base, monkeypatch):
     with method.base.heads_dropped(0.5):
         one, other = method.encode(texts).chunk(2)
     assert not torch.allclose(one, other, atol=1e-3)
-    losses = {method(LONG).item() for _ in range(4)}
-    assert len(losses) == 4
+    assert len({method(LONG).item() for _ in range(4)}) == 4
     method.eval()
     monkeypatch.setattr(method, "masked", lambda sentence, start: sentence)
     method(FIRST)
@@ -285,5 +277,4 @@ def test_the_rate_is_constant_nothing_is_clipped_and_every_weight_decays(base):
     optimizer.step()
     for name, weight in method.named_parameters():
         assert torch.allclose(weight, before[name] * (1 - 2e-5 * 0.01), rtol=1e-7, atol=0), name
-    norm = method.base.model.encoder.layer[0].attention.output.LayerNorm.weight
-    assert (norm < 1).all(), "norms too"
+    assert (method.base.model.encoder.layer[0].attention.output.LayerNorm.weight < 1).all(), "norms too"

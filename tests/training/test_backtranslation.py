@@ -324,8 +324,7 @@ def test_what_is_measured_was_not_learned_from(encoder, tmp_path, monkeypatch):
         "explorer.training.generator._accuracy",
         lambda *given: (measured.update(given[-2]), (0.0, 1))[1],
     )
-    sentences = [f"{number} guitars" for number in range(100)]
-    made(encoder, tmp_path / "generator", sentences, steps=50)
+    made(encoder, tmp_path / "generator", [f"{number} guitars" for number in range(100)], steps=50)
     assert len(measured) == 12
     assert len(seen) > 60
     assert not seen & measured

@@ -137,8 +137,7 @@ def test_its_test_score_is_that_of_its_weights(run):
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
-    scores = [stored_scores(shelf_key(found, test, Settings())) for found in sides]
-    gap = Comparison(*scores, OWN, OWN).chosen()
+    gap = Comparison(*[stored_scores(shelf_key(found, test, Settings())) for found in sides], OWN, OWN).chosen()
     verdict = run.status().verdict.test
     assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)
     assert (float(gap.low), float(gap.high)) == pytest.approx((verdict.low, verdict.high), abs=0.05)
@@ -157,8 +156,7 @@ def test_it_can_be_replayed(run):
     looks = [line for line in run.metrics() if isinstance(line, Evaluation)]
     assert len(looks) > 5
     sentences = recorder.probe_sentences(run)
-    found = recorder.probes(run, 1, [one.step for one in looks])
-    assert found.shape[:2] == (len(looks), len(sentences))
+    assert recorder.probes(run, 1, [one.step for one in looks]).shape[:2] == (len(looks), len(sentences))
     assert set(sentences) <= set(sample.dev().sentences)
 
 

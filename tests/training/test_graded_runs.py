@@ -46,8 +46,7 @@ def test_a_file_of_graded_pairs_is_trained_on_and_the_export_scores_what_the_run
     columns = {"first": "left text", "second": "right text", "score": "my rating"}
     run = train(new(place, name, data=(str(odd_file),), columns=columns))
     (result,) = run.status().results
-    losses = [line.loss for line in run.metrics() if isinstance(line, TrainingStep)]
-    assert len(losses) == 6
+    assert len([line.loss for line in run.metrics() if isinstance(line, TrainingStep)]) == 6
     assert run.status().facts.rows == 30
     first, second, gold = texts_of(place.test)
     sides = (by_sentence_transformers(run.model, tuple(side)) for side in (first, second))
@@ -115,8 +114,7 @@ def declared(place, tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["contrast", "contrast-hard", "sg-opt", "simcse", "simcse-hard", "conisi-s"])
 def test_the_export_reads_as_the_run_did_in_sentence_transformers(place, declared, name):
-    text = getattr(place, OTHER_TEXT.get(name, "text"))
-    run = train(new(place, name, model=str(declared), data=(str(text),)))
+    run = train(new(place, name, model=str(declared), data=(str(getattr(place, OTHER_TEXT.get(name, "text"))),)))
     (result,) = run.status().results
     kept = ["Dense"] * (name == "simcse-hard")
     kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((run.model / "modules.json").read_text())]

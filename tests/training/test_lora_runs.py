@@ -38,8 +38,7 @@ def test_the_export_has_the_names_of_the_base_and_differs_in_query_and_value_alo
     run, _ = whole
     base, tuned = base_of(place), weights(run)
     assert set(tuned) == set(base)
-    changed = {name for name, weight in tuned.items() if not torch.equal(weight, base[name])}
-    assert changed == {
+    assert {name for name, weight in tuned.items() if not torch.equal(weight, base[name])} == {
         f"encoder.layer.{layer}.attention.self.{part}.weight" for layer in range(2) for part in ("query", "value")
     }
     assert not list(run.model.glob("adapter_*"))
@@ -50,8 +49,7 @@ def test_the_export_and_every_step_open_without_peft_and_agree(whole):
     steps = sorted((run.folder / "steps").iterdir())
     assert len(steps) == 2 * 7
     for folder in (run.model, steps[-1]):
-        expected = encoder_of(folder).states(list(SENTENCES))
-        own = expected.hidden[-1][:, 0]
+        own = encoder_of(folder).states(list(SENTENCES)).hidden[-1][:, 0]
         assert torch.allclose(by_transformers(folder, "cls", SENTENCES), own, atol=1e-5)
         assert torch.allclose(by_sentence_transformers(folder, SENTENCES), own, atol=1e-5)
 
@@ -60,8 +58,7 @@ def test_the_export_encodes_as_the_trained_model_did(place):
     of = learner_of(place)
     for _ in range(3):
         of.update()
-    sentences = list(SENTENCES)
-    found = finish(of.method.vectors(sentences))
+    found = finish(of.method.vectors(list(SENTENCES)))
     folder = Path(place.folder) / "exported by hand"
     export(of.method.exported, of.method.head(), folder, "card", place.model)
     assert torch.allclose(by_sentence_transformers(folder, SENTENCES), found, atol=1e-5)

@@ -56,8 +56,7 @@ def test_a_recipe_comes_back_from_its_file(recipe, tmp_path):
 def test_the_command_of_a_recipe_makes_the_same_recipe(recipe):
     words = shlex.split(recipe.command())
     assert words[:4] == ["python", "-m", "explorer", "train"]
-    told = _recipe(_options(words[3:]))
-    assert told == Recipe(**{**vars(recipe), "made_with": {}})
+    assert _recipe(_options(words[3:])) == Recipe(**{**vars(recipe), "made_with": {}})
 
 
 def test_a_file_has_every_setting_of_the_method_and_its_schedule():
@@ -193,8 +192,7 @@ def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_give
     found = _recipe(_options(["train", *flags, "--model", roberta]))
     assert found.settings == settings
     assert yaml.safe_load(found.as_yaml())["settings"].items() >= settings.items()
-    again = shlex.split(found.command())[3:]
-    assert _recipe(_options(again)) == found, "the command of the default value says so"
+    assert _recipe(_options(shlex.split(found.command())[3:])) == found, "the command of the default value says so"
     assert from_yaml(found.as_yaml(), "recipe.yaml") == found
 
 

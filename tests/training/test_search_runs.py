@@ -125,8 +125,7 @@ def test_negatives_of_held_out_triplets_are_documents_too():
     _, held = preparing.held_out_set(whole)
     negatives = {text for row, text in enumerate(whole.texts[2]) if whole.texts[0][row] in held.queries}
     assert negatives <= {*held.documents}
-    relevant = {held.documents[place] for judged in held.judgements for place in judged}
-    assert not negatives & relevant
+    assert not negatives & {held.documents[place] for judged in held.judgements for place in judged}
 
 
 def test_a_family_of_rows_is_as_likely_to_be_held_out_as_any_other():
@@ -184,8 +183,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     assert TRAINED_TOO in (run.folder / LOG).read_text()
     task, found = sources.evaluation_set(sources.identity(str(search))), run.status().verdict.dev
     for where, score in ((folder, found.declared_base), (run.model, found.exported)):
-        theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
-        assert score == pytest.approx(100 * theirs, abs=1e-3)
+        assert score == pytest.approx(100 * of_sentence_transformers(where, task)["cosine_ndcg@10"], abs=1e-3)
     assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
 
 

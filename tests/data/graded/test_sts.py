@@ -152,8 +152,7 @@ def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path, monkeypatc
 
 def test_a_set_of_the_hub_is_counted_like_one_of_the_folder(monkeypatch):
     rows = tuple((f"One {at}.", f"Two {at}.", f"{at % 6}.0") for at in range(1186))
-    columns = ("sentence1", "sentence2", "score")
-    table = Table("test.parquet", columns, rows, tuple(range(1, 1187)))
+    table = Table("test.parquet", ("sentence1", "sentence2", "score"), rows, tuple(range(1, 1187)))
     asked: list[tuple[str, tuple[str, ...]]] = []
 
     def hub_table(hub_id: str, contains: tuple[str, ...], *, online: bool) -> Table:

@@ -67,8 +67,7 @@ def test_for_a_method_that_predicts_no_classes_no_row_is_held_out():
     corpus = joined([(found, division), (kept, other)])
     assert (len(corpus), corpus.validation, corpus.test) == (70, None, None)
     (found, _), _ = read("sample")
-    parts = found.train, found.dev, found.test
-    assert len(read("sample", divide=False)[0][0].train) == sum(map(len, parts))
+    assert len(read("sample", divide=False)[0][0].train) == sum(map(len, (found.train, found.dev, found.test)))
     with pytest.raises(DataError, match="Every row of the all split of x has the label 'a'"):
         undivided(LabelledSet("x", replace(rows, labels=("a",) * 30)))
 

@@ -20,8 +20,7 @@ ONE, TWO, THREE = "A man plays a guitar.", "Someone makes some music.", "Nobody 
 
 
 def _table(*rows: tuple[str, ...], columns: str) -> Table:
-    names = tuple(columns.split())
-    return Table("a.csv", names, rows, tuple(range(2, 2 + len(rows))))
+    return Table("a.csv", tuple(columns.split()), rows, tuple(range(2, 2 + len(rows))))
 
 
 @pytest.mark.parametrize(
@@ -104,8 +103,7 @@ def test_back_translations_are_found_by_name_and_else_by_order(columns, chosen):
     ],
 )  # fmt: skip
 def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(columns, cells, chosen):
-    table = _table(*cells, columns=columns)
-    assert guess(table, LABELLED_TEXTS) == ColumnRoles.of(LABELLED_TEXTS, chosen)
+    assert guess(_table(*cells, columns=columns), LABELLED_TEXTS) == ColumnRoles.of(LABELLED_TEXTS, chosen)
 
 
 def test_what_lacks_a_role_or_has_one_column_twice_is_refused_with_its_columns():

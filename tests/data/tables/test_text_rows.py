@@ -51,8 +51,7 @@ def test_graded_pairs_are_the_rows_in_order_with_single_spaces_and_duplicates():
 
 
 def test_every_bad_row_is_dropped_for_its_own_reason():
-    bad = "nan\ta\tb\t\n\ta\tb\t\nhigh\ta\tb\t\n3\t\tb\t\n3\ta\t  \t\n3\ta\tb\n"
-    pairs, report = _graded(GOOD + bad)
+    pairs, report = _graded(GOOD + "nan\ta\tb\t\n\ta\tb\t\nhigh\ta\tb\t\n3\t\tb\t\n3\ta\t  \t\n3\ta\tb\n")
     assert len(pairs) == 3
     assert report.dropped == (
         Dropped("score missing, NaN or infinite", 2, (5, 6)),
@@ -106,8 +105,7 @@ def test_a_sentence_said_twice_is_kept_once_but_one_that_came_back_as_it_went_st
 
 
 def test_pairs_and_triplets_keep_whole_rows_only():
-    rows = b"anchor,positive,negative\na,b,c\nd,,f\ng,h,i\n"
-    table = read_bytes("a.csv", rows)
+    table = read_bytes("a.csv", b"anchor,positive,negative\na,b,c\nd,,f\ng,h,i\n")
     triplets, report = text_rows.triplets(table, guess(table))
     assert triplets == Triplets("a.csv", ("a", "g"), ("b", "h"), ("c", "i"))
     assert report.dropped == (Dropped("empty sentence", 1, (3,)),)
@@ -128,8 +126,7 @@ def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label():
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_kind_is_made_of_nothing(kind):
-    columns = ("sentence1", "sentence2", "negative", "score")
-    table = Table("a.csv", columns, rows=(), lines=())
+    table = Table("a.csv", ("sentence1", "sentence2", "negative", "score"), rows=(), lines=())
     mapping = ColumnRoles.of(
         kind,
         {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}

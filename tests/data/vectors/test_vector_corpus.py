@@ -149,8 +149,7 @@ def test_a_file_that_changes_during_the_check_leaves_nothing(npy, change):
     with pytest.raises(DataError, match=r"mine\.npy changed while it was read"):
         finish(work)
     folders = places.cache_folder() / vector_corpus.FOLDER
-    left = [one for one in folders.iterdir() if not (one / vector_corpus.ABOUT).exists() and any(one.iterdir())]
-    assert not left
+    assert not [one for one in folders.iterdir() if not (one / vector_corpus.ABOUT).exists() and any(one.iterdir())]
 
 
 @pytest.mark.parametrize("name", ["vectors.npy", "zero.npy", "ends.npy", "texts.bin", "corpus.json"])
@@ -202,8 +201,7 @@ def test_nor_does_it_in_float64(factor):
 
 
 def test_vectors_of_usual_size_have_the_digits_of_a_plain_division_and_zero_vectors_stay():
-    lengths = np.linalg.norm(NORMAL, axis=1, keepdims=True)
-    np.testing.assert_array_equal(unit(NORMAL), NORMAL / lengths)
+    np.testing.assert_array_equal(unit(NORMAL), NORMAL / np.linalg.norm(NORMAL, axis=1, keepdims=True))
     odd = np.array([[0, 0], [np.nan, 1], [np.inf, 1], [1, 0]], dtype=np.float32)
     with np.errstate(invalid="ignore"):
         found = unit(odd)

@@ -173,8 +173,7 @@ def test_training_on_short_rows_does_not_shorten_what_is_read(bert, tmp_path):
 
 
 def test_an_export_can_be_tuned_and_exported_again(tuned, bert, tmp_path):
-    head = Head(("cls",), (dense(),))
-    export(tuned, head, tmp_path / "one", "", bert)
+    export(tuned, Head(("cls",), (dense(),)), tmp_path / "one", "", bert)
     again = tunable(encoder_of(tmp_path / "one"), seed=5)
     export(again, Head(("mean",)), tmp_path / "two", "", tmp_path / "one")
     expected = as_trained(again, Head(("mean",)))

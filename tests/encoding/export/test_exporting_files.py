@@ -132,8 +132,7 @@ def test_the_folder_holds_what_is_published_and_nothing_of_this_machine(tuned, b
     text = "".join(path.read_text(encoding="utf-8") for path in run.rglob("*.json"))
     assert not [word for word in (str(tmp_path), "local_files_only", "is_local", "auto_map") if word in text]
     assert json.loads((run / "tokenizer_config.json").read_text())["tokenizer_class"] == "PreTrainedTokenizerFast"
-    types = [line["type"] for line in json.loads((run / "modules.json").read_text())]
-    assert types == [
+    assert [line["type"] for line in json.loads((run / "modules.json").read_text())] == [
         f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling", "Dense", "Normalize")
     ]
     assert json.loads((run / "1_Pooling" / "config.json").read_text()) == {

@@ -161,8 +161,7 @@ def test_it_is_computed_if_it_is_named_and_in_the_microscope(folder):
     vectors = finish(of_reading(encoder, TEXTS, reading))
     states = [encoder.states([text]).hidden[2, 0].numpy() for text in TEXTS]
     assert vectors == pytest.approx(np.stack([one[len(one) // 2] for one in states]), abs=1e-5)
-    shares = finish(token_pair(encoder, *TEXTS, reading)).shares
-    assert np.flatnonzero(shares[0]).tolist() == [len(states[0]) // 2]
+    assert np.flatnonzero(finish(token_pair(encoder, *TEXTS, reading)).shares[0]).tolist() == [len(states[0]) // 2]
     assert "middle" not in GRID_POOLINGS
     assert is_pooling("middle of layer 1")
 

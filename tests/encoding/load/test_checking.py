@@ -202,8 +202,7 @@ def test_a_pickle_is_not_opened_by_the_check_nor_run_by_reading(tmp_path):
 
 
 def test_weights_are_counted_without_being_read(bert):
-    whole = load_file(bert / "model.safetensors")
-    numbers = sum(tensor.numel() for tensor in whole.values())
+    numbers = sum(tensor.numel() for tensor in load_file(bert / "model.safetensors").values())
     config = json.loads((bert / "config.json").read_text())
     assert checking.count(bert, config) == numbers
     pickled(bert)

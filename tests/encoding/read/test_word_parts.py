@@ -157,8 +157,7 @@ def test_a_word_with_the_embedding_of_the_reference_has_no_part_and_pieces_are_o
             table[ids[1]] = before
     assert found.parts[1] == pytest.approx(0, abs=1e-7)
     assert np.abs(found.parts[[0, 2, 3, 4, 5]]).max() > 1e-3
-    pieces = split(bert, "a manplaying guitar!", OWN)
-    assert pieces.words == ("a", "manplaying", "guitar", "!")
+    assert split(bert, "a manplaying guitar!", OWN).words == ("a", "manplaying", "guitar", "!")
     assert len(words_of(bert, "a manplaying guitar!").ids) > 6
 
 

@@ -95,8 +95,7 @@ def test_the_models_own_position_ids_change_nothing(family, copy):
             copy.states(SENTENCES, position_ids=lambda own, _: own)
         return
     plain, seen = copy.states(SENTENCES), []
-    states = copy.states(SENTENCES, position_ids=lambda own, _: seen.append(own) or own)
-    assert same(states, plain, plain.mask)
+    assert same(copy.states(SENTENCES, position_ids=lambda own, _: seen.append(own) or own), plain, plain.mask)
     if kind in AFTER_PAD:
         start = AFTER_PAD[kind] + 1
         assert seen[0][3][:5].tolist() == [start, start + 1, start + 2, AFTER_PAD[kind], AFTER_PAD[kind]]
@@ -122,8 +121,7 @@ def test_permuted_position_ids_are_permuted_tokens(family, copy):
         assert torch.allclose(given.hidden[layer][0][order], moved.hidden[layer][0], atol=1e-5)
     assert (given.hidden[-1] - plain.hidden[-1]).abs().max() > 1e-5
     if kind == "bert":
-        apart = given.hidden[-1].mean(1) - moved.hidden[-1].mean(1)
-        assert apart.abs().max() < 1e-6, "equal under mean pooling"
+        assert (given.hidden[-1].mean(1) - moved.hidden[-1].mean(1)).abs().max() < 1e-6, "equal under mean pooling"
 
 
 def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_texts(family, copy):
@@ -144,8 +142,7 @@ def _with_another_first(copy):
 
 def test_as_many_layers_drop_heads_as_there_are(family, copy):
     kind, encoder = family
-    found = editing.heads_joined(copy.model, encoder.name)
-    assert len(found) == (1 if kind in SHARED else LAYERS)
+    assert len(editing.heads_joined(copy.model, encoder.name)) == (1 if kind in SHARED else LAYERS)
 
 
 def test_heads_are_dropped_for_each_sentence_and_layer(copy, monkeypatch):
@@ -209,8 +206,7 @@ def test_as_many_numbers_fall_out_as_the_chance_says_and_the_mean_stays(chance, 
 def test_the_four_numbers_of_a_draw_fall_out_apart_from_each_other():
     torch.manual_seed(1)
     fallen = (FastDropout(0.5)(torch.ones(100_000, 4)) == 0).float()
-    together = torch.corrcoef(fallen.T) - torch.eye(4)
-    assert together.abs().max() < 4 / 100_000**0.5
+    assert (torch.corrcoef(fallen.T) - torch.eye(4)).abs().max() < 4 / 100_000**0.5
 
 
 def test_the_gradient_falls_where_the_number_fell():

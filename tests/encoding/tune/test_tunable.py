@@ -72,8 +72,7 @@ def test_sentences_read_in_groups_are_what_they_are_together(encoder):
 def test_a_group_is_never_padded_past_what_the_encoder_can_read(encoder):
     copy = Tunable(encoder, POSITIONS)
     long = " ".join(SENTENCES * 30)
-    widths = [states.mask.shape[1] for _, states in copy.grouped([long, *SENTENCES])]
-    assert max(widths) == encoder.max_length
+    assert max([states.mask.shape[1] for _, states in copy.grouped([long, *SENTENCES])]) == encoder.max_length
 
 
 def test_padding_changes_nothing(encoder):
@@ -189,14 +188,12 @@ def test_reading_carries_no_gradient_and_does_not_take_the_callers_away(tiny_enc
 def test_reading_computes_as_it_is_told(tiny_encoder):
     copy = Tunable(tiny_encoder, 32)
     rounded = next(copy.read(SENTENCES, lambda: torch.autocast("cpu", torch.bfloat16)))[1].hidden[-1]
-    exact = next(copy.read(SENTENCES))[1].hidden[-1]
-    assert 0 < (rounded.float() - exact).abs().max() < 0.1
+    assert 0 < (rounded.float() - next(copy.read(SENTENCES))[1].hidden[-1]).abs().max() < 0.1
     assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_copy_of_rounded_weights_trains_in_float32(tmp_path):
-    found = of_folder("tiny", save_tiny("bert", tmp_path / "tiny"))
-    rounded = load(found, precision="bfloat16", device="cpu")
+    rounded = load(of_folder("tiny", save_tiny("bert", tmp_path / "tiny")), precision="bfloat16", device="cpu")
     copy = Tunable(rounded, 32)
     assert {weight.dtype for weight in rounded.model.parameters()} == {torch.bfloat16}, "the encoder stays as it is"
     assert {weight.dtype for weight in copy.parameters()} == {torch.float32}
@@ -263,8 +260,7 @@ def test_nothing_but_adapters_is_trained_and_all_of_them_are(encoder, targets):
     tuned = learned(encoder, targets).train()
     layers_of(tuned)[-1].square().mean().backward()
     for name, weight in tuned.named_parameters():
-        own = ".lora_A." in name or ".lora_B." in name
-        assert (weight.grad is not None) == weight.requires_grad == own, name
+        assert (weight.grad is not None) == weight.requires_grad == (".lora_A." in name or ".lora_B." in name), name
     torch.optim.AdamW(tuned.parameters(), 0.1).step()
     assert all(torch.equal(weight, before[name]) for name, weight in encoder.model.state_dict().items())
     assert not any(weight.requires_grad for weight in encoder.model.parameters())
@@ -327,8 +323,7 @@ def test_a_momentum_copy_follows_the_weights_that_the_encoder_computes_with(enco
 def test_what_is_trained_is_told_in_numbers(tmp_path):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
     every = sum(weight.numel() for weight in encoder.model.parameters())
-    tuned = adapted(encoder)
-    told = Adapters.of(tuned).words
+    told = Adapters.of(adapted(encoder)).words
     assert told == f"LoRA (rank 2, alpha 3, targets attention): 512 weights, beside {every:,} that do not change"
     assert Adapters.of(Tunable(encoder, POSITIONS)) is None
 

@@ -31,8 +31,7 @@ LAST = parse("mean of layer 6", 6)
 @pytest.fixture
 def moved(bundled_scores):
     """The same encoder, its cosines a little disturbed."""
-    random = np.random.default_rng(0)
-    noise = random.normal(size=bundled_scores.cosines.shape).astype(np.float32) * 0.05
+    noise = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape).astype(np.float32) * 0.05
     return replace(bundled_scores, cosines=bundled_scores.cosines + noise, own=bundled_scores.own + noise[0, 0])
 
 
@@ -77,8 +76,7 @@ def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, m
 
 
 def test_cells_of_another_depth_or_of_a_decoder_are_not_the_same(bundled_scores, moved):
-    rows = (*moved.rows[:3], Row((0, 2)))
-    deep = replace(moved, rows=rows, cosines=moved.cosines[:4])
+    deep = replace(moved, rows=(*moved.rows[:3], Row((0, 2))), cosines=moved.cosines[:4])
     comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2))
     assert comparison.rows == ()
     assert np.isfinite(comparison.chosen(resamples=20).low)
@@ -132,8 +130,7 @@ def test_tables_say_what_the_comparison_says(comparison):
 
 
 def test_the_row_of_their_own_readings_is_there_where_both_declare_one(comparison, moved):
-    differences = comparison.differences(resamples=40)
-    row = cell_rows(comparison, differences, "Spearman", "all")[-1]
+    row = cell_rows(comparison, comparison.differences(resamples=40), "Spearman", "all")[-1]
     slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
     assert row["layer & pooling"] == "model default"
     assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
@@ -158,8 +155,7 @@ def test_two_models_are_judged_as_they_are_read_else_by_the_mean_of_the_last_lay
     assert all(numbers[name] == chosen[name] for name in ("difference", "low", "high"))
     assert numbers["kind"] == ("better" if chosen["low"] > 0 else "worse" if chosen["high"] < 0 else "chance")
     assert "declared_base" not in numbers
-    plain = replace(findings.comparison.one, own=None, own_title="")
-    used = as_used(replace(findings.comparison, one=plain))
+    used = as_used(replace(findings.comparison, one=replace(findings.comparison.one, own=None, own_title="")))
     assert (used.one_reading, used.other_reading) == (parse("mean of layer 2", 2), OWN)
     assert as_used(used) is used
 

@@ -62,8 +62,7 @@ def test_only_a_pack_above_chance_is_learned_and_items_are_divided_as_the_packs_
     pairs = sample.probe_pairs()
     found = of_packs(PACKS, np.arange(float(len(pairs.same))))
     for one in PACKS:
-        places = found[one.name].astype(int)
-        assert [pairs.first[place] for place in places] == list(one.first)
+        assert [pairs.first[place] for place in found[one.name].astype(int)] == list(one.first)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +121,7 @@ def test_a_pack_that_was_lost_is_shown_and_a_model_that_did_not_change_has_chang
     assert {(one.low, one.high, one.difference) for one in pack_changes(same, same)} == {(0.0, 0.0, 0.0)}
     assert Learned(pack_changes(same, same)).kind == CHANCE
     before, after = cosines(7, negation=0.1), cosines(8, negation=0.9)
-    changes = pack_changes(before, after)
-    lost = Learned(tuple(one for one in changes if one.name == "negation"))
+    lost = Learned(tuple(one for one in pack_changes(before, after) if one.name == "negation"))
     assert [pair.pack for pair in shown_pairs(lost, PACKS, before, after)] == ["negation", PARAPHRASE]
 
 
@@ -184,8 +182,7 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
     for count in range(len(EVERY) + 1):
         for packs in itertools.combinations(EVERY, count):
             for edges in (None, (-1.0, 1.0), (1.0, 2.0), (-2.0, -1.0)):
-                found = learned(packs, edges)
-                news = line(found)
+                news = line(learned(packs, edges))
                 assert (news is None) == (not packs and edges is None)
                 if news is None:
                     continue
@@ -225,7 +222,6 @@ def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_where_counts_the_cells_that_changed_and_names_the_largest(backwards):
-    gaps = enumerate([(1.0, False), (-4.0, True), (3.0, True)])
     rows = [
         {
             "layer & pooling": f"mean of layer {layer}",
@@ -234,7 +230,7 @@ def test_where_counts_the_cells_that_changed_and_names_the_largest(backwards):
             "difference": gap,
             "significant": sure,
         }
-        for layer, (gap, sure) in gaps
+        for layer, (gap, sure) in enumerate([(1.0, False), (-4.0, True), (3.0, True)])
     ]
     rows.append({"layer & pooling": "cls of layer 0", "A": None, "B": None, "difference": None, "significant": False})
     told = where(rows, "", backwards=backwards)

@@ -146,8 +146,7 @@ def test_every_pair_is_counted_in_its_fifth_and_in_its_bin_of_cosines(drawn):
 
 
 def test_a_grade_on_an_edge_begins_the_fifth_above_and_one_without_pairs_has_no_median(drawn):
-    grades = np.array([1, 1.8, 2.6, 3.4, 4.2, 5])
-    found = gold_bins(grades, [np.linspace(0, 1, 6)])
+    found = gold_bins(np.array([1, 1.8, 2.6, 3.4, 4.2, 5]), [np.linspace(0, 1, 6)])
     assert (found.pairs, found.labels[-1]) == ((1, 1, 1, 1, 2), "4.2 to 5")
     found = gold_bins(np.array([0.0, 1, 1]), [np.array([0.1, 0.5, 0.7])])
     assert found.pairs == (1, 0, 0, 0, 2)

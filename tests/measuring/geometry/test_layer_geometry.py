@@ -154,8 +154,7 @@ def test_encoders_of_another_depth_or_width_say_what_cannot_be_compared(found, p
     assert not_comparable(apart) == "A has 2 layers and B 1: their layers do not correspond."
     assert len(geometry_rows(apart)) == 3 + 1 + 2 + 1
     assert not_comparable(looked) == ""
-    wide = replace(looked, shift=(float("nan"),) * 3)
-    assert "CKA is still defined" in not_comparable(wide)
+    assert "CKA is still defined" in not_comparable(replace(looked, shift=(float("nan"),) * 3))
 
 
 def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):

@@ -17,8 +17,7 @@ COUNT = 60
 
 @pytest.fixture
 def vectors():
-    random = np.random.default_rng(0)
-    return (random.normal(size=(57, 12)) * np.linspace(0.3, 2, 12) + 0.7).astype(np.float32)
+    return (np.random.default_rng(0).normal(size=(57, 12)) * np.linspace(0.3, 2, 12) + 0.7).astype(np.float32)
 
 
 def unit(vectors):
@@ -59,8 +58,7 @@ def test_few_sentences_have_what_can_be_said_of_them(count):
 
 @pytest.mark.parametrize("rounding", [0, 1e-8])
 def test_identical_sentences_are_one_point(rounding):
-    noise = np.random.default_rng(0).uniform(-rounding, rounding, (200, 8))
-    found = geometry(1 + noise)
+    found = geometry(1 + np.random.default_rng(0).uniform(-rounding, rounding, (200, 8)))
     assert (found.random_pairs, found.uniformity) == (pytest.approx(1), pytest.approx(0, abs=1e-6))
     assert math.isnan(found.first_direction)
     assert math.isnan(found.hubness)
@@ -130,8 +128,7 @@ def test_the_score_is_that_of_wider_cosines(pairs, apart):
     wide /= np.sqrt((wide * wide).sum(1, keepdims=True))
     place = {text: at for at, text in enumerate(pairs.sentences)}
     both = [(wide[place[one]], wide[place[other]]) for one, other in zip(pairs.first, pairs.second, strict=True)]
-    cosines = [float((one * other).sum() - 1) for one, other in both]
-    wanted = 100 * spearmanr(pairs.gold, cosines)[0]
+    wanted = 100 * spearmanr(pairs.gold, [float((one * other).sum() - 1) for one, other in both])[0]
     assert checkup(PairJudge(pairs), found).score == pytest.approx(wanted, abs=0.01)
 
 

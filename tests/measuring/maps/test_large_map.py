@@ -81,8 +81,7 @@ def test_the_trustworthiness_is_that_of_scikit_learn(corpus, vectors, few):
 def test_a_cluster_stays_together_although_most_of_it_is_not_fitted(corpus, few):
     places = mapped(corpus).places
     middles = np.array([places[cluster::CLUSTERS].mean(0) for cluster in range(CLUSTERS)])
-    nearest = ((places[:, None] - middles) ** 2).sum(2).argmin(1)
-    assert (nearest == np.arange(ROWS) % CLUSTERS).mean() > 0.95
+    assert (((places[:, None] - middles) ** 2).sum(2).argmin(1) == np.arange(ROWS) % CLUSTERS).mean() > 0.95
 
 
 def test_of_a_larger_corpus_a_sample_is_mapped_and_the_table_has_its_positions(corpus, few, monkeypatch):

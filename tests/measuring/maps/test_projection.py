@@ -106,8 +106,7 @@ def test_a_map_keeps_clusters_apart_and_b_lies_on_a_where_it_has_not_changed(kin
         assert faith.trustworthiness > 0.9
     centres = [found.places[0][at : at + 20].mean(0) for at in (0, 20, 40)]
     for at in range(60):
-        towards = [np.linalg.norm(found.places[1][at] - centre) for centre in centres]
-        assert int(np.argmin(towards)) == at // 20
+        assert int(np.argmin([np.linalg.norm(found.places[1][at] - centre) for centre in centres])) == at // 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,8 +133,7 @@ def test_the_same_seed_makes_the_same_map(kind):
 )
 def test_hard_vectors_make_a_map_without_a_gap(kind, sides):
     for axes in (2, 3):
-        found = mapped(*sides, kind=kind, axes=axes)
-        assert all(np.isfinite(places).all() for places in found.places)
+        assert all(np.isfinite(places).all() for places in mapped(*sides, kind=kind, axes=axes).places)
 
 
 def test_few_sentences_are_shown_by_pca_which_says_so_and_one_is_no_map():

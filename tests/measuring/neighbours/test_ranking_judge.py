@@ -109,12 +109,10 @@ def test_fewer_documents_than_results_are_all_found_or_leave_places_empty():
 def test_equal_documents_are_in_their_own_order_and_nearly_equal_ones_by_their_distance():
     documents = vectors(30)
     documents[[4, 9, 21]] = documents[9]
-    found = finish(batch_search(documents, documents[[21]], 3, IndexSetting()))
-    assert found.places.tolist() == [[4, 9, 21]]
+    assert finish(batch_search(documents, documents[[21]], 3, IndexSetting())).places.tolist() == [[4, 9, 21]]
     base = np.zeros(4)
     base[0] = 1
-    steps = np.array([5, 1, 4, 2, 3])[:, None] * 1e-5
-    documents = unit(base + steps * np.array([0, 1, 0, 0]))
+    documents = unit(base + (np.array([5, 1, 4, 2, 3])[:, None] * 1e-5) * np.array([0, 1, 0, 0]))
     query = unit(base[None])
     assert np.unique(documents @ query[0]).size < 5, "their products are the same number"
     assert finish(batch_search(documents, query, 5, IndexSetting())).places.tolist() == [[1, 3, 4, 2, 0]]

@@ -63,8 +63,7 @@ def test_a_search_of_all_vectors_finds_what_a_slow_loop_finds(corpus, vectors):
 @pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
 @pytest.mark.parametrize("factor", [np.float32(1e30), np.float32(1e-30), np.float64(1e300)])
 def test_the_size_of_the_numbers_changes_no_result(tmp_path, vectors, kind, factor):
-    scaled = vectors * factor
-    hits = finish(searchable(corpus_of(tmp_path, scaled), kind)).neighbours(69, 7)
+    hits = finish(searchable(corpus_of(tmp_path, vectors * factor), kind)).neighbours(69, 7)
     places, cosines = slow(vectors, vectors[69], 7, without=69)
     assert hits.places.tolist() == places
     np.testing.assert_allclose(hits.cosines, cosines, atol=1e-6)

@@ -77,8 +77,7 @@ def test_a_difference_of_means_is_that_of_a_slow_loop_and_covers_the_truth():
     assert [float(found.low), float(found.high)] == pytest.approx(100 * np.quantile(drawn, [0.025, 0.975]), abs=0.6)
     covered = 0
     for _ in range(400):
-        gaps = random.normal(0.05, 1, 60)
-        tried = mean_difference(np.zeros(60), gaps, resamples=400)
+        tried = mean_difference(np.zeros(60), random.normal(0.05, 1, 60), resamples=400)
         covered += bool(tried.low <= 5 <= tried.high)
     assert 0.91 <= covered / 400 <= 0.98
 

@@ -29,10 +29,9 @@ def cosine(judge, vectors, one, other):
 def test_a_triplet_counts_if_its_anchor_is_nearer_to_the_positive(seed):
     judge = TripletJudge(TRIPLETS)
     vectors = drawn(judge, seed)
-    rows = zip(TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives, strict=True)
     expected = [
         float(cosine(judge, vectors, anchor, positive) > cosine(judge, vectors, anchor, negative))
-        for anchor, positive, negative in rows
+        for anchor, positive, negative in zip(TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives, strict=True)
     ]
     assert judge.items(vectors).tolist() == expected
     assert judge.score(judge.items(vectors)) == pytest.approx(100 * np.mean(expected))

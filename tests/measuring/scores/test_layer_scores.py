@@ -162,8 +162,7 @@ def test_what_was_scored_has_no_reason_to_be_missing_unless_a_sub_corpus_has_no_
     for metric in ("Spearman", "Pearson"):
         for way in ("all", "mean", "wmean"):
             assert {why_missing(bundled_scores, reading, metric, way) for reading in (MEAN_3, OWN)} == {""}
-    parts = ("single", *("rest",) * (len(bundled_scores.gold) - 1))
-    scores = replace(bundled_scores, parts=parts)
+    scores = replace(bundled_scores, parts=("single", *("rest",) * (len(bundled_scores.gold) - 1)))
     assert why_missing(scores, MEAN_3) == ""
     assert why_missing(scores, MEAN_3, "Pearson", "wmean") == "no wmean: single has no correlation"
 

@@ -29,8 +29,7 @@ def nearly_constant():
 
 @pytest.fixture(scope="module")
 def rounded_scores():
-    encoder = load(find("all-MiniLM-L6-v2"), precision="bfloat16", device="cpu")
-    return finish(score_layers(encoder, sample.pairs()))
+    return finish(score_layers(load(find("all-MiniLM-L6-v2"), precision="bfloat16", device="cpu"), sample.pairs()))
 
 
 def slow_cosine(one, other):
@@ -113,8 +112,7 @@ def test_what_bfloat16_shows_is_within_half_a_point_of_float32_and_the_rest_is_m
 
 def test_a_cell_that_is_not_measured_is_never_the_best(rounded_scores):
     lost = rounded_scores.cosines.copy()
-    place = rounded_scores.place(rounded_scores.best())
-    lost[place] = np.nan
+    lost[rounded_scores.place(rounded_scores.best())] = np.nan
     again = replace(rounded_scores, cosines=lost)
     assert again.best() not in (None, rounded_scores.best())
     assert rounded_scores.best() in again.not_measured
@@ -146,5 +144,4 @@ def test_pairs_that_share_a_sentence_stay_together_and_the_longest_family_comes_
     read = [{*first[chunk].tolist(), *second[chunk].tolist()} for chunk in chunks(first, second, [5] * 9, 3)]
     assert sorted(map(sorted, read)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     first, second = np.array([0, 2, 4]), np.array([1, 3, 5])
-    order = [chunk.tolist() for chunk in chunks(first, second, [5, 5, 5, 40, 9, 9], 2)]
-    assert order == [[1], [2], [0]]
+    assert [chunk.tolist() for chunk in chunks(first, second, [5, 5, 5, 40, 9, 9], 2)] == [[1], [2], [0]]

@@ -106,8 +106,7 @@ def test_work_that_is_stopped_leaves_nothing_and_what_cannot_be_kept_is_not_lost
     assert list(own_cache.rglob("*.npz")) == []
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
-    scores = finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings()))
-    assert len(scores.gold) == len(few_pairs)
+    assert len(finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings())).gold) == len(few_pairs)
     assert "set STRATA_CACHE to a folder that can be written to" in "\n".join(logged)
 
 

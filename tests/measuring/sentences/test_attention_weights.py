@@ -104,8 +104,7 @@ def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(l
             weight = dense.weight.clone()
             weight[:, columns] = 0
             without = Head(("cls",), (Dense(weight, dense.bias, "Tanh"),), layers=encoder.head.layers)
-            other = without(states.hidden, states.mask)[sentence]
-            cosine = torch.cosine_similarity(whole[sentence], other, dim=0)
+            cosine = torch.cosine_similarity(whole[sentence], without(states.hidden, states.mask)[sentence], dim=0)
             assert found.without[sentence, place] == pytest.approx(float(cosine), abs=1e-5)
         summed = sum(contributions) + dense.bias
         shares = [float(one @ summed / (summed @ summed)) for one in (*contributions, dense.bias)]

@@ -55,8 +55,7 @@ def test_every_sentence_is_read_once_and_cosines_and_shares_are_those_of_the_slo
     assert sorted(sentences_of(PACKS)) == list("abcdef")
     order = sentences_of(PACKS)
     vectors = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
-    in_order = np.stack([vectors["adbecf".index(sentence)] for sentence in order])
-    found = probed(PACKS, in_order)
+    found = probed(PACKS, np.stack([vectors["adbecf".index(sentence)] for sentence in order]))
     slow = {pack.name: slow_cosines(pack, vectors) for pack in PACKS}
     for pack in PACKS:
         assert found.of(pack.name) == pytest.approx(slow[pack.name])
@@ -160,8 +159,7 @@ def test_a_gradient_gives_the_numbers_of_a_derivative_for_each_word_at_the_same_
 
 
 def test_means_and_the_paired_change_have_the_interval_of_the_pairs():
-    random = np.random.default_rng(5)
-    before = random.normal(-0.04, 0.1, 400)
+    before = np.random.default_rng(5).normal(-0.04, 0.1, 400)
     sides = {"A": (before, before + 0.8), "B": (before - 0.37, before + 0.3)}
     found = pack_words("negation", sides)
     error = 1.96 * before.std() / np.sqrt(400)

@@ -44,8 +44,7 @@ def slow_contributions(one, other):
 
 
 def test_contributions_are_those_of_the_slow_loop_and_sum_to_the_cosine():
-    chance = np.random.default_rng(0)
-    one, other = chance.normal(size=(2, 5, 8))
+    one, other = np.random.default_rng(0).normal(size=(2, 5, 8))
     found = contributions(one, other)
     assert found == pytest.approx(slow_contributions(one.tolist(), other.tolist()))
     cosine = dot(one[-1], other[-1]) / math.sqrt(dot(one[-1], one[-1]) * dot(other[-1], other[-1]))
@@ -138,8 +137,7 @@ def test_under_max_a_dimension_is_that_of_its_largest_token(states):
 
 def test_tokens_that_are_equally_large_share_a_dimension_and_without_a_length_there_is_no_share():
     one = np.array([[1.0, 2.0], [1.0, 0.0]])
-    shares = token_shares(one, np.array([[1.0, 0.0]]), "max")
-    assert shares[0] == pytest.approx([0.5 / math.sqrt(5)] * 2)
+    assert token_shares(one, np.array([[1.0, 0.0]]), "max")[0] == pytest.approx([0.5 / math.sqrt(5)] * 2)
     assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
 
 
@@ -166,8 +164,7 @@ def test_what_the_makers_meant_has_shares_and_many_tokens_are_cut_in_the_picture
     pair = finish(token_pair(bundled_encoder, *SENTENCES[:2], OWN))
     assert pair.pooled == Reading(Row((6,)), "mean")
     assert pair.shares[0].sum() == pytest.approx(pair.cosine, abs=1e-5)
-    long = "word " * 100
-    pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
+    pair = finish(token_pair(bundled_encoder, "word " * 100, "word", Reading(Row((6,)), "mean")))
     assert (pair.cosines.shape[1:], pair.left_out) == ((MOST, 3), (102 - MOST, 0))
     assert (len(pair.shares[0]), pair.shares[0].sum()) == (102, pytest.approx(pair.cosine, abs=1e-5))
 
@@ -178,8 +175,7 @@ def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
     assert pair.cosines.shape == (LAYERS + 1, len(one), len(other)) == (LAYERS + 1, *map(len, pair.tokens))
     for i, a in enumerate(one):
         for j, b in enumerate(other):
-            slow = dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
-            assert pair.cosines[1, i, j] == pytest.approx(slow, abs=1e-5)
+            assert pair.cosines[1, i, j] == pytest.approx(dot(a, b) / math.sqrt(dot(a, a) * dot(b, b)), abs=1e-5)
     assert pair.shares is None
     assert pair.by_layer.cosines[1, 0] == pytest.approx(pair.cosine, abs=1e-5)
 

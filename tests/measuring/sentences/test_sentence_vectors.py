@@ -121,8 +121,7 @@ def test_clusters_stand_together_however_they_were_typed_and_sentences_without_c
 
 @pytest.mark.parametrize("count", [1, 2, 3, 200])
 def test_an_order_of_the_same_sentence_many_times_has_each_once(count):
-    order = clustered(similarities(np.ones((count, 4))))
-    assert sorted(order) == list(range(count))
+    assert sorted(clustered(similarities(np.ones((count, 4))))) == list(range(count))
 
 
 def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
@@ -173,7 +172,6 @@ def test_the_projector_gets_a_line_for_each_sentence_and_a_header_for_several_co
     data = as_projector(SENTENCES, exported)
     numbers = [[float(cell) for cell in line.split("\t")] for line in lines(data, "vectors.tsv")]
     assert np.array_equal(np.array(numbers, dtype=np.float32), exported)
-    texts = ["plain", "<b>tab here</b> and a line", "-", 'quotes "and" ünïcode 🎉']
-    assert lines(data, "metadata.tsv") == texts
+    assert lines(data, "metadata.tsv") == ["plain", "<b>tab here</b> and a line", "-", 'quotes "and" ünïcode 🎉']
     assert lines(as_projector(SENTENCES, exported, LABELS), "metadata.tsv")[:2] == ["sentence\tcluster", "plain\t1"]
     assert as_projector(SENTENCES, exported) == as_projector(SENTENCES, exported)

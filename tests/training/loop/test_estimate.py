@@ -33,8 +33,7 @@ pytestmark = pytest.mark.device
 
 
 def learner(place, method="simcse", seed=1, **settings) -> Learner:
-    made = recipe(place, method, settings=settings)
-    return Learner(finish(prepare(made)), seed, World("float32", DEVICE))
+    return Learner(finish(prepare(recipe(place, method, settings=settings))), seed, World("float32", DEVICE))
 
 
 @pytest.fixture
@@ -128,8 +127,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     told = estimate(of, place.folder)
     of.update()
     of.record_score(1.0)
-    held = [weight.grad for weight in of.names if weight.grad is not None]
-    assert not held, "they are let go after each update"
+    assert not [weight.grad for weight in of.names if weight.grad is not None], "they are let go after each update"
     moments = sum(
         value.nbytes for state in of.optimizer.state.values() for name, value in state.items() if name != "step"
     )
@@ -276,8 +274,7 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
 
 
 def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):
-    recipe = trainings.recipe(place, "simcse")
-    found = finish(room_to_gain(recipe))
+    found = finish(room_to_gain(trainings.recipe(place, "simcse")))
     reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.declared_base
     assert found.score == pytest.approx(reported, abs=1e-4)
     assert found.missed is None

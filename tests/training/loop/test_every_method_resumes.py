@@ -77,8 +77,7 @@ def prepared_for(name: str, place, rows_of: Path, **changes) -> Prepared:
     settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs} | changes
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
-    text = str(rows_of / f"{kind.rows}.csv")
-    return finish(prepare(recipe(place, name, data=(text,), settings=settings)))
+    return finish(prepare(recipe(place, name, data=(str(rows_of / f"{kind.rows}.csv"),), settings=settings)))
 
 
 def goes_on_to_the_bit(prepared: Prepared, folder: Path) -> None:

@@ -123,8 +123,7 @@ def train_until_files_may_not_grow(folder: Path, told: Path) -> None:
 @pytest.mark.usefixtures("save_often")
 def test_a_run_stops_when_it_may_write_no_more_and_goes_on_when_it_may(place, untouched, tmp_path):
     run = runs.new(untouched.recipe(), "limited", tmp_path)
-    trainer = process(train_until_files_may_not_grow, run.folder, tmp_path / "told")
-    trainer.join()
+    process(train_until_files_may_not_grow, run.folder, tmp_path / "told").join()
     told = (tmp_path / "told").read_text()
     assert "cannot be saved" in told
     assert "File too large" in told

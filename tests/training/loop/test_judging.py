@@ -59,8 +59,7 @@ def test_a_base_is_evaluated_once_for_each_pooling_set_and_folder(tmp_path, pass
     for (folder, head, pairs), due in zip(asked, (1, 2, 3, 4, 4), strict=True):
         found = judged(folder, head, pairs)
         assert len(passes) == due
-        same = folder == first and head == MEAN and pairs is None
-        assert np.array_equal(found[1], items[1]) == same
+        assert np.array_equal(found[1], items[1]) == (folder == first and head == MEAN and pairs is None)
 
 
 def test_the_items_of_one_measure_are_not_those_of_another(tmp_path, passes):
@@ -106,8 +105,7 @@ def test_a_tenth_is_held_out_and_nothing_is_lost():
 
 
 def test_no_sentence_is_on_both_sides():
-    whole = corpus(200, shared=15)
-    kept, held = preparing.hold_out(whole)
+    kept, held = preparing.hold_out(corpus(200, shared=15))
     texts = [{text for column in part.columns for text in column} for part in (kept, held)]
     assert not texts[0] & texts[1]
     assert sum(row[0] == "anchor 0" for row in rows_of(held)) in (0, 15)
@@ -159,8 +157,7 @@ def test_the_best_checkpoint_is_the_one_that_is_highest_by_what_chooses(runs):
         "both": lambda one: (one.dev + one.held_out) / 2,
     }
     for by, run in runs.items():
-        after = [one for one in evaluations(run) if one.step]
-        best = max(after, key=value[by])
+        best = max([one for one in evaluations(run) if one.step], key=value[by])
         status = run.status()
         assert status.best_step == best.step, by
         assert status.best == best.dev, "what is told is the dev score there"

@@ -67,8 +67,7 @@ def test_every_step_is_on_record_once_and_looks_are_from_the_first_to_the_last(r
 
 
 def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):
-    quick = learner(place, steps=45, evaluate_every=1000)
-    assert quick.evaluate_every == 4
+    assert learner(place, steps=45, evaluate_every=1000).evaluate_every == 4
     assert learner(place, steps=45, evaluate_every=3).evaluate_every == 3
     assert learner(place, steps=3, evaluate_every=1000).evaluate_every == 1
 
@@ -133,8 +132,7 @@ def test_the_recipe_in_the_folder_says_what_was_found(run, place):
 @pytest.mark.parametrize(("keep", "rows", "steps"), [(True, 48, 12), (False, 24, 6)])
 def test_a_sentence_is_trained_on_as_often_as_it_is_in_the_text_unless_duplicates_are_removed(place, keep, rows, steps):
     settings = {"steps": 0, "epochs": 1, "batch_size": 4, "keep_duplicates": keep}
-    twice = new(place, "simcse", data=(str(place.text), str(place.text)), settings=settings)
-    done = train(twice)
+    done = train(new(place, "simcse", data=(str(place.text), str(place.text)), settings=settings))
     assert done.status().facts.rows == rows
     assert done.status().results[0].steps == steps
     assert f"{rows} rows" in (done.folder / "README.md").read_text()

@@ -26,8 +26,7 @@ METHODS = ("sg-opt", "simcse", "simcse-hard")
 
 def words(place, method: str, name: str) -> list[str]:
     """The command line of a run; SG-OPT draws nothing, and without dropout the others draw nothing either."""
-    given = words_of(recipe(place, method, settings=SETTINGS))
-    return [*given, "--name", name, "--out", str(place.runs)]
+    return [*words_of(recipe(place, method, settings=SETTINGS)), "--name", name, "--out", str(place.runs)]
 
 
 def started(arguments: list[str], told: Path) -> list[BaseProcess]:
@@ -75,8 +74,7 @@ def test_two_processes_come_to_the_loss_of_every_step_and_the_weights_of_one(cal
     assert together(words(calm, method, f"two-{method}"), calm.folder / "told") == (0, 0)
     run = runs.find(f"two-{method}", calm.runs)
     assert_same(run, alone[method])
-    halves = new(calm, method, settings=SETTINGS | {"batch_size": 8})
-    first = losses(train(halves))[1]
+    first = losses(train(new(calm, method, settings=SETTINGS | {"batch_size": 8})))[1]
     assert first != pytest.approx(losses(run)[1], rel=1e-3), "otherwise it would not matter who meets whom"
     assert (calm.folder / "told.0").read_text().count('"state": "finished"') == 1
     assert (calm.folder / "told.1").read_text() == "", "one of them talks"
@@ -86,8 +84,7 @@ def test_two_processes_train_adapters_as_one_does(calm):
     settings = {"lora_rank": 2, "lora_targets": "all linear", "learning_rate": 1e-2}
     arguments = [*words(calm, "sg-opt", "adapters"), *(f"--set={name}={value}" for name, value in settings.items())]
     assert together(arguments, calm.folder / "told") == (0, 0)
-    run = runs.find("adapters", calm.runs)
-    assert_same(run, train(new(calm, "sg-opt", settings=SETTINGS | settings)))
+    assert_same(runs.find("adapters", calm.runs), train(new(calm, "sg-opt", settings=SETTINGS | settings)))
 
 
 def test_torchrun_starts_the_command_line_as_it_stands(calm, alone):
@@ -141,8 +138,7 @@ def test_a_signal_to_one_of_two_processes_stops_both_after_the_same_step_and_kee
 
 
 def test_a_batch_that_two_cannot_share_is_refused(calm):
-    arguments = [*words(calm, "sg-opt", "odd"), "--set", "batch_size=5"]
-    assert 1 in together(arguments, calm.folder / "told")
+    assert 1 in together([*words(calm, "sg-opt", "odd"), "--set", "batch_size=5"], calm.folder / "told")
     last = (calm.folder / "told.0").read_text().splitlines()[-1]
     assert "batch_size cannot be 5 with 2 processes" in last
     assert "Set it to a multiple of 2" in last

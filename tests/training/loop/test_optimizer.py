@@ -66,16 +66,14 @@ def test_without_bias_correction_an_update_is_that_of_bert_s_first_code():
         for at, gradient in enumerate(gradients):
             means[at] = 0.9 * means[at] + 0.1 * gradient
             squares[at] = 0.99 * squares[at] + 0.01 * gradient**2
-            change = means[at] / (squares[at].sqrt() + 1e-3) + 0.1 * weights[at]
-            weights[at] = weights[at] - 1e-2 * change
+            weights[at] = weights[at] - 1e-2 * (means[at] / (squares[at].sqrt() + 1e-3) + 0.1 * weights[at])
         for weight, expected in zip(module.parameters(), weights, strict=True):
             assert torch.allclose(weight.detach().double(), expected, atol=1e-6)
 
 
 def test_the_early_steps_without_bias_correction_are_as_large_as_published():
     weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    groups = [{"params": [weight], "weight_decay": 0.0}]
-    optimizer = adamw(groups, 1.0, epsilon=0.0, corrected=False)
+    optimizer = adamw([{"params": [weight], "weight_decay": 0.0}], 1.0, epsilon=0.0, corrected=False)
     sizes = {}
     for step in range(5000):
         before = weight.item()
@@ -121,8 +119,7 @@ def test_what_is_frozen_is_not_touched(method):
 
 
 def test_the_settings_of_the_schedule_reach_the_optimiser(method):
-    schedule = Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)
-    for group in made(method, schedule).param_groups:
+    for group in made(method, Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)).param_groups:
         assert (group["lr"], group["betas"], group["eps"]) == (3e-4, (0.9, 0.9), 1e-6)
 
 

@@ -84,8 +84,7 @@ def test_the_shares_of_all_processes_in_order_are_the_batch_of_one(corpus, world
         alone = feed(corpus).batch(number)
         shares = [feed(corpus, rank=rank, world=world).batch(number) for rank in range(world)]
         assert all(len(share[0]) == 4 // world for share in shares)
-        joined = tuple([text for share in shares for text in share[column]] for column in range(2))
-        assert joined == alone
+        assert tuple([text for share in shares for text in share[column]] for column in range(2)) == alone
 
 
 def test_fewer_rows_than_a_batch_are_refused(corpus):
@@ -113,8 +112,7 @@ def test_there_are_as_many_steps_as_the_epochs_make_unless_they_are_set(corpus, 
 
 
 def test_the_steps_of_the_paper_are_a_little_fewer_without_the_half_batch_at_the_end():
-    sentences = Corpus("STS-B", SENTENCES, (tuple(map(str, range(17_256))),))
-    assert feed(sentences, batch_size=16).steps == 1078
+    assert feed(Corpus("STS-B", SENTENCES, (tuple(map(str, range(17_256))),)), batch_size=16).steps == 1078
     assert 17_256 % 16 == 8
 
 
@@ -289,8 +287,7 @@ def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, c
 def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypatch):
     prompted = tuple((f"the ferry {one}", f"a shop {other}") for one, other in QUESTIONS)
     expected, _ = finish(preparing.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
-    roles = RolePrompts("the ferry ", "a shop ")
-    monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=roles))
+    monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=RolePrompts("the ferry ", "a shop ")))
     found, _ = finish(preparing.mined(corpus_of(QUESTIONS), encoder, Mining(1, 1, 50, 0.05)))
     assert [f"a shop {text}" for text in found[0]] == list(expected[0])
 

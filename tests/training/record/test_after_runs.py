@@ -34,22 +34,19 @@ def test_a_run_without_steps_is_finished_scored_and_a_model(place, name):
     first, second, gold = texts_of(place.test)
     sides = by_strata(run.model, tuple(first)), by_strata(run.model, tuple(second))
     assert result.test == pytest.approx(spearman(*sides, gold), abs=0.01)
-    settings = yaml.safe_load((run.folder / "recipe.yaml").read_text())["settings"]
-    assert "batch_size" not in settings
+    assert "batch_size" not in yaml.safe_load((run.folder / "recipe.yaml").read_text())["settings"]
     assert status.facts.estimate is None
 
 
 def test_a_flow_stacks_on_a_tuned_model_and_whitening_on_the_flow(place):
     tuned = train(new(place, "simcse", settings={"steps": 2}))
     flow = train(new(place, "flow", model=str(tuned.model), settings={**FLOW, "reads": "cls", "levels": 2}))
-    losses = [line.loss for line in flow.metrics() if isinstance(line, TrainingStep)]
-    assert len(losses) == 6
+    assert len([line.loss for line in flow.metrics() if isinstance(line, TrainingStep)]) == 6
     white = train(new(place, "whitening", model=str(flow.model), settings={"reads": MODEL_DEFAULT, "dimensions": 4}))
     vectors = by_strata(white.model)
     assert vectors.shape[1] == 4
     assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-4)
-    chain = yaml.safe_load((white.folder / "recipe.yaml").read_text())
-    assert chain["model"] == str(flow.model)
+    assert yaml.safe_load((white.folder / "recipe.yaml").read_text())["model"] == str(flow.model)
     kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((white.model / "modules.json").read_text())]
     assert kinds == ["Transformer", "Pooling", "FlowMap", "Dense", "Normalize"]
 
@@ -61,8 +58,7 @@ def test_a_run_that_is_stopped_while_it_is_fitted_has_no_model_and_is_resumed(pl
     assert not run.model.exists()
     train(run)
     assert run.status().state == FINISHED
-    again = train(new(place, "whitening"))
-    assert torch.equal(by_strata(run.model), by_strata(again.model))
+    assert torch.equal(by_strata(run.model), by_strata(train(new(place, "whitening")).model))
 
 
 def test_a_flow_that_is_broken_off_goes_on_as_if_it_had_not_been(place):
@@ -92,10 +88,8 @@ def test_what_the_text_knew_of_the_test_pairs_is_told(place, tmp_path, name, tol
     assert words.startswith(f"2 of the {every} test sentences" if told else "")
     assert bool(seen) == run.status().verdict.optimistic == told
     assert (words in (run.folder / "train.log").read_text()) or not told
-    body = (run.folder / "README.md").read_text().split("---\n")[2]
-    assert ("optimistic" in body) == told
-    unseen = train(new(place, name, settings=settings))
-    assert not unseen.status().facts.seen
+    assert ("optimistic" in (run.folder / "README.md").read_text().split("---\n")[2]) == told
+    assert not train(new(place, name, settings=settings)).status().facts.seen
 
 
 def test_a_setting_of_training_is_none_of_a_method_that_trains_nothing(place):

@@ -112,8 +112,7 @@ def test_a_run_without_a_pooler_keeps_none(place):
 
 
 def test_weights_that_are_broken_off_are_none(pooled):
-    path = pooled.folder / "probe" / "seed-1-step-000099-layers.npy"
-    path.write_bytes(b"")
+    (pooled.folder / "probe" / "seed-1-step-000099-layers.npy").write_bytes(b"")
     assert layer_weights(pooled, 1, 99) is None
 
 

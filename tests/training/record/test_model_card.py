@@ -150,8 +150,7 @@ def test_packs_are_named_in_bold_and_the_head_holds_no_sentence():
 
 
 def test_a_verdict_on_sentences_that_were_trained_on_is_optimistic_in_its_first_line():
-    optimistic = dataclasses.replace(FACTS.verdict, optimistic=True)
-    _, body = parsed(told(verdict=optimistic))
+    _, body = parsed(told(verdict=dataclasses.replace(FACTS.verdict, optimistic=True)))
     assert "optimistic" in body.strip().split("\n\n")[1]
 
 
@@ -169,8 +168,7 @@ def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
 
 
 def test_a_mean_over_seeds_that_were_not_all_measured_is_left_out():
-    seeds = (*THREE[:2], dataclasses.replace(THREE[2], test=None))
-    _, body = parsed(told(seeds=seeds))
+    _, body = parsed(told(seeds=(*THREE[:2], dataclasses.replace(THREE[2], test=None))))
     assert cells(body, "STS-B test")[-1] == ""
     assert cells(body, "STS-B dev")[-1] == "72.50 ± 1.00"
 
@@ -178,8 +176,7 @@ def test_a_mean_over_seeds_that_were_not_all_measured_is_left_out():
 @pytest.mark.parametrize("test_set", [None, "STS-B test"])
 def test_without_test_scores_there_is_no_line_of_them(test_set):
     scores = (dataclasses.replace(FACTS.seeds[0], test=None),)
-    untested = dataclasses.replace(FACTS.verdict, test=None)
-    head, body = parsed(told(test=test_set, verdict=untested, seeds=scores))
+    head, body = parsed(told(test=test_set, verdict=dataclasses.replace(FACTS.verdict, test=None), seeds=scores))
     assert [one["dataset"]["name"] for one in head["model-index"][0]["results"]] == ["STS-B dev"]
     assert "(test" not in body
     assert cells(body, "STS-B dev")[:3] == ["60.12", "59.00", "72.50"]
@@ -187,8 +184,7 @@ def test_without_test_scores_there_is_no_line_of_them(test_set):
 
 
 def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
-    nothing = (SeedScores(1),)
-    head, body = parsed(told(seeds=nothing, verdict=RunVerdict(), seconds=None))
+    head, body = parsed(told(seeds=(SeedScores(1),), verdict=RunVerdict(), seconds=None))
     assert "model-index" not in head
     assert "The model was not evaluated." in body
     assert not re.search(r"\| *(Steps|Best step|Time) ", body)

@@ -113,8 +113,7 @@ def test_an_unknown_run_is_refused_with_those_there_are(folder):
 def test_runs_are_listed_newest_first(folder):
     assert runs.every() == []
     for age, name in enumerate(("young", "older", "oldest")):
-        path = runs.new(RECIPE, name).folder / run_folder.RECIPE
-        os.utime(path, (1e9 - age, 1e9 - age))
+        os.utime(runs.new(RECIPE, name).folder / run_folder.RECIPE, (1e9 - age, 1e9 - age))
     assert names() == ["young", "older", "oldest"]
 
 
