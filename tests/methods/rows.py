@@ -10,6 +10,7 @@ from explorer.data.text_sets import KINDS, Document, Kind, Score
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from explorer.methods.post_processing import MappedVectors
+from explorer.optimizers import UPDATE
 from explorer.progress import finish
 
 # those with a loss; those of them that train an encoder; those of them whose loss compares the rows of a batch
@@ -65,31 +66,27 @@ def seeded(name: str, base: Tunable, **values: object) -> Method:
 
 
 def descend(method: Method, columns: Sequence[object], steps: int, rate: float = 1e-3) -> list[float]:
-    """The losses of one batch over so many steps of AdamW."""
-    optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], rate, weight_decay=0.0)
+    """The losses of one batch over so many steps by the method's own optimiser."""
+    schedule = method.schedule.with_values({"learning_rate": rate})
+    optimizer = method.make_optimizer(method.groups(schedule), schedule)
     losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
+    for update in range(steps):
         loss = method(*columns)
         loss.backward()
+        missing = [name for name, weight in method.named_parameters() if weight.requires_grad and weight.grad is None]
+        assert missing == [], "processes that train together wait for the gradient of every weight"
+        for group in optimizer.param_groups:
+            group[UPDATE] = update
         optimizer.step()
+        optimizer.zero_grad()
+        method.after_update()
         losses.append(loss.item())
     return losses
 
 
 def take_steps(method: Method) -> None:
-    """Two steps as in training, by the method's own optimiser."""
-    schedule = method.schedule.with_values({"learning_rate": 1e-2})
-    optimizer = method.make_optimizer(method.groups(schedule), schedule)
-    for update in range(2):
-        method(*COLUMNS[method.rows]).backward()
-        missing = [name for name, weight in method.named_parameters() if weight.requires_grad and weight.grad is None]
-        assert missing == [], "processes that train together wait for the gradient of every weight"
-        for group in optimizer.param_groups:
-            group["update"] = update
-        optimizer.step()
-        optimizer.zero_grad()
-        method.after_update()
+    """Two large steps."""
+    descend(method, COLUMNS[method.rows], 2, 1e-2)
 
 
 # more than a vector of theirs has dimensions

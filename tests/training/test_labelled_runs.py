@@ -122,7 +122,7 @@ def test_the_chosen_measure_is_the_one_on_record(place, files, by, monkeypatch):
 @pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_HELD_OUT, Phase.EVALUATING_TEST_ROWS])
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, files, stage):
     whole, stages = with_stages(place, "classify", data=(files[True],), settings=SETTINGS | {"steps": 4})
-    broken = assert_goes_on(whole, stages, 1 - stages[::-1].index(stage) / len(stages))
+    broken = assert_goes_on(whole, len(stages) - stages[::-1].index(stage))
     for name in ("model/classifier.safetensors", "predictions/seed-1.tsv", "predictions/seed-2.tsv"):
         assert (broken.folder / name).read_bytes() == (whole.folder / name).read_bytes()
 
@@ -157,7 +157,8 @@ def test_the_classifier_is_gone_afterwards(whole):
 
 @pytest.mark.parametrize("share", [0.4, 0.8])
 def test_a_run_of_sbert_that_was_broken_off_ends_as_if_it_never_was(whole, share):
-    assert_goes_on(*whole, share)
+    run, stages = whole
+    assert_goes_on(run, int(share * len(stages)))
 
 
 def test_rows_of_one_sentence_are_refused_before_a_model_is_loaded(place, files):

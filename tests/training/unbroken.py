@@ -51,10 +51,10 @@ def with_stages(place: Place, method: str, **changes) -> tuple[Run, list[str]]:
     return train(run, lambda progress: stages.append(progress.stage)), stages
 
 
-def assert_goes_on(whole: Run, stages: list[str], share: float) -> Run:
-    """A run of the same recipe, broken off after this share of its tellings and resumed, comes to the same."""
+def assert_goes_on(whole: Run, tellings: int) -> Run:
+    """A run of the same recipe, broken off after so many tellings and resumed, comes to the same."""
     run = runs.new(replace(whole.recipe(), made_with={}), "", whole.folder.parent)
-    break_off(run, round(share * len(stages)))
+    assert break_off(run, tellings), "the premise: there would have been more"
     assert run.status().state == INTERRUPTED
     train(run)
     assert_same(run, whole)

@@ -78,9 +78,9 @@ STATIC = '[{"path": "", "type": "sentence_transformers.models.StaticEmbedding"}]
 FILES = [
     *(("config.json", text, *NO_OBJECT) for text in ("{", "", "[]", "\xff\xfe")),
     ("config.json", "{}", NotAModelFolder, "does not say which model it is: it has no 'model_type'"),
-    ("config.json", '{"model_type": "new-thing", "auto_map": {"AutoModel": "modeling.New"}}', RemoteCodeRefused,
+    ("config.json", {"model_type": "new-thing", "auto_map": {"AutoModel": "modeling.New"}}, RemoteCodeRefused,
      r"'new-thing'.*would run Python code.*Strata never runs such code"),
-    ("config.json", '{"model_type": "new-thing"}', UnsupportedModel,
+    ("config.json", {"model_type": "new-thing"}, UnsupportedModel,
      r"does not know the model type 'new-thing'.*pip install --upgrade"),
     *(("modules.json", text, *NO_MODULES) for text in ("{", "1", '{"type": "a"}', "[1]", '[{"type": "Pooling"}]')),
     ("modules.json", STATIC, UnsupportedModel, "starts with a module 'StaticEmbedding'"),
@@ -89,9 +89,12 @@ FILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "text", "error", "words"), FILES)
-def test_a_config_or_list_of_modules_that_no_model_can_have_is_refused(bert, file, text, error, words):
-    (bert / file).write_bytes(text.encode("latin-1"))
+@pytest.mark.parametrize(("file", "spoilt", "error", "words"), FILES)
+def test_a_config_or_list_of_modules_that_no_model_can_have_is_refused(bert, file, spoilt, error, words):
+    if isinstance(spoilt, dict):  # changes to a file that is otherwise whole
+        configure(bert / file, **spoilt)
+    else:
+        (bert / file).write_bytes(spoilt.encode("latin-1"))
     with pytest.raises(error, match=words):
         checking.check(bert)
 

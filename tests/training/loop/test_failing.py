@@ -1,6 +1,7 @@
 """Test that a failed run records the error and can be resumed from the last good state."""
 
 import math
+from unittest import mock
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from explorer.training.loop import loop
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
 from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, INTERRUPTED
 from tests.training.unbroken import SETTINGS, assert_same, begun, break_off
 from tests.trainings import losses, train
@@ -20,14 +22,15 @@ from tests.trainings import losses, train
 pytestmark = pytest.mark.usefixtures("small_projection")
 
 
-def failing(monkeypatch, step: int, do) -> None:
-    """Have the update after so many steps of the second seed do something else."""
+def train_failing(run: Run, step: int, do, error: type[BaseException], match: str = "") -> None:
+    """Train; the update after so many steps of the second seed does something else, which ends the run."""
     update = Learner.update
 
     def instead(self):
         return do(self, update) if (self.seed, self.step) == (2, step) else update(self)
 
-    monkeypatch.setattr(Learner, "update", instead)
+    with mock.patch.object(Learner, "update", instead), pytest.raises(error, match=match):
+        train(run)
 
 
 def raising(error):
@@ -40,10 +43,8 @@ def raising(error):
 def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state(place, whole, monkeypatch):
     run = begun(place)
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
-    with monkeypatch.context() as patch:
-        failing(patch, 5, raising(KeyError("a fault in the program")))
-        with pytest.raises(RunError, match=r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume the"):
-            train(run)
+    told = r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume the"
+    train_failing(run, 5, raising(KeyError("a fault in the program")), RunError, told)
     status = run.status()
     assert (status.state, status.step) == (FAILED, 5)
     assert "KeyError: 'a fault in the program'" in status.error
@@ -59,27 +60,21 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
 
 
 @pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 8), (13, 2, 2)])
-def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, monkeypatch, more, seed, step):
+def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, more, seed, step):
     run, stages = begun(place), whole[1]
     break_off(run, stages.index(Phase.EVALUATING_BEST) + more)  # when the first seed is done, or later
     state = states.load(run.state).notes
     assert (state["seed"], state["step"]) == (seed, step)
-    with monkeypatch.context() as patch:
-        failing(patch, 5, raising(RuntimeError("no luck")))
-        with pytest.raises(RunError, match="no luck"):
-            train(run)
+    train_failing(run, 5, raising(RuntimeError("no luck")), RunError, "no luck")
     assert max(losses(run, 2)) == 5
     assert states.load(run.state).notes == state
     train(run)
     assert_same(run, whole[0])
 
 
-def test_a_run_that_failed_before_its_first_state_is_on_record_once(place, whole, monkeypatch):
+def test_a_run_that_failed_before_its_first_state_is_on_record_once(place, whole):
     run = begun(place, seeds=(2,))
-    with monkeypatch.context() as patch:
-        failing(patch, 3, raising(RuntimeError("no luck")))
-        with pytest.raises(RunError, match="no luck"):
-            train(run)
+    train_failing(run, 3, raising(RuntimeError("no luck")), RunError, "no luck")
     with (run.folder / run_folder.METRICS).open("a") as file:
         file.write('{"number": 1, "st')
     assert not run.state.exists()
@@ -100,10 +95,8 @@ def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_th
             patch.setattr(SG, "loss", lambda own, *columns: loss(own, *columns) + term(own.regularisation() * 0).sum())
             return update(self)
 
-    with monkeypatch.context() as patch:
-        failing(patch, 4, spoiled)
-        with pytest.raises(Diverged, match=f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup"):
-            train(run)
+    told = f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup"
+    train_failing(run, 4, spoiled, Diverged, told)
     assert run.status().state == FAILED
     state = states.load(run.state)
     assert (state.notes["seed"], state.notes["step"]) == (2, 4)
@@ -116,13 +109,10 @@ def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_th
     "error", [RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory: you tried 9 bytes"), MemoryError(),
               torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")],
 )  # fmt: skip
-def test_where_memory_runs_out_a_smaller_batch_is_named(place, monkeypatch, error):
+def test_where_memory_runs_out_a_smaller_batch_is_named(place, error):
     run = begun(place, seeds=(2,))
-    failing(monkeypatch, 1, raising(error))
-    with pytest.raises(
-        RunTooLarge, match=r"Memory ran out with batches of 4\. Set batch_size to 2 and accumulate to 2"
-    ):
-        train(run)
+    told = r"Memory ran out with batches of 4\. Set batch_size to 2 and accumulate to 2"
+    train_failing(run, 1, raising(error), RunTooLarge, told)
     assert run.status().state == FAILED
     assert "Set batch_size to 2" in run.status().error
 
@@ -131,18 +121,13 @@ def test_an_interrupt_in_the_middle_of_an_update_keeps_nothing_of_it(place, whol
     run = begun(place)
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
 
-    with monkeypatch.context() as patch:
-        failing(patch, 5, _half)
-        with pytest.raises(KeyboardInterrupt):
-            train(run)
+    def half(learner, update):
+        update(learner)
+        learner.step -= 1  # it is not counted yet: where an interrupt may come
+        raise KeyboardInterrupt
+
+    train_failing(run, 5, half, KeyboardInterrupt)
     assert states.load(run.state).notes["step"] == 5
     assert run.status().state == INTERRUPTED
     train(run)
     assert_same(run, whole[0])
-
-
-def _half(learner, update) -> None:
-    """An update after which the step is not counted yet: where an interrupt may come."""
-    update(learner)
-    learner.step -= 1
-    raise KeyboardInterrupt

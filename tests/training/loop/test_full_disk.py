@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -61,7 +62,7 @@ def fill(disk: Path, but: int) -> Path:
     return filler
 
 
-def assert_stopped(run: Run, untouched: Run) -> None:
+def assert_stopped(run: Run) -> None:
     """It is told, what is there is whole, and there is no model yet."""
     assert run.status().state in (FAILED, INTERRUPTED)
     assert not run.model.exists()
@@ -94,7 +95,7 @@ def test_a_run_stops_when_its_disk_is_full_and_goes_on_when_there_is_room(place,
 
     with pytest.raises(NotWritable, match=r"No space left on device.*Make room"):
         train(run, tell)
-    assert_stopped(run, untouched)
+    assert_stopped(run)
     assert (run.status().state == FAILED) == (but > 0)
     if but:
         assert "No space left on device" in run.status().error
@@ -128,17 +129,9 @@ def test_a_run_stops_when_it_may_write_no_more_and_goes_on_when_it_may(place, un
     assert "cannot be saved" in told
     assert "File too large" in told
     assert "The last good state is still there. Make room on that disk, then resume." in told
-    assert_stopped(run, untouched)
+    assert_stopped(run)
     assert run.status().error == told
     assert_same_after_resuming(run, untouched)
-
-
-def refuse(*_) -> None:
-    raise NotWritable("The disk is full.")
-
-
-def begins(run) -> None:
-    train(run)
 
 
 def records(run) -> None:
@@ -158,7 +151,7 @@ def renames_its_model(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "at"), [(begins, r"open \.lock"), (records, "unlink tmp1.*"),
+    ("does", "at"), [(train, r"open \.lock"), (records, "unlink tmp1.*"),
                      (takes_a_request_back, "unlink stop-request"), (renames_its_model, "rename model")],
 )  # fmt: skip
 def test_a_run_says_in_one_line_that_its_disk_is_read_only(place, does, at):
@@ -185,7 +178,7 @@ def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume
     run.model.rename(run.folder / "model.old")  # as a process leaves it that is killed between two renames
     runs.restarted(run)
     with monkeypatch.context() as patch:
-        patch.setattr(saved_model, "export", refuse)
+        patch.setattr(saved_model, "export", Mock(side_effect=NotWritable("The disk is full.")))
         with pytest.raises(NotWritable):
             train(run)
     assert (run.model / "model.safetensors").read_bytes() == weights
