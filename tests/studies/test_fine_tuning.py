@@ -21,7 +21,7 @@ from explorer.studies import fine_tuning
 from explorer.studies.fine_tuning import TuningOptions
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
-from tests.training.test_labelled_runs import labelled_file
+from tests.training.test_graded_runs import labelled_file
 from tests.trainings import furnish, in_no_time
 
 SETTINGS = {"steps": 2, "batch_size": 8, "max_length": 24}
