@@ -1,9 +1,13 @@
-"""Test that a digest depends on the texts and nothing else."""
+"""Test that a digest depends on the texts alone, and that no sentence is in two splits of a set."""
 
+import random
 from dataclasses import replace
+from itertools import combinations
+from statistics import mean, pstdev
 
 import pytest
 
+from explorer.data import sample, splitting
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     KINDS,
@@ -17,6 +21,7 @@ from explorer.data.text_sets import (
     digest_of,
 )
 from explorer.data.text_sets import PAIRS as PAIR_ROWS
+from explorer.errors import CannotSplit
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
@@ -88,3 +93,149 @@ def test_every_kind_of_rows_has_its_own_name_roles_and_the_digest_of_older_runs(
     assert Corpus("x", PAIR_ROWS, (("a",), ("b",))).digest == digest_of(("pairs", "a", "b"))
     scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))
     assert scored.digest == digest_of(("graded pairs", "a", "b", "0.5"))
+
+
+def made_up(seed, count=200, sentences=600, parts=("news", "forum")):
+    """Pairs drawn at random, so that some share a sentence; scores as uneven as people's."""
+    draw = random.Random(seed)
+    texts = [f"sentence {number}" for number in range(sentences)]
+    first, second = ([draw.choice(texts) for _ in range(count)] for _ in range(2))
+    gold = [round(5 * draw.random() ** 2, draw.choice((0, 1))) for _ in range(count)]
+    return GradedPairs("mine.csv", *map(tuple, (first, second, gold, draw.choices(parts, k=count))))
+
+
+def apart(count=200):
+    """Pairs without a sentence in common."""
+    rows = range(count)
+    first, second = (tuple(f"{side} {row}" for row in rows) for side in ("one", "other"))
+    return GradedPairs("mine.csv", first, second, tuple(row % 50 / 10 for row in rows), ("",) * count)
+
+
+def shuffled(pairs, seed):
+    rows = list(range(len(pairs)))
+    random.Random(seed).shuffle(rows)
+    columns = ([column[row] for row in rows] for column in (pairs.first, pairs.second, pairs.gold, pairs.parts))
+    return GradedPairs(pairs.name, *map(tuple, columns))
+
+
+def rows_of(pairs):
+    return sorted(zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True))
+
+
+def pieces(pairs):
+    dev, test = splitting.halves(pairs)
+    return (*splitting.parts(dev, pairs.name), test)
+
+
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_sentence_is_in_two_splits_and_no_pair_is_lost(seed):
+    pairs = made_up(seed)
+    made = pieces(pairs)
+    for one, other in combinations(made, 2):
+        assert not set(one.sentences) & set(other.sentences)
+    assert sorted(row for one in made for row in rows_of(one)) == rows_of(pairs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_families_are_what_a_slow_search_finds(seed):
+    pairs = made_up(seed, count=60, sentences=80)
+    found = []
+    left = set(range(60))
+    while left:
+        family = {left.pop()}
+        while True:
+            texts = {text for row in family for text in (pairs.first[row], pairs.second[row])}
+            more = {row for row in left if {pairs.first[row], pairs.second[row]} & texts}
+            if not more:
+                break
+            family |= more
+            left -= more
+        found.append(tuple(sorted(family)))
+    assert sorted(splitting.families(pairs)) == sorted(found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_neither_order_of_rows_nor_of_the_two_sentences_nor_the_name_matters(seed):
+    pairs = made_up(seed)
+    other = replace(shuffled(pairs, seed), name="renamed.csv")
+    swapped = replace(pairs, first=pairs.second, second=pairs.first)
+    for one, again, turned in zip(pieces(pairs), pieces(other), pieces(swapped), strict=True):
+        assert rows_of(one) == rows_of(again)
+        assert rows_of(one) == rows_of(replace(turned, first=turned.second, second=turned.first))
+
+
+def test_rows_stay_in_the_order_of_the_file_with_their_tags_and_parts():
+    pairs = replace(made_up(0), tags=tuple(map(str, range(200))))
+    for one in pieces(pairs):
+        rows = list(map(int, one.tags))
+        assert rows == sorted(rows)
+        assert one.parts == tuple(pairs.parts[row] for row in rows)
+        assert one.gold == tuple(pairs.gold[row] for row in rows)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sizes_scores_and_sub_corpora_are_balanced(seed):
+    pairs = made_up(seed, count=400, sentences=1600)
+    train, dev, test = pieces(pairs)
+    for one, share in ((train, 0.375), (dev, 0.125), (test, 0.5)):
+        assert len(one) == pytest.approx(share * 400, abs=6)
+        assert mean(one.gold) == pytest.approx(mean(pairs.gold), abs=0.15)
+        assert pstdev(one.gold) == pytest.approx(pstdev(pairs.gold), abs=0.15)
+        assert one.parts.count("news") / len(one) == pytest.approx(pairs.parts.count("news") / 400, abs=0.06)
+
+
+def test_the_pieces_are_named_after_the_file_and_their_rows_found_in_the_whole():
+    names = ["mine.csv, train part", "mine.csv, dev part", "mine.csv, test half"]
+    assert [one.name for one in pieces(apart())] == names
+    assert [splitting.piece(apart(), name).name for name in (*splitting.PARTS, splitting.TEST_HALF)] == names
+    pairs = made_up(3)
+    dev, test = splitting.halves(pairs)
+    rows = pairs.rows_of(dev)
+    assert tuple(pairs.first[row] for row in rows) == dev.first
+    assert tuple(pairs.gold[row] for row in rows) == dev.gold
+    assert sorted((*rows, *pairs.rows_of(test))) == list(range(200))
+
+
+def test_a_sentence_in_other_letters_or_a_pair_that_is_there_twice_is_in_one_half():
+    pairs = apart()
+    dev, test = splitting.halves(replace(pairs, first=(*pairs.first[:100], *map(str.upper, pairs.first[:100]))))
+    assert not {text.casefold() for text in dev.sentences} & {text.casefold() for text in test.sentences}
+    pairs = apart(60)
+    twice = GradedPairs("mine.csv", pairs.first * 2, (*pairs.second, *pairs.first), pairs.gold * 2, pairs.parts * 2)
+    dev, test = splitting.halves(twice)
+    assert len(dev) == len(test) == 60
+    assert not set(dev.sentences) & set(test.sentences)
+
+
+def test_what_cannot_be_split_is_told_with_the_reason():
+    with pytest.raises(CannotSplit, match=r"mine.csv has 19 pairs; .*dev half and test half needs at least 20. Add"):
+        splitting.halves(apart(19))
+    dev, _ = splitting.halves(apart(30))
+    with pytest.raises(CannotSplit, match=r"mine.csv, dev half has 15 pairs; .*train part and dev part"):
+        splitting.parts(dev, "mine.csv")
+    pairs = replace(apart(60), gold=(5.0,) + (3.0,) * 59)
+    with pytest.raises(
+        CannotSplit, match=r"every score in mine.csv, (dev|test) half would be 3, .*Add pairs with other"
+    ):
+        splitting.halves(pairs)
+
+
+def test_a_family_that_holds_most_pairs_is_told_with_its_size():
+    pairs = apart(60)
+    linked = replace(pairs, first=("the same",) * 45 + pairs.first[45:])
+    with pytest.raises(CannotSplit, match=r"45 of its 60 pairs are linked by shared sentences.*Add pairs of other"):
+        splitting.halves(linked)
+    dev, test = splitting.halves(replace(pairs, first=("the same",) * 30 + pairs.first[30:]))
+    assert not set(dev.sentences) & set(test.sentences)
+    assert min(len(dev), len(test)) >= 24
+
+
+def test_the_parts_of_the_sample_leave_its_test_half_alone():
+    train, dev = sample.train_part(), sample.dev_part()
+    assert (len(train), len(dev)) == (90, 30)
+    assert rows_of(sample.dev()) == sorted([*rows_of(train), *rows_of(dev)])
+    assert not set(train.sentences) & {*dev.sentences, *sample.test().sentences}
+    assert mean(train.gold) == pytest.approx(mean(dev.gold), abs=0.15)

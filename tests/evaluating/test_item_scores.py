@@ -1,6 +1,11 @@
-"""Test scores of queries, triplets and labelled rows by layer & pooling: against judges of runs, and as stored."""
+"""Test that texts are encoded once for every layer & pooling, and scores of queries, triplets and labelled rows."""
 
+import gc
+import os
+import shutil
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +16,10 @@ from explorer.data.retrieval_sets import of_pairs
 from explorer.data.text_sets import Labelled, Triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.pooling import MODEL_DEFAULT, parse
-from explorer.errors import BadChoice
-from explorer.evaluating.encoded import encoded
+from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, Reading, parse
+from explorer.errors import BadChoice, NotWritable
+from explorer.evaluating import encoded as module
+from explorer.evaluating.encoded import encoded, titles_of
 from explorer.evaluating.tasks.item_scores import ONE_VECTOR, score_items
 from explorer.evaluating.tasks.judges import judge_of, judged
 from explorer.measuring.comparing.comparison import Comparison
@@ -21,6 +27,7 @@ from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.judge import COSINE, RANK
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
@@ -144,3 +151,94 @@ def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     assert (query[3], passage[3]) == (rows.anchors[3], rows.positives[3])
     assert judged(sets["rows"]).pairs is None
     assert set(judged(sets["triplets"]).pairs.gold) == {0.0, 1.0}
+
+
+TEXTS = ("a man plays a guitar", "no", "the dog runs", "no", "two women talk about the weather", "a man plays a guitar")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_the_texts(tiny_encoder):
+    found = finish(encoded(tiny_encoder, TEXTS))
+    cells = [Reading(row, pooling) for row in tiny_encoder.rows for pooling in GRID_POOLINGS]
+    assert found.titles == (*(cell.title for cell in cells), "model default") == titles_of(tiny_encoder)
+    for cell in cells:
+        vectors = found.of(cell.title)
+        assert vectors.dtype == np.float32
+        assert np.array_equal(vectors, finish(of_reading(tiny_encoder, TEXTS, cell)))
+
+
+def test_a_declared_default_is_used_else_the_mean_of_the_last_layer(bundled_encoder, tiny_encoder):
+    found = finish(encoded(bundled_encoder, TEXTS, titles=("cls of layer 1",)))
+    assert found.titles == ("cls of layer 1", "model default")
+    assert np.array_equal(found.of("model default"), finish(of_reading(bundled_encoder, TEXTS, OWN)))
+    assert not np.allclose(found.of("model default"), finish(encoded(bundled_encoder, TEXTS)).of("mean of layer 6"))
+    assert tiny_encoder.head is None
+    found = finish(encoded(tiny_encoder, TEXTS))
+    assert np.array_equal(found.of("model default"), found.of("mean of layer 2"))
+    assert finish(encoded(tiny_encoder, ())).of("model default").shape == (0, tiny_encoder.width)
+    told = []
+    finish(encoded(tiny_encoder, TEXTS), told.append)
+    assert (told[-1].text, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
+
+
+def test_a_text_that_occurs_twice_is_encoded_once_and_cut_at_the_limit(tiny_encoder, monkeypatch):
+    seen = []
+    real = type(tiny_encoder).views_of
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: seen.append(len(ids)) or real(self, ids))
+    finish(encoded(tiny_encoder, TEXTS))
+    assert seen == [4]
+    found = finish(encoded(tiny_encoder, TEXTS, max_length=4))
+    assert found.truncated == 3
+    cell = Reading(tiny_encoder.rows[1], "max")
+    assert np.array_equal(found.of(cell.title), finish(of_reading(tiny_encoder, TEXTS, cell, 4)))
+
+
+def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder):
+    asked = ("last of layer 1", "mean of layers 0-2", "max of layer 1", "mean of layers 1-1")
+    found = finish(encoded(tiny_encoder, TEXTS, titles=asked))
+    cells = "mean of layer 1", "max of layer 1", "last of layer 1", "mean of layers 0-2"
+    assert found.titles == (*cells, "model default")
+    for title in found.titles[:-1]:
+        assert np.array_equal(found.of(title), finish(of_reading(tiny_encoder, TEXTS, parse(title, 2))))
+
+
+@pytest.mark.parametrize("title", ["mean of layer 9", "mean"])
+def test_a_title_that_does_not_exist_is_answered_with_what_can_be_named(tiny_encoder, title):
+    with pytest.raises(BadChoice, match=rf"no layer & pooling '{title}' here.* a layer from 0 to 2, two layers, or"):
+        finish(encoded(tiny_encoder, TEXTS, titles=(title,)))
+    with pytest.raises(BadChoice, match=rf"no vectors of '{title}'"):
+        finish(encoded(tiny_encoder, TEXTS)).of(title)
+
+
+def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder):
+    found = finish(encoded(tiny_encoder, TEXTS))
+    assert list(folder.iterdir()) == []
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line]
+    assert len(mapped) == 1
+    assert "(deleted)" in mapped[0]
+    del found
+    gc.collect()
+    assert str(folder) not in Path("/proc/self/maps").read_text()
+
+
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(tiny_encoder, folder, monkeypatch):
+    need = 4 * 4 * tiny_encoder.width * len(titles_of(tiny_encoder))
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda *_: pytest.fail("encoded"))
+    monkeypatch.setattr(module, "SPARE", 0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
+    with pytest.raises(NotWritable, match=r"The vectors need 8.19 KB in .*cache, where .* are free\. Choose fewer"):
+        finish(encoded(tiny_encoder, TEXTS))
+
+
+def test_a_disk_that_fills_up_meanwhile_is_an_error_and_no_kill(tiny_encoder, folder, monkeypatch):
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(NotWritable, match=r"cannot hold the vectors.*No space left on device\. Make room"):
+        finish(encoded(tiny_encoder, TEXTS))

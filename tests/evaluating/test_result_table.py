@@ -1,17 +1,25 @@
-"""Test the table of results, seeds of a recipe and averages of whole rows, and published scores next to it."""
+"""Test result files, the table of results with published scores next to it, and its formats."""
 
+import csv
+import io
 import json
+import shutil
+import subprocess
+import zipfile
 from dataclasses import replace
 from statistics import fmean, stdev
 
+import numpy as np
 import pytest
 
 from explorer.data import reference_scores
-from explorer.evaluating.results import result_table, table_formats
+from explorer.evaluating.results import result_files, result_table, table_formats
+from explorer.evaluating.results.result_files import META, Origin, Result, ScoredModel
 from explorer.evaluating.results.result_table import models, ranked, rows_for, what_differs
-from explorer.evaluating.results.scored_task import LOGISTIC
+from explorer.evaluating.results.scored_task import LOGISTIC, Items, Measured
 from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task
+from tests.rendered import Shown
 
 
 def by_name(results):
@@ -174,3 +182,211 @@ def test_figures_without_a_named_metric_are_under_glues_measures():
     (model,) = models([result("mine", "GLUE CoLA", 60, measure="Matthews")])
     assert row.difference(model, task("GLUE CoLA")) == pytest.approx(60 - 56.63)
     assert "not named in the paper" in " ".join(what_differs([row], model, [task("GLUE CoLA")], "model default"))
+
+
+def whole():
+    items = Items(
+        np.array([0.5, np.nan, 1.0]), np.array([1.0, 2.0, 5.0]), ("news", "news", "forum"), "abcdef0123456789"
+    )
+    table = np.array([[[70.0, 71.0], [60.0, np.nan]], [[80.0, 81.5], [62.0, 63.0]]])
+    measured = Measured(
+        "test", ("mean of layer 0", "model default"), ("spearman", "pearson"), table, (1, 2),
+        {"text": "raw", "max_length": 256, "folds": None}, items, 12.5,
+    )  # fmt: skip
+    model = ScoredModel("org/model", "abc123", "f" * 64, Origin("simcse", "base", "r1", 3))
+    return Result(model, task("STS-B", kind="sts", text="raw", max_length=None, seeds="1, 2"), measured)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    before = whole()
+    path = result_files.write(before, tmp_path)
+    assert path == tmp_path / "org__model" / "abc123" / "experiments" / before.key[:16] / "STS-B.json"
+    (after,) = result_files.read_all(tmp_path).results
+    assert (after.model, after.task, after.key) == (before.model, before.task, before.key)
+    assert (after.task.name, after.task.folder) == (before.task.name, before.task.folder)
+    one, other = before.measured, after.measured
+    for name in ("split", "titles", "measures", "seeds", "setting", "seconds"):
+        assert getattr(one, name) == getattr(other, name)
+    assert np.array_equal(one.table, other.table, equal_nan=True)
+    assert np.array_equal(one.items.values, other.items.values, equal_nan=True)
+    assert np.array_equal(one.items.gold, other.items.gold)
+    assert (one.items.parts, one.items.digest) == (other.items.parts, other.items.digest)
+
+
+def test_a_file_holds_what_mteb_wants(tmp_path):
+    content = json.loads(result_files.write(whole(), tmp_path).read_text())
+    assert content["task_name"] == "STSBenchmark"
+    (score,) = content["scores"]["test"]
+    assert score["main_score"] == pytest.approx((80.0 + 81.5) / 200)
+    assert score["main_score"] == score["spearman"]
+    assert (score["hf_subset"], score["languages"]) == ("default", ["eng-Latn"])
+    assert set(content) >= {"dataset_revision", "mteb_version", "evaluation_time", "kg_co2_emissions"}
+    meta = json.loads((tmp_path / "org__model" / "abc123" / "model_meta.json").read_text())
+    assert meta == {"name": "org/model", "revision": "abc123"}
+    content = json.loads(result_files.write(result("m", "SICK-R", 80), tmp_path).read_text())
+    assert (content["task_name"], content["strata"]["task"]["name"]) == ("SICK-R", "SICK-R")
+
+
+BROKEN = [
+    lambda text: text[: len(text) // 2],
+    lambda text: text.replace('"titles": [', '"titles": ["one more", '),
+    lambda text: text.replace('"table": [[[', '"table": [[["x", '),
+    lambda text: text.replace('"table": [[[70.0, 71.0], ', '"table": [[[70.0], '),
+    lambda text: text.replace('"data": "', '"data": 1, "was": "'),
+    lambda text: "[" * 50_000,
+    lambda text: text.replace("70.0", "9" * 400),
+    lambda text: text.replace("70.0", "9" * 5000),
+]
+
+
+@pytest.mark.parametrize("damage", BROKEN)
+def test_a_broken_file_is_left_out_and_named(tmp_path, damage):
+    path = result_files.write(whole(), tmp_path)
+    text = path.read_text()
+    path.write_text(damage(text))
+    assert path.read_text() != text
+    assert result_files.read_all(tmp_path) == result_files.SavedResults((), (path,))
+
+
+def test_a_file_that_may_not_be_read_is_named_and_items_that_do_not_fit_are_left_out(tmp_path):
+    path = result_files.write(whole(), tmp_path)
+    path.write_text(path.read_text().replace('"gold": [1.0, ', '"gold": ['))
+    (found,) = result_files.read_all(tmp_path).results
+    assert found.measured.items is None
+    assert found.measured.score("model default") == 80.75
+    path = result_files.write(whole(), tmp_path)
+    path.unlink()
+    path.mkdir()
+    assert result_files.read_all(tmp_path).unreadable == (path,)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"task_name": "STS12", "scores": {}}'])
+def test_a_file_of_others_is_left_out(tmp_path, text):
+    result_files.write(whole(), tmp_path).write_text(text)
+    assert result_files.read_all(tmp_path) == result_files.SavedResults((), ())
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "..", "a\\b", "run:x@step-1", "x" * 400, ".hidden"]
+)
+def test_a_name_is_no_path(tmp_path, name):
+    path = result_files.write(result(name, name, 50), tmp_path / "home")
+    assert path.resolve().is_relative_to(tmp_path / "home")
+    assert len(path.relative_to(tmp_path / "home").parts) == 5
+    (found,) = result_files.read_all(tmp_path / "home").results
+    assert found.model.name == name
+
+
+SETTINGS = {"text": "raw", "max_length": None, "precision": "float32", "device": "cpu"}
+
+
+def test_mteb_finds_a_published_task_under_the_usual_settings_where_it_looks(tmp_path):
+    usual = result("m", "STS12", 70, of=task("STS12", kind="sts", **SETTINGS))
+    cut = result("m", "STS12", 60, of=task("STS12", kind="sts", **SETTINGS | {"max_length": 4}))
+    own = result("m", "test.tsv", 50, of=task("test.tsv", kind="sts", folder="data", **SETTINGS))
+    for one in (usual, cut, own):
+        result_files.write(one, tmp_path)
+    (seen,) = (path for path in tmp_path.glob("*/*/*.json") if path.name != META)
+    assert seen.name == "STS12.json"
+    assert json.loads(seen.read_text())["scores"]["test"][0]["main_score"] == 0.7
+    assert len(result_files.read_all(tmp_path).results) == 3
+    assert all((path.parent / META).is_file() for path in tmp_path.rglob("*.json"))
+
+
+def test_names_of_other_characters_have_paths_of_their_own(tmp_path):
+    names = ["тест.tsv", "план.tsv", "试验.tsv", "a" * 200, "a" * 201, "x?.tsv", "x*.tsv"]
+    same = task("the same", data="d")
+    paths = {result_files.write(result(name, "", 50, of=same), tmp_path) for name in names}
+    paths |= {result_files.write(result("m", "", 50, of=task(name, data=name)), tmp_path) for name in names}
+    assert len(paths) == 2 * len(names)
+    assert len({path.parents[3].name for path in paths}) == len(names) + 1
+    assert len({path.name for path in paths}) == len(names) + 1
+    assert len(result_files.read_all(tmp_path).results) == 2 * len(names)
+
+
+def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, monkeypatch):
+    path = result_files.write(whole(), tmp_path)
+    with zipfile.ZipFile(io.BytesIO(result_files.zipped(tmp_path))) as archive:
+        files = [found for found in tmp_path.rglob("*") if found.is_file()]
+        assert path in files
+        assert set(archive.namelist()) == {f"results/{found.relative_to(tmp_path)}" for found in files}
+        assert all(archive.read(f"results/{found.relative_to(tmp_path)}") == found.read_bytes() for found in files)
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
+    assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
+    assert len(result_files.read_all().results) == 1
+
+
+NASTY = [
+    "[CLS] pooling",
+    "*starred",
+    "a_b & 50 % #1 $x$ {y} ~z ^2 \\cmd",
+    "x|y <b>z</b> -- >",
+    "<http://x.org> [l](http://y.z) `c`",
+    "",
+]
+HEADER = ["[model]", "*task*", "www.x.org"]
+ROWS = [[name, "-0.50 ± 0.10", name] for name in NASTY]
+SCORES = ["model", "STS-B", "average"], [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
+
+
+def test_csv_gives_the_cells_back_numbers_are_numbers_and_no_text_is_a_formula():
+    text = table_formats.written("csv", HEADER, [*ROWS, *SCORES[1], ["a\r=1+1", "b\n=2", "\r=3"]])
+    found = list(csv.reader(io.StringIO(text, newline="")))
+    assert found == [HEADER, *ROWS, SCORES[1][0], ["'=cmd", "1.00", "2.00"], ["a\r=1+1", "b\n=2", "'\r=3"]]
+
+
+def test_markdown_shows_the_cells():
+    shown = Shown(table_formats.written("markdown", HEADER, ROWS))
+    assert shown.cells == [[" ".join(cell.split()) for cell in row] for row in (HEADER, *ROWS)]
+    assert (shown.tags, shown.found_later) == ({"table", "thead", "tbody", "tr", "th", "td"}, [])
+
+
+def test_columns_with_an_empty_cell_are_aligned_in_markdown_and_text():
+    lines = table_formats.as_markdown(*SCORES).splitlines()
+    assert lines[1] == "| --- | ---: | ---: |"
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
+    lines = table_formats.as_text(*SCORES).splitlines()
+    assert lines[2].startswith("=cmd")
+    assert lines[1].index("±") > len("all_MiniLM & co|x")
+
+
+def test_latex_escapes_what_it_would_read_also_at_the_beginning_of_a_row():
+    lines = table_formats.as_latex(HEADER, ROWS).splitlines()
+    assert [line[:3] for line in lines[3:7] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
+    assert not [line for line in lines if line.lstrip().startswith(("[", "*"))]
+    text = table_formats.written("latex", *SCORES)
+    assert r"all\_MiniLM \& co\textbar{}x & 82.03 $\pm$ 0.45 &  \\" in text
+    assert text.splitlines()[1] == r"\begin{tabular}{lrr}"
+    assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
+
+
+def test_a_name_with_control_characters_is_obeyed_by_no_terminal_and_refused_by_no_latex():
+    header, row = ["model"], ["\x1b[31mred\x07\x9b"]
+    assert table_formats.as_text(header, [row]) == "model\n\ufffd[31mred\ufffd\ufffd\n"
+    assert table_formats.as_latex(header, [row]).splitlines()[5] == r"{[}31mred \\"
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("-0.50", "$-$0.50"), ("-0.50 ± 0.10", r"$-$0.50 $\pm$ 0.10"),
+     ("+1.10 (-3.20 to 5.60)", "+1.10 ($-$3.20 to 5.60)"),
+     ("2024-05", "2024-05"), ("layer-6", "layer-6"), ("-6 of x", "-6 of x")],
+)  # fmt: skip
+def test_a_negative_number_has_a_minus_sign_in_latex_and_a_name_its_hyphen(cell, written):
+    assert f"m & {written} \\\\" in table_formats.as_latex(["model", "score"], [["m", cell]])
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+def test_latex_is_compiled_and_shows_the_cells(tmp_path):
+    """A table of ASCII: what an engine makes of other characters depends on its fonts."""
+    signs = [chr(code) for code in range(33, 127)]
+    rows = [[f"{sign} one", f"{sign}{sign}", sign] for sign in signs] + ROWS
+    lines = [
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}",
+        *(table_formats.as_latex(HEADER, rows[at : at + 40]) for at in range(0, len(rows), 40)),
+        r"\end{document}",
+    ]
+    (tmp_path / "table.tex").write_text("\n\n".join(lines))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stdout[-2000:]

@@ -1,11 +1,18 @@
-"""Test every default against the papers' hyper-parameters; a departure is listed with its reason, and only then."""
+"""Test every default against the papers, and when training stops against the counter of the released code."""
 
 from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
 
 from explorer import methods
 from explorer.methods import ADAPTERS, Schedule
+from explorer.training.loop import learner
+from explorer.training.loop.learner import enough
 from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
+from tests.trainings import furnish, in_no_time, looks, new, train
 
 # what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
 # checkpoint, and adapters
@@ -88,3 +95,80 @@ def test_every_line_names_a_method_and_says_why():
     for (method, setting), reason in (LEFT_OPEN | DEPARTURES).items():
         assert method in methods.names()
         assert len(reason) > 8, setting
+
+
+HIGH = [90.0, 60.0, 61.0, 60.5, 62.0, 61.5, 63.0, 62.0, 64.0, 63.0, 65.0]  # the base first, far above the rest
+LOW = [10.0, *HIGH[1:]]
+
+
+def drops(scores, endurance):
+    """The evaluation at which SG-BERT's code stops: a counter of falls that never starts over, from step 1 on."""
+    before, falls = 0.0, 0
+    for number, score in enumerate(scores[1:], start=1):
+        falls += score < before
+        before = score
+        if falls == endurance:
+            return number
+    return None
+
+
+def no_new_best(scores, endurance):
+    """Patience: so many evaluations in a row without a new best, from step 1 on."""
+    best, since = 0.0, 0
+    for number, score in enumerate(scores[1:], start=1):
+        best, since = (score, 0) if score > best else (best, since + 1)
+        if since == endurance:
+            return number
+    return None
+
+
+RULES = {"drops": drops, "no new best": no_new_best}
+
+
+def stops_at(scores, rule, endurance):
+    schedule = Schedule(early_stop=rule, endurance=endurance)
+    return next((number for number in range(len(scores)) if enough(scores[: number + 1], schedule)), None)
+
+
+def assert_same_stops(rule, base, endurance):
+    """On dev scores at random, after that of the base."""
+    random, stopped = np.random.default_rng(endurance), 0
+    for _ in range(30):
+        scores = [base, *random.integers(50, 70, 25).astype(float).tolist()]
+        expected = RULES[rule](scores, endurance)
+        assert stops_at(scores, rule, endurance) == expected
+        stopped += expected is not None
+    assert stopped, "otherwise nothing stops"
+
+
+@pytest.mark.parametrize("endurance", [1, 2, 3, 10])
+@pytest.mark.parametrize(("rule", "base"), [("drops", 0.0), ("no new best", 0.0), ("no new best", 99.0)])
+def test_a_rule_stops_where_its_counter_does(rule, base, endurance):
+    assert_same_stops(rule, base, endurance)
+
+
+def test_a_high_score_of_the_base_is_no_fall():
+    assert_same_stops("drops", 99.0, 1)
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory):
+    return furnish(tmp_path_factory.mktemp("calm"), dropout=0.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "scores", "endurance"),
+    [("drops", LOW, 3), ("drops", HIGH, 3), ("no new best", HIGH, 2), ("none", HIGH, 1)],
+)
+def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypatch, rule, scores, endurance):
+    given, look = iter(scores), learner.checkup
+    monkeypatch.setattr(learner, "checkup", lambda *seen, **how: replace(look(*seen, **how), score=next(given)))
+    steps = {"steps": len(scores) - 1, "evaluate_every": 1, "early_stop": rule, "endurance": endurance}
+    with in_no_time():
+        run = train(new(calm, "simcse", settings=steps))
+    last = RULES[rule](scores, endurance) if rule in RULES else None
+    last = len(scores) - 1 if last is None else last
+    assert list(looks(run).values()) == scores[: last + 1]
+    (result,) = run.status().results
+    assert (result.steps, result.dev) == (last, max(scores[1 : last + 1]))
+    assert result.best_step == scores.index(result.dev)

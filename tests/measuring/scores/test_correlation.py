@@ -1,14 +1,26 @@
-"""Test that correlations are those of scipy, and scores of predicted classes those of scikit-learn."""
+"""Test correlations against scipy, the coverage of confidence intervals, and the verdict on a model."""
 
+import json
 import random
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.stats
+from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
+from explorer import typed_json
+from explorer.data.text_sets import GradedPairs
+from explorer.errors import BadChoice
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.bootstrap import difference, mean_difference, resampled
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
+from explorer.measuring.scores.judge import PackChange, PairChange, PairJudge, Share
 from explorer.measuring.scores.metrics import MEASURES, class_scores
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict, sentence
 
 
 @pytest.fixture
@@ -91,3 +103,167 @@ def test_one_predicted_class_for_every_row_has_no_correlation():
     scores = class_scores("aab", "aaa")
     assert (scores.accuracy, scores.matthews) == (pytest.approx(200 / 3), 0.0)
     assert scores.macro_f1 == pytest.approx(100 * f1_score(list("aab"), list("aaa"), average="macro", zero_division=0))
+
+
+def rows(pairs=60, shape=(2, 3), seed=0, step=0.5):
+    """Grades on steps, and two models' cosines, some of them tied."""
+    random = np.random.default_rng(seed)
+    gold = np.round(random.uniform(0, 5, pairs) / step) * step
+    one = random.normal(size=(*shape, pairs)) + gold * 0.4
+    other = np.round(random.normal(size=(*shape, pairs)) + gold * 0.8, 1)
+    return gold, one.astype(np.float32), other.astype(np.float32)
+
+
+def test_a_model_beside_itself_differs_by_nothing_and_a_column_that_never_varies_has_no_interval():
+    gold, one, _ = rows()
+    found = difference(gold, one, one)
+    assert not found.difference.any()
+    assert not found.low.any()
+    assert not found.high.any()
+    assert not found.sure.any()
+    gold, one, other = rows()
+    one[0, 1] = 0.25
+    found = difference(gold, one, other, resamples=20)
+    assert np.isnan(found.difference[0, 1])
+    assert np.isnan(found.low[0, 1])
+    assert not found.sure[0, 1]
+    assert np.isfinite(np.delete(found.low.ravel(), 1)).all()
+    gold = np.array([1.0, 1, 1, 1, 1, 1, 1, 5])
+    one, other = np.linspace(0, 1, 8), np.linspace(1, 0, 8) ** 2
+    found = difference(gold, one, other, resamples=200)
+    assert np.isfinite([found.low, found.high]).all()
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    """Two models that see a normal truth through noise; their population ρ is known in closed form."""
+
+    def population(noise):
+        return 100 * 6 / np.pi * np.arcsin(1 / np.sqrt(1 + noise**2) / 2)
+
+    truth = population(0.8) - population(1.2)
+    random, covered, tries = np.random.default_rng(0), 0, 500
+    for number in range(tries):
+        gold = random.normal(size=150)
+        shared = random.normal(size=150) * 0.5
+        one = gold + shared + random.normal(size=150) * np.sqrt(1.2**2 - 0.25)
+        other = gold + shared + random.normal(size=150) * np.sqrt(0.8**2 - 0.25)
+        found = difference(gold, one, other, resamples=300, seed=number)
+        covered += bool(found.low <= truth <= found.high)
+    assert 0.93 <= covered / tries <= 0.97
+
+
+def test_the_seed_decides_the_interval_and_parts_of_many_pairs_do_not(monkeypatch):
+    gold, one, other = rows()
+    first, again, another = (difference(gold, one, other, resamples=50, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.low, again.low)
+    assert not np.array_equal(first.low, another.low)
+    gold, one, other = rows()
+    whole = difference(gold, one, other, resamples=30)
+    monkeypatch.setattr(bootstrap, "_AT_ONCE", 7 * 60)
+    parts = difference(gold, one, other, resamples=30)
+    assert np.array_equal(whole.low, parts.low)
+    assert np.array_equal(whole.high, parts.high)
+
+
+def test_a_difference_of_means_is_that_of_a_slow_loop_and_covers_the_truth():
+    random = np.random.default_rng(5)
+    one, other = random.uniform(size=40), random.uniform(size=40) + 0.1
+    found = mean_difference(one, other, resamples=4000)
+    drawn = [random.choice(other - one, 40).mean() for _ in range(20_000)]
+    assert float(found.difference) == pytest.approx(100 * (other.mean() - one.mean()))
+    assert [float(found.low), float(found.high)] == pytest.approx(100 * np.quantile(drawn, [0.025, 0.975]), abs=0.6)
+    covered = 0
+    for _ in range(400):
+        tried = mean_difference(np.zeros(60), random.normal(0.05, 1, 60), resamples=400)
+        covered += bool(tried.low <= 5 <= tried.high)
+    assert 0.91 <= covered / 400 <= 0.98
+
+
+def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_missing():
+    items = np.random.default_rng(1).uniform(size=30)
+    same = mean_difference(items, items)
+    assert float(same.difference) == float(same.low) == float(same.high) == 0
+    assert np.isnan(mean_difference(items, np.full(30, np.nan)).low)
+
+
+@pytest.mark.parametrize("interval", [lambda gold, one, **how: difference(gold, one, one, **how), resampled])
+def test_an_unknown_metric_never_gets_the_interval_of_another(interval):
+    gold, one, _ = rows(shape=(2,))
+    with pytest.raises(
+        BadChoice, match=r"no metric 'Kendall'\. Choose one of Spearman, Pearson, average precision, F1"
+    ):
+        interval(gold, one, metric="Kendall")
+
+
+DRAWN = np.random.default_rng(3)
+GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)
+PAIRS = GradedPairs("made up", tuple(f"a {row}" for row in range(80)), tuple(f"b {row}" for row in range(80)),
+                    tuple(GOLD.tolist()), ("",) * 80)  # fmt: skip
+
+
+def near(noise: float) -> np.ndarray:
+    return np.tanh(GOLD / 5 + DRAWN.normal(0, noise, 80))
+
+
+def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_base():
+    declared, same, tuned = near(0.1), near(0.5), near(0.3)
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), tuned)
+    slow = [100 * spearmanr(GOLD, cosines).statistic for cosines in (declared, same, tuned)]
+    assert [found.declared_base, found.same_reading_base, found.exported] == pytest.approx(slow)
+    assert found.difference == pytest.approx(slow[2] - slow[0])
+    assert found.difference < 0 < slow[2] - slow[1], "the premise: a gain over the same layer & pooling alone"
+    gap = bootstrap.difference(GOLD, declared, tuned)
+    assert (found.low, found.high) == (pytest.approx(float(gap.low)), pytest.approx(float(gap.high)))
+
+
+def test_it_survives_json_and_a_constant_column_has_no_score():
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([np.full(80, 0.5), near(0.1)]), near(0.2))
+    assert found.declared_base is None
+    assert found.difference is found.low is found.high is None
+    assert found.exported is not None
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2),)
+    verdict = RunVerdict(Verdict(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True, packs=packs, pairs=pairs)
+    assert typed_json.read(RunVerdict, json.loads(json.dumps(verdict.as_json()))) == verdict
+    assert typed_json.read(RunVerdict, [1]) is None
+    strange = {"test": {"exported": "high", "low": True, "more": 1}, "dev": 3, "optimistic": "yes"}
+    assert typed_json.read(RunVerdict, strange) == RunVerdict(Verdict(), None, False)
+
+
+KNOWN = Verdict(75.1, None, 78.2, 3.1, 1.2, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [(1.2, 5.0, BETTER), (-5.0, -0.01, WORSE), (-1.0, 2.0, CHANCE), (0.0, 2.0, CHANCE), (0.0, 0.0, CHANCE)],
+)
+def test_the_kind_follows_the_interval(low, high, kind):
+    verdict = replace(KNOWN, low=low, high=high)
+    assert verdict.kind == kind
+    said = sentence(verdict, "base", "tuned", "120 pairs")
+    assert said.kind == kind
+    assert said.text.startswith(f"{WORDS[kind]}: ")
+
+
+def test_it_names_both_models_and_every_number():
+    said = sentence(KNOWN, "base", "run:demo", "the test half, 120 pairs")
+    assert re.findall(r"[+-]?\d+\.\d+", said.text) == ["78.20", "75.10", "+3.10", "+1.20", "+5.00"]
+    assert said.text.index("run:demo scores 78.20") < said.text.index("base 75.10")
+    assert "95 % CI" in said.text
+    assert said.text.endswith("the test half, 120 pairs.")
+
+
+@pytest.mark.parametrize("missing", ["declared_base", "exported", "difference", "low", "high"])
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_a_missing_number_is_no_verdict(missing, value):
+    verdict = replace(KNOWN, **{missing: value})
+    said = sentence(verdict, "base", "tuned", "120 pairs")
+    assert said.kind == verdict.kind == UNKNOWN
+    assert "nan" not in said.text.lower()
+
+
+def test_an_optimistic_verdict_says_so_in_its_first_words_and_no_number_has_a_negative_zero():
+    said = sentence(KNOWN, "base", "tuned", "120 pairs", optimistic=True)
+    assert (said.kind, said.pieces[0]) == (BETTER, ("Better (optimistic)", True))
+    assert "optimistic" not in sentence(KNOWN, "base", "tuned", "120 pairs").text
+    assert "-0.00" not in sentence(Verdict(75.0, None, 75.0, -0.0, -0.001, 0.0), "base", "tuned", "120 pairs").text
