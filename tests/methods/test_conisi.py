@@ -45,9 +45,11 @@ def name(request):
     return request.param
 
 
-def test_the_shared_head_gives_the_values_worked_out_for_it():
+def test_the_shared_head_the_interaction_and_both_together_give_the_values_worked_out_for_them():
     for side, expected in zip(toy().hidden(torch.cat([X, Y, Z])).chunk(3), JOINT.values(), strict=True):
         assert torch.allclose(side, torch.tensor(expected), atol=1e-5)
+    assert toy(share=1.0).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.099446, abs=1e-5)
+    assert toy(share=0.8).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.989916, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +59,6 @@ def test_the_shared_head_gives_the_values_worked_out_for_it():
 def test_the_contrast_gives_the_values_worked_out_for_both_scopes_of_the_norm(joint, temperature, contrast):
     loss = toy(joint_norm=joint, temperature=temperature, share=0.0).both_losses(X, Y, Z, ALL)
     assert loss.item() == pytest.approx(contrast, abs=2e-5)
-
-
-def test_the_interaction_and_both_together_give_the_values_worked_out_for_them():
-    assert toy(share=1.0).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.099446, abs=1e-5)
-    assert toy(share=0.8).both_losses(X, Y, Z, ALL).item() == pytest.approx(1.989916, abs=1e-5)
 
 
 def test_both_together_are_the_slow_sums_of_the_paper():
@@ -203,14 +200,11 @@ def test_no_special_token_ever_stands_in_for_another(base):
     assert not special & set(method.changed([method.composer.words[0]] * 5000))
 
 
-def test_words_with_an_opposite_are_turned_and_keep_their_capital():
+def test_at_least_one_word_with_an_opposite_is_turned_and_only_one_that_is_read():
     torch.manual_seed(0)
     assert conisi.opposite("Late trains and a guitar", 100, 1.0) == "Early trains and a guitar"
     assert conisi.opposite("the man runs late", 100, 1.0) == "the woman walk early"
     assert conisi.opposite("a guitar", 100, 1.0) is None
-
-
-def test_at_least_one_word_is_turned_and_only_one_that_is_read():
     torch.manual_seed(0)
     assert {conisi.opposite("late man", 100, 0.01) for _ in range(50)} == {"early man", "late woman"}
     assert conisi.opposite("a guitar for a man", len("a guitar for a ma"), 1.0) is None

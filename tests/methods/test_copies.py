@@ -22,16 +22,13 @@ TUNED = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
 GUIDE = torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
 
 
-def test_the_loss_is_the_mean_over_pairs_of_a_logistic_loss_of_dot_products():
+def test_losses_of_pairs_of_a_batch_and_of_a_queue_are_those_worked_out():
     counted = torch.ones(3)
     assert losses.tension(ONE, OTHER, SAME, counted).item() == pytest.approx(0.646595, abs=1e-6)
     unit = torch.nn.functional.normalize
     assert losses.tension(unit(ONE), unit(OTHER), SAME, counted).item() == pytest.approx(0.636536, abs=1e-6), "cosines"
     without_last = torch.tensor([1.0, 1.0, 0.0])
     assert losses.tension(ONE, OTHER, SAME, without_last).item() == pytest.approx(0.313262, abs=1e-6)
-
-
-def test_in_a_batch_it_is_infonce_in_both_directions():
     assert losses.tension_in_batch(TUNED, GUIDE, 1.0, dot=True).item() == pytest.approx(0.410038, abs=1e-6)
     assert losses.tension_in_batch(TUNED, GUIDE, 20.0).item() == pytest.approx(0.346574, abs=1e-6)
 
@@ -97,11 +94,8 @@ def parted(calm, name):
     return not torch.equal(method.encode_by(method.base, FIRST), method.encode_by(method.other, FIRST))
 
 
-def test_the_copies_begin_as_one_and_part_in_training(calm):
+def test_the_copies_begin_as_one_and_part_in_training_but_in_a_batch_only_by_dropout(calm):
     assert parted(calm, "ct")
-
-
-def test_in_a_batch_the_copies_need_dropout_to_part(calm):
     assert not parted(calm, "ct-in-batch")
     assert methods.load("ct-in-batch").knobs["dropout"].default
 
@@ -222,14 +216,11 @@ def test_new_keys_take_the_place_of_the_oldest(base):
     assert torch.allclose(method.queue, torch.cat([keys(SECOND[2:]), keys(FIRST[:2])]), atol=1e-5)
 
 
-def test_the_queue_is_as_it_was_where_nothing_is_trained(base):
+def test_the_queue_holds_at_most_half_of_the_rows_and_stays_where_nothing_is_trained(base):
     method = seeded("cert", base, queue_size=4).eval()
     before = method.queue.clone()
     method(FIRST, SECOND)
     assert torch.equal(method.queue, before)
-
-
-def test_the_queue_holds_at_most_half_of_the_rows(base):
     method = seeded("cert", base)
     assert len(method.queue) == 6720
     finish(method.fit([f"sentence {number}" for number in range(80)]))  # of 40 rows

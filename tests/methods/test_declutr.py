@@ -143,13 +143,10 @@ def test_short_documents_are_left_out_and_counted(folder):
         Feed(rows, Schedule(batch_size=4), 1, sampler=published.sampler())
 
 
-def test_all_documents_that_are_long_enough_need_no_remark(folder):
+def test_documents_that_are_long_enough_need_no_remark_and_spans_that_cannot_be_are_refused(folder):
     method = method_on(folder)
     assert list(method.sampler().usable(Corpus("mine.csv", DOCUMENTS, COLUMNS[DOCUMENTS]))) == [0, 1, 2, 3]
     assert method.remark() == ""
-
-
-def test_spans_that_cannot_be_are_refused(folder):
     with pytest.raises(BadChoice, match=r"shortest_span is 32, but longest_span is 16\. Set shortest_span to 16"):
         method_on(folder, longest_span=16)
 

@@ -142,18 +142,12 @@ def test_a_sentence_is_read_without_the_projector_or_through_the_pooler(base):
     assert len(head.dense) == 1
 
 
-def test_a_generator_that_is_not_here_is_told_with_what_to_do(base):
+def test_a_generator_that_is_not_here_or_does_not_fit_is_refused_with_what_to_do(base, tmp_path):
     with pytest.raises(HubUnreachable, match="'distilroberta-base' is neither a folder here nor in the local cache"):
         seeded("diffcse", base, generator="distilroberta-base")
-
-
-def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tmp_path):
     encoder = encoder_of(save_tiny("roberta", tmp_path / "roberta"))
     with pytest.raises(BadChoice, match=r"has another vocabulary than .* python -m explorer generator --model"):
         seeded("diffcse", Tunable(encoder, 64))
-
-
-def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
     with pytest.raises(UnsupportedModel, match="which does not predict masked words"):
         language_models.load_masked(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
     decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
@@ -217,14 +211,11 @@ def test_the_pooler_draws_in_training_and_rests_afterwards(base):
     assert method.head().layers.noisy is False
 
 
-def test_the_pooler_may_serve_training_alone(base):
+def test_the_pooler_may_serve_training_alone_and_leave_out_the_embeddings(base):
     method = seeded("layer-attention", base, afterwards="cls")
     assert method.head() == Head(("cls",))
     assert method.training_only == ()
     assert method(FIRST).requires_grad
-
-
-def test_embeddings_are_a_layer_unless_told_otherwise(base):
     assert seeded("layer-attention", base).head().layers.first_layer == 0
     assert seeded("layer-attention", base, with_embeddings=False).head().layers.first_layer == 1
 

@@ -36,16 +36,13 @@ def estimate(local, real, vectors):
     return mutual_information(sums(local, real, vectors, torch.arange(len(vectors))), len(vectors)).item()
 
 
-def test_the_loss_is_the_estimate_worked_out_by_hand():
+def test_the_loss_is_the_estimate_worked_out_by_hand_in_which_long_sentences_count_more():
     same, others, tokens = sums(LOCAL, REAL, GLOBAL, torch.arange(2)).tolist()
     assert tokens == 5
     assert same / tokens == pytest.approx(0.377588, abs=1e-6)
     assert others / tokens == pytest.approx(0.997379, abs=1e-6)
     assert estimate(LOCAL, REAL, GLOBAL) == pytest.approx(-0.011328, abs=1e-6)
-
-
-def test_long_sentences_count_more():
-    """The mean of each sentence's mean would be another number."""
+    # the mean of each sentence's mean would be another number
     terms = [sums(LOCAL[[at]], REAL[[at]], GLOBAL, torch.tensor([at])) for at in range(2)]
     by_sentence = sum(mutual_information(one, 2).item() for one in terms) / 2
     assert by_sentence == pytest.approx(0.005725, abs=1e-6)

@@ -125,17 +125,13 @@ def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path):
     assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
 
 
-def test_its_test_score_is_that_of_its_weights(run):
+def test_its_scores_are_those_of_its_weights_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
     one, other = (finish(of_reading(tuned(run.name), side, OWN)) for side in (test.first, test.second))
     cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
     exported = 100 * spearmanr(cosines, test.gold).statistic
     assert run.status().verdict.test.exported == pytest.approx(exported, abs=0.01)
     assert run.status().results[0].dev == pytest.approx(run.status().verdict.dev.exported, abs=0.01)
-
-
-def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
-    test = sample.test()
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
     gap = Comparison(*[stored_scores(shelf_key(found, test, Settings())) for found in sides], OWN, OWN).chosen()
     verdict = run.status().verdict.test

@@ -374,12 +374,9 @@ def test_a_value_has_one_meaning_and_is_written_so_that_it_keeps_it(text, value)
     assert parsed(safe_yaml.written(found)) == found
 
 
-def test_text_stays_text_when_it_is_written():
+def test_text_stays_text_when_it_is_written_and_no_number_no_number():
     for text in ["010", "1:30", "1_000", "0o10", "1e3", "on", "null", "2020-01-01", "a\nb"]:
         assert parsed(safe_yaml.written({text: [text]})) == {text: [text]}
-
-
-def test_no_number_stays_no_number():
     assert math.isnan(parsed("a: .nan")["a"])
 
 

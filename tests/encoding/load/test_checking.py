@@ -204,16 +204,12 @@ def test_a_pickle_is_not_opened_by_the_check_nor_run_by_reading(tmp_path):
     assert marker.exists(), "the pickle would have done it"
 
 
-def test_weights_are_counted_without_being_read(bert):
+def test_weights_are_counted_without_being_read_and_half_precision_pickles_as_twice_the_numbers(bert):
     numbers = sum(tensor.numel() for tensor in load_file(bert / "model.safetensors").values())
     config = json.loads((bert / "config.json").read_text())
     assert checking.count(bert, config) == numbers
     pickled(bert)
     assert numbers <= checking.count(bert, config) < numbers * 1.3, "torch's file is a little larger than its numbers"
-
-
-def test_half_precision_pickles_hold_twice_the_numbers(bert):
-    pickled(bert)
     assert checking.count(bert, {"torch_dtype": "float16"}) == pytest.approx(2 * checking.count(bert, {}), abs=1)
 
 
@@ -289,17 +285,13 @@ def test_a_model_of_far_more_tensors_than_its_weights_is_refused_before_all_of_i
     assert meters[0].modules < 5000, "the whole has some 20,000"
 
 
-def test_sizes_of_a_part_and_in_a_list_are_compared_too(bert):
+def test_sizes_of_a_part_and_in_a_list_are_compared_too_and_as_many_labels_as_the_weights_have_allowed(bert):
     path = bert / "config.json"
     for stated in ({"text_config": {"num_hidden_layers": 10**6}}, {"attention_types": [[["global"], 10**9]]}):
         with pytest.raises(
             UnsupportedModel, match=r"num_hidden_layers is 1,000,000;|attention_types is 1,000,000,000;"
         ):
             checking.check_sizes(path, stated, largest=lambda: 78)
-
-
-def test_as_many_labels_as_the_weights_have_are_allowed(bert):
-    path = bert / "config.json"
     checking.check_sizes(path, {"num_labels": 250_000}, largest=lambda: 250_000)
     with pytest.raises(UnsupportedModel, match="the largest dimension in the weights is 249,999"):
         checking.check_sizes(path, {"num_labels": 250_000}, largest=lambda: 249_999)

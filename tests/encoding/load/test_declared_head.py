@@ -234,13 +234,10 @@ def test_an_activation_that_is_not_written_is_tanh(dense):
     assert assert_reads_alike(dense).dense[0].activation == "Tanh"
 
 
-def test_a_dense_layer_without_weights_is_refused(dense):
+def test_a_dense_layer_without_weights_or_of_another_width_is_refused(dense):
     (dense / "2_Dense" / "model.safetensors").unlink()
     with pytest.raises(NotWeights, match=r"2_Dense holds no weights 'linear.weight'"):
         declared.head(dense)
-
-
-def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
     from safetensors.torch import save_file
 
     save_file({"linear.weight": torch.zeros(8, WIDTH + 1)}, dense / "2_Dense" / "model.safetensors")

@@ -12,17 +12,15 @@ import torch
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
 from explorer.errors import BadChoice, ModelError, NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 from tests.spoiling import Malicious, configure, encoder_of, reweigh
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny, tiny_model, tiny_tokenizer
 
 
-def test_sdpa_is_used_where_the_family_has_it(bert, tmp_path):
+def test_sdpa_is_used_where_the_family_has_it_whatever_the_config_asks_for(bert, tmp_path):
     assert encoder_of(bert).model.config._attn_implementation == "sdpa"
     assert encoder_of(save_tiny("deberta-v2", tmp_path / "deberta")).model.config._attn_implementation == "eager"
-
-
-def test_a_wish_in_the_config_for_another_attention_is_not_followed(bert):
     configure(bert / "config.json", _attn_implementation="flash_attention_2", attn_implementation="flash_attention_2")
     assert encoder_of(bert).model.config._attn_implementation == "sdpa"
 
@@ -270,22 +268,23 @@ def test_nothing_is_imported_that_an_encoder_would_not_import():
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
-def family(request, tmp_path_factory) -> tuple[str, Path]:
-    return request.param, save_tiny(request.param, tmp_path_factory.mktemp("loading") / request.param)
+def family(request, tmp_path_factory) -> tuple[str, Path, Encoder]:
+    folder = save_tiny(request.param, tmp_path_factory.mktemp("loading") / request.param)
+    return request.param, folder, encoder_of(folder)
 
 
-def test_every_family_shows_the_state_after_each_of_its_layers(family):
-    kind, folder = family
-    states = encoder_of(folder).states(list(SENTENCES))
+def test_every_family_shows_the_state_after_each_of_its_layers_and_has_no_pooler_to_be_made_up(family):
+    _, _, encoder = family
+    states = encoder.states(list(SENTENCES))
     assert states.hidden.shape[0] == LAYERS + 1
     assert states.hidden.shape[-1] == WIDTH
-    assert torch.isfinite(states.hidden[:, states.mask]).all(), kind
+    assert torch.isfinite(states.hidden[:, states.mask]).all()
+    assert not [name for name, _ in encoder.model.named_parameters() if "pooler" in name]
 
 
 def test_every_family_reads_a_sentence_of_its_greatest_length_and_cuts_a_longer_one(family):
-    kind, folder = family
-    encoder = encoder_of(folder)
-    assert encoder.max_length == POSITIONS, kind
+    _, _, encoder = family
+    assert encoder.max_length == POSITIONS
     for words in (POSITIONS - 2, 3 * POSITIONS):
         states = encoder.states([" ".join(["a"] * words)])
         assert torch.isfinite(states.hidden).all()
@@ -293,8 +292,8 @@ def test_every_family_reads_a_sentence_of_its_greatest_length_and_cuts_a_longer_
 
 
 def test_every_family_reads_the_weights_that_were_saved(family):
-    kind, folder = family
-    model = encoder_of(folder).model
+    kind, _, encoder = family
+    model = encoder.model
     assert not model.training
     assert not any(weight.requires_grad for weight in model.parameters())
     original = tiny_model(kind, len(tiny_tokenizer(kind)))
@@ -305,17 +304,17 @@ def test_every_family_reads_the_weights_that_were_saved(family):
 
 
 def test_every_family_reads_in_bfloat16_with_exact_positions(family):
-    kind, folder = family
-    exact, rounded = (encoder_of(folder, precision=name).model for name in ("float32", "bfloat16"))
-    assert {weight.dtype for weight in rounded.parameters()} == {torch.bfloat16}
-    for (name, table), (_, other) in zip(exact.named_buffers(), rounded.named_buffers(), strict=True):
-        assert torch.equal(table, other), f"{kind}: {name}"
-    assert torch.isfinite(encoder_of(folder, precision="bfloat16").states(list(SENTENCES)).hidden).all()
+    _, folder, exact = family
+    rounded = encoder_of(folder, precision="bfloat16")
+    assert {weight.dtype for weight in rounded.model.parameters()} == {torch.bfloat16}
+    for (name, table), (_, other) in zip(exact.model.named_buffers(), rounded.model.named_buffers(), strict=True):
+        assert torch.equal(table, other), name
+    assert torch.isfinite(rounded.states(list(SENTENCES)).hidden).all()
 
 
 def test_every_family_can_compute_attention_to_be_looked_at(family):
-    _, folder = family
-    exact, shown = (encoder_of(folder, attention=name) for name in ("sdpa", "eager"))
+    _, folder, exact = family
+    shown = encoder_of(folder, attention="eager")
     ids = torch.tensor(exact.tokens([SENTENCES[0]]).ids)
     with torch.inference_mode():
         attentions = shown.model(input_ids=ids, output_attentions=True).attentions
@@ -323,11 +322,6 @@ def test_every_family_can_compute_attention_to_be_looked_at(family):
     assert attentions[0].shape[-2:] == (ids.shape[1], ids.shape[1])
     expected, states = (encoder.states([SENTENCES[0]]).hidden for encoder in (exact, shown))
     assert torch.allclose(states, expected, atol=1e-5)
-
-
-def test_no_family_has_a_pooler_to_be_made_up(family):
-    kind, folder = family
-    assert not [name for name, _ in encoder_of(folder).model.named_parameters() if "pooler" in name], kind
 
 
 def test_a_device_or_precision_that_does_not_exist_is_refused_with_those_that_do():
@@ -352,12 +346,13 @@ def test_a_device_this_machine_lacks_is_refused_with_what_it_has():
         hardware.device("cuda")
 
 
-def test_what_is_asked_for_is_given():
+def test_what_is_asked_for_is_given_and_apple_chips_get_float32():
     assert hardware.device("cpu") == "cpu"
     assert hardware.precision("float32", "cpu") == "float32"
     assert hardware.precision("bfloat16", "cpu") == "bfloat16"
     assert hardware.device("auto") == hardware.best_device()
     assert hardware.precision("auto", "cpu") == hardware.best_precision("cpu")
+    assert hardware.best_precision("mps") == "float32"
 
 
 @pytest.mark.parametrize(
@@ -373,10 +368,6 @@ def test_what_is_asked_for_is_given():
 def test_a_processor_gets_bfloat16_only_where_it_computes_in_it(monkeypatch, able, precision):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
     assert hardware.best_precision("cpu") == precision
-
-
-def test_apple_chips_get_float32():
-    assert hardware.best_precision("mps") == "float32"
 
 
 def test_a_containers_limit_counts_where_there_is_one(tmp_path):

@@ -255,16 +255,13 @@ def test_a_truncated_adapter_is_refused(saved):
         encoder_of(saved)
 
 
-def test_an_adapter_of_an_adapter_is_refused_even_of_itself(saved, tmp_path):
+def test_an_adapter_of_an_adapter_or_of_another_architecture_is_refused(saved, tmp_path):
     shutil.copytree(saved, tmp_path / "second")
     configure(tmp_path / "second" / "adapter_config.json", base_model_name_or_path=str(saved))
     configure(saved / "adapter_config.json", base_model_name_or_path=str(saved))
     for folder in (tmp_path / "second", saved):
         with pytest.raises(UnsupportedModel, match="which is an adapter too"):
             encoder_of(folder)
-
-
-def test_a_base_of_another_architecture_is_refused(saved, tmp_path):
     configure(saved / "adapter_config.json", base_model_name_or_path=str(save_tiny("gpt2", tmp_path / "other")))
     with pytest.raises(StrataError, match=r"which is no linear layer of the base\. Write the model that the adapter"):
         encoder_of(saved)

@@ -36,10 +36,14 @@ STATES = torch.tensor([[[-1.0, -5.0], [-3.0, -2.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])
 
 
-def test_padding_is_never_pooled():
+def test_padding_is_never_pooled_and_without_a_mask_there_is_none():
     assert pool_max(STATES, MASK).tolist() == [[-1.0, -2.0]]  # zeroing the padding would give [0, 0]
     assert pool_mean(STATES, MASK).tolist() == [[-2.0, -3.5]]  # without a mask: [1.67, 0.67]
     assert pool_cls(STATES, MASK).tolist() == [[-1.0, -5.0]]
+    for name in FUNCTIONS:
+        states = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(1))
+        pooled = FUNCTIONS[name](states, torch.ones(3, 4, dtype=torch.bool))
+        assert torch.allclose(FUNCTIONS[name](states, None), pooled, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -53,13 +57,6 @@ def test_more_padding_changes_nothing_whatever_it_holds(name, content, reading):
     wider = torch.cat([mask, torch.zeros(3, 2, dtype=mask.dtype)], dim=1)
     with torch.inference_mode(reading):
         assert torch.equal(FUNCTIONS[name](before, mask), FUNCTIONS[name](padded, wider))
-
-
-def test_no_mask_means_that_nothing_is_padding():
-    for name in FUNCTIONS:
-        states = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(1))
-        pooled = FUNCTIONS[name](states, torch.ones(3, 4, dtype=torch.bool))
-        assert torch.allclose(FUNCTIONS[name](states, None), pooled, atol=1e-6)
 
 
 def test_pooling_leaves_its_input_as_it_was():
@@ -85,15 +82,18 @@ def test_the_weighted_mean_is_the_slow_one():
     assert torch.allclose(FUNCTIONS["weighted mean"](states, torch.tensor([[1, 1, 0]]))[0], slow)
 
 
-def test_rows_are_the_layers_and_the_pairs_of_the_papers_each_once():
+def test_rows_are_the_layers_and_the_pairs_of_the_papers_each_once_and_no_cell_has_a_layer_twice():
     assert [row.label for row in rows(3)] == ["0", "1", "2", "3", "0+3", "1+3", "2+3"]
     assert [row.label for row in rows(2)] == ["0", "1", "2", "0+2", "1+2"]
     assert [row.label for row in rows(1)] == ["0", "1", "0+1"]
+    first_last = Head((FIRST_LAST,)).facts()
+    assert [first_last.cell(last) and first_last.cell(last).row.layers for last in (0, 1, 2)] == [None, None, (1, 2)]
 
 
-def test_the_two_first_last_are_named_apart():
+def test_names_of_rows_are_short_and_the_two_first_last_are_named_apart():
     names = [pair_name(row, 12) for row in rows(12) if len(row.layers) == 2]
     assert names == ["first-last, from layer 0", "first-last, from layer 1", "last two"]
+    assert [Row(layers).label for layers in ((6,), (0, 6), (4, 5, 6))] == ["6", "0+6", "4-6"]
 
 
 OUTSIDE = [((3,), "last"), ((2, 5), "mean"), ((4, 5, 6), "max"), ((0, 1, 2, 3, 4, 5, 6), "weighted mean")]
@@ -119,10 +119,6 @@ def test_a_title_leads_back_to_its_reading_in_the_grid_and_outside_of_it():
 )
 def test_every_way_to_write_a_reading_has_one_title(written, title):
     assert parse(written, 6).title == title
-
-
-def test_the_label_on_an_axis_is_short():
-    assert [Row(layers).label for layers in ((6,), (0, 6), (4, 5, 6))] == ["6", "0+6", "4-6"]
 
 
 def test_the_cells_of_a_grid_are_in_its_order():
@@ -191,11 +187,6 @@ def test_a_head_is_kept_as_json_with_its_words_and_its_cell(head, words, cell):
     assert facts.words == head.describe() == words
     found = facts.cell(6)
     assert (found.title if found else None) == cell
-
-
-def test_no_cell_has_the_same_layer_twice():
-    first_last = Head((FIRST_LAST,)).facts()
-    assert [first_last.cell(last) and first_last.cell(last).row.layers for last in (0, 1, 2)] == [None, None, (1, 2)]
 
 
 def test_facts_of_a_damaged_file_have_words_too():

@@ -57,18 +57,12 @@ def slow(hidden, mask, layers):
     return torch.tensor(found)
 
 
-def test_the_premise_of_the_hand_worked_values():
+def test_the_released_reading_gives_the_values_worked_out_for_it_also_beside_the_last_cls():
     assert [states[0, 0].tolist() for states in HIDDEN] == [list(one) for one in CLS]
     assert [states[0].mean(0).tolist() for states in HIDDEN] == [list(one) for one in MEAN]
-
-
-def test_the_released_reading_gives_the_values_worked_out_for_it():
     expected = torch.tensor([[[0.464848, 0.535152], [0.773673, 0.226327]]])
     assert torch.allclose(GOLDEN.weights(HIDDEN, None), expected, atol=1e-6)
     assert torch.allclose(GOLDEN(HIDDEN, None), torch.tensor([[1.238520, 0.238826]]), atol=1e-6)
-
-
-def test_with_the_last_cls_beside_it_and_the_dense_layer_the_vector_is_that_worked_out():
     dense = Dense(torch.tensor([[0.1, -0.2, 0.3, 0.05], [0.4, 0.1, -0.1, 0.2]]), torch.tensor([0.01, -0.02]), "Tanh")
     head = Head(("cls",), (dense,), layers=GOLDEN)
     assert torch.allclose(head(HIDDEN, None), torch.tensor([[0.093226, 0.465189]]), atol=1e-6)

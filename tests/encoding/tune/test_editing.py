@@ -226,18 +226,15 @@ def test_one_seed_draws_one_mask_and_the_next_draw_another():
     assert not torch.equal(first, second)
 
 
-def test_numbers_in_sixteen_bits_stay_in_sixteen_bits():
+def test_at_a_chance_of_one_everything_falls_out_and_sixteen_bits_stay_sixteen():
     assert FastDropout(0.1)(torch.ones(8, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert not FastDropout(1.0)(torch.ones(9)).any()
 
 
 @pytest.mark.parametrize("layer", [FastDropout(0.5).eval(), FastDropout(0.0)])
 def test_nothing_falls_out_where_nothing_should(layer):
     numbers = torch.randn(5, 5)
     assert torch.equal(layer(numbers), numbers)
-
-
-def test_everything_falls_out_at_a_chance_of_one():
-    assert not FastDropout(1.0)(torch.ones(9)).any()
 
 
 def test_every_dropout_of_a_module_is_replaced_with_its_chance_and_its_names():

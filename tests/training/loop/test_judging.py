@@ -62,20 +62,16 @@ def test_a_base_is_evaluated_once_for_each_pooling_set_and_folder(tmp_path, pass
         assert np.array_equal(found[1], items[1]) == (folder == first and head == MEAN and pairs is None)
 
 
-def test_the_items_of_one_measure_are_not_those_of_another(tmp_path, passes):
+def test_a_base_with_weights_of_its_own_is_evaluated_each_time_and_each_measure_has_its_items(tmp_path, passes):
     folder = save_tiny("bert", tmp_path / "a")
     queries, passages = FIRST * 4, [f"{text} {place}" for place, text in enumerate(SECOND * 4)]
     held_out, given = (of_pairs("rows", queries, passages, split=split) for split in (HELD_OUT, "all"))
     assert held_out.digest == given.digest, "the premise: the same rows"
     reciprocal_ranks, ndcg = (judged(folder, MEAN, rows)[1] for rows in (held_out, given))
     assert not np.array_equal(reciprocal_ranks, ndcg)
-
-
-def test_a_head_with_weights_of_its_own_is_evaluated_each_time(tmp_path, passes):
-    folder = save_tiny("bert", tmp_path / "a")
     for count in (1, 2):
         judged(folder, Head(("mean",), (Dense(torch.randn(4, 32), None, "Tanh"),)))
-        assert len(passes) == count
+        assert len(passes) == 2 + count
 
 
 def test_only_the_last_evaluations_are_kept(tmp_path, passes, monkeypatch):
@@ -97,24 +93,17 @@ def rows_of(part: Corpus) -> list[tuple[str, ...]]:
     return list(zip(*part.columns, strict=True))
 
 
-def test_a_tenth_is_held_out_and_nothing_is_lost():
+def test_a_tenth_is_held_out_by_the_text_alone_nothing_is_lost_and_no_sentence_is_on_both_sides():
     whole = corpus(200)
     kept, held = preparing.hold_out(whole)
     assert (len(kept), len(held)) == (180, preparing.held_out_count(200)) == (180, 20)
     assert sorted(rows_of(kept) + rows_of(held)) == sorted(rows_of(whole))
-
-
-def test_no_sentence_is_on_both_sides():
+    backwards = Corpus("other", TRIPLETS, tuple(column[::-1] for column in whole.columns))
+    assert sorted(rows_of(held)) == sorted(rows_of(preparing.hold_out(backwards)[1]))
     kept, held = preparing.hold_out(corpus(200, shared=15))
     texts = [{text for column in part.columns for text in column} for part in (kept, held)]
     assert not texts[0] & texts[1]
     assert sum(row[0] == "anchor 0" for row in rows_of(held)) in (0, 15)
-
-
-def test_what_is_held_out_follows_from_the_text_alone():
-    whole = corpus(200)
-    backwards = Corpus("other", TRIPLETS, tuple(column[::-1] for column in whole.columns))
-    assert sorted(rows_of(preparing.hold_out(whole)[1])) == sorted(rows_of(preparing.hold_out(backwards)[1]))
 
 
 @pytest.mark.parametrize(("rows", "shared"), [(60, 0), (200, 195)])

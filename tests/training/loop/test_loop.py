@@ -138,7 +138,7 @@ def test_a_sentence_is_trained_on_as_often_as_it_is_in_the_text_unless_duplicate
     assert f"{rows} rows" in (done.folder / "README.md").read_text()
 
 
-def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
+def test_a_probe_of_each_look_is_kept_in_half_precision_of_three_hundred_sentences_at_most(run, place):
     first, second, _ = texts_of(place.dev)
     sentences = json.loads((run.folder / "probe" / "sentences.json").read_text())
     assert set(sentences) == {*first, *second}
@@ -151,9 +151,6 @@ def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
     assert probe(run, 1, run.status().best_step).astype(float) == pytest.approx(best, abs=2e-3)
     assert probe(run, 1, STEPS + 1) is None
     assert probe(run, 2, 0) is None
-
-
-def test_a_probe_of_many_sentences_has_no_more_than_three_hundred(place):
     texts = tuple(f"the dog runs {' '.join('a' * (number % 9))} {number}" for number in range(400))
     pairs = GradedPairs("many", texts[:200], texts[200:], tuple(float(n % 5) for n in range(200)), ("",) * 200)
     assert finish(learner(place).evaluate(PairJudge(pairs))).probe.shape == (PROBE, WIDTH) == (300, WIDTH)

@@ -134,11 +134,12 @@ def stops_at(scores, rule, endurance):
     return next((n for n in range(1, len(scores) + 1) if enough(scores[:n], schedule)), None)
 
 
-def test_falls_are_counted_as_in_the_code_of_sg_bert():
+def test_falls_are_counted_as_in_the_code_of_sg_bert_where_a_score_as_before_is_none():
     for base in (0.0, 99.0):
         assert stops_at([base, *LOOKS], "drops", 3) == 1 + 6
     assert max(range(6), key=LOOKS.__getitem__) == 4, "the best so far is the 5th"
     assert stops_at([0.0, *LOOKS], "no new best", 3) is None, "a patience that starts over would go on"
+    assert drops([70.0, 70.0, 69.0, 69.0]) == 1
 
 
 @pytest.mark.parametrize("endurance", [1, 2, 3, 4])
@@ -149,16 +150,15 @@ def test_a_fall_is_a_score_below_the_one_before(endurance):
     assert stops_at([0.0, *LOOKS], "drops", endurance) == expected
 
 
-def test_a_score_as_before_is_no_fall():
-    assert drops([70.0, 70.0, 69.0, 69.0]) == 1
-
-
-def test_patience_starts_over_at_a_new_best_and_does_not_count_the_base():
+def test_patience_starts_over_at_a_new_best_which_neither_the_base_nor_a_missing_score_is():
     climbing = [90.0, 60.0, 59.0, 58.0, 61.0, 60.0, 60.0, 61.0]  # the base first
     assert stops_at(climbing, "no new best", 2) == 4
     assert stops_at(climbing, "no new best", 3) == 8, "as good as the best is no new best"
     assert stops_at(climbing, "no new best", 4) is None
     assert since_best(climbing[1:]) == 3
+    assert since_best([NAN, 70.0, 69.0, NAN]) == 2
+    assert since_best([NAN, NAN]) == 2
+    assert stops_at([80.0, NAN, 70.0, 69.0, 68.0], "no new best", 2) == 5
 
 
 def test_without_a_rule_it_is_never_enough():
@@ -166,9 +166,3 @@ def test_without_a_rule_it_is_never_enough():
     assert stops_at([70.0] + [1.0] * 50, "no new best", 3) == 5
     assert not enough([], Schedule(early_stop="no new best", endurance=1))
     assert not enough([], Schedule(early_stop="drops", endurance=1))
-
-
-def test_a_score_that_is_missing_is_no_best():
-    assert since_best([NAN, 70.0, 69.0, NAN]) == 2
-    assert since_best([NAN, NAN]) == 2
-    assert stops_at([80.0, NAN, 70.0, 69.0, 68.0], "no new best", 2) == 5

@@ -52,17 +52,16 @@ def test_an_epoch_has_every_row_once_but_for_those_that_fill_no_batch(corpus):
     assert len(left_out) > 3, "they are others in another epoch"
 
 
-def test_a_row_stays_together(corpus):
+def test_epochs_and_seeds_have_orders_of_their_own_and_a_row_stays_together(corpus):
     one, other = feed(corpus).batch(7)
     assert [text.split()[1] for text in one] == [text.split()[1] for text in other]
     assert (one[0].split()[0], other[0].split()[0]) == ("one", "other")
-
-
-def test_epochs_have_orders_of_their_own(corpus):
     of = feed(corpus)
     orders = [tuple(epoch(of, number)) for number in range(5)]
     assert len(set(orders)) == 5
     assert list(corpus.columns[0][:20]) not in [list(order) for order in orders]
+    orders = {tuple(epoch(feed(corpus, seed), number)) for seed in (0, 1, 2, 2**32 - 1) for number in (0, 1)}
+    assert len(orders) == 8
 
 
 def test_a_batch_follows_from_the_seed_and_its_number_alone(corpus):
@@ -71,11 +70,6 @@ def test_a_batch_follows_from_the_seed_and_its_number_alone(corpus):
     for number in (12, 0, 7, 7, 3):
         assert feed(corpus).batch(number) == expected[number]
     assert len({repr(batch) for batch in expected}) == 13
-
-
-def test_another_seed_is_another_order(corpus):
-    orders = {tuple(epoch(feed(corpus, seed), number)) for seed in (0, 1, 2, 2**32 - 1) for number in (0, 1)}
-    assert len(orders) == 8
 
 
 @pytest.mark.parametrize("world", [2, 4])
@@ -87,13 +81,10 @@ def test_the_shares_of_all_processes_in_order_are_the_batch_of_one(corpus, world
         assert tuple([text for share in shares for text in share[column]] for column in range(2)) == alone
 
 
-def test_fewer_rows_than_a_batch_are_refused(corpus):
+def test_a_batch_that_is_not_filled_or_cannot_be_shared_evenly_is_refused(corpus):
     assert feed(corpus, batch_size=ROWS).steps == 1
     with pytest.raises(TooFewRows, match=r"few has 23 rows, but a batch takes 24\. Set batch_size to 23 or less"):
         feed(corpus, batch_size=24)
-
-
-def test_a_batch_that_cannot_be_shared_evenly_is_refused(corpus):
     with pytest.raises(BadChoice, match=r"batch_size cannot be 4 with 3 processes.*multiple of 3"):
         feed(corpus, world=3)
     assert feed(corpus, batch_size=6, world=3).share == 2

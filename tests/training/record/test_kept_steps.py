@@ -43,16 +43,13 @@ def test_a_kept_step_scores_what_its_look_found(place, run):
         assert finish(score_layers(encoder, dev)).score(OWN) == pytest.approx(score, abs=1e-3)
 
 
-def test_the_model_of_a_run_is_that_of_its_best_step(run):
+def test_steps_are_told_in_order_and_the_model_of_a_run_is_that_of_its_best(run):
     best = [line.step for line in run.metrics() if isinstance(line, Evaluation) and line.best][-1]
     assert best > 0
     kept = load_file(run.folder / "steps" / f"step-{best}" / "model.safetensors")
     worn = trainings.weights(run)
     assert kept.keys() == worn.keys()
     assert all(kept[name].equal(worn[name]) for name in kept)
-
-
-def test_steps_are_told_in_their_order(run):
     assert run_folder.checkpoints("kept") == [f"run:kept@step-{step}" for step in sorted(trainings.looks(run))]
 
 

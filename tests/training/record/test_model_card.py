@@ -122,16 +122,12 @@ def test_only_a_base_of_the_hub_is_linked(base, revision, expected):
     assert "somebody" not in body
 
 
-def test_before_and_after_stand_side_by_side():
-    _, body = parsed(told())
+def test_before_and_after_stand_side_by_side_and_the_body_opens_with_what_was_learned():
+    head, body = parsed(told())
     assert cells(body, "STS-B test") == ["58.00", "56.50", "70.25", "+12.25 (+9.50 to +15.00)"]
     assert cells(body, "STS-B dev") == ["60.12", "59.00", "72.50", "+12.38 (+9.00 to +15.50)"]
     assert "The step was chosen on the dev set" in body
     assert "±" not in body
-
-
-def test_the_head_holds_the_verdict_and_the_body_opens_with_what_was_learned():
-    head, body = parsed(told())
     assert head["verdict"]["test"] == dataclasses.asdict(FACTS.verdict.test)
     assert head["verdict"]["dev"]["difference"] == 12.375
     title, line, sure = body.strip().split("\n\n")[:3]
@@ -218,16 +214,13 @@ def test_every_setting_is_told_and_what_differs_from_the_paper_or_the_default_st
     assert "the paper's" not in text
 
 
-def test_sources_are_told():
+def test_sources_and_data_are_told_by_name_number_and_digest():
     _, body = parsed(told())
     assert cells(body, "torch") == ["2.13.0"]
     assert SIMCSE.bibtex in body
     assert f"[{SIMCSE.line}]({SIMCSE.link})" in body
     assert f"SHA-256 of the base: {DIGEST}" in body
     assert "revision 1110a243" in body
-
-
-def test_data_is_told_by_name_number_and_digest():
     _, body = parsed(told(data=("sample", "/srv/somebody/letters.txt")))
     assert cells(body, "Trained on") == ["sample + letters.txt, 12,345 rows"]
     assert cells(body, "SHA-256 of the training text") == [DIGEST[::-1]]

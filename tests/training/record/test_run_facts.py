@@ -241,18 +241,12 @@ def closed(path, monkeypatch) -> None:
     monkeypatch.setattr(type(path), "open", refused)
 
 
-def test_runs_that_can_be_read_are_not_named(folder):
+def test_no_other_folder_and_no_readable_run_is_named_as_damaged(folder, tmp_path):
     assert runs.unreadable() == []
-
-
-def test_a_folder_that_no_page_can_show_is_not_named(folder):
     damaged = folder / os.fsdecode(b"bad\xff")
     damaged.mkdir()
     (damaged / "status.json").write_text("{")
     assert runs.unreadable() == []
-
-
-def test_there_may_be_no_folder_of_runs_yet(tmp_path):
     assert runs.unreadable(tmp_path / "none") == []
 
 

@@ -91,14 +91,18 @@ def test_names_may_be_long_and_dotted_and_no_name_is_no_name_to_rename_to():
         idle().renamed("")
 
 
-def test_a_name_that_is_taken_is_refused_and_the_run_that_has_it_stays(folder):
+def test_a_name_that_is_taken_is_refused_also_in_the_same_instant_and_its_run_stays(folder, monkeypatch):
     first, second = idle("first"), idle("second")
     (first.folder / "train.log").write_text("mine")
     for way in (lambda: runs.new(RECIPE, "first"), lambda: second.renamed("first")):
         with pytest.raises(BadChoice, match=r"There is a run 'first' already\. Choose another name, or delete"):
             way()
+    monkeypatch.setattr(runs, "free_name", lambda name, parent: name)
+    with pytest.raises(BadChoice, match="There is a run 'first' already"):
+        runs.new(RECIPE, "first")
     assert first.log_tail() == "mine"
     assert set(names()) == {"first", "second"}
+    assert not list(folder.glob(".*.part"))
 
 
 def test_an_unknown_run_is_refused_with_those_there_are(folder):
@@ -231,15 +235,6 @@ def test_runs_made_at_once_have_names_of_their_own(folder):
     assert not list(folder.glob(".*.part"))
 
 
-def test_a_name_that_is_taken_in_the_same_instant_is_told_as_taken(folder, monkeypatch):
-    runs.new(RECIPE, "mine")
-    monkeypatch.setattr(runs, "free_name", lambda name, parent: name)
-    with pytest.raises(BadChoice, match="There is a run 'mine' already"):
-        runs.new(RECIPE, "mine")
-    assert names() == ["mine"]
-    assert not list(folder.glob(".*.part"))
-
-
 def saved(name: str = "", state: str = STOPPED, folder: Path | None = None) -> Run:
     """A run that nobody trains, with a model and a state."""
     run = idle(name, state, folder)
@@ -249,7 +244,7 @@ def saved(name: str = "", state: str = STOPPED, folder: Path | None = None) -> R
     return run
 
 
-def test_the_state_of_a_finished_run_is_deleted_and_no_other():
+def test_the_state_of_a_finished_run_is_deleted_in_any_folder_and_no_other(tmp_path):
     finished, stopped = saved("finished", FINISHED), saved("stopped", STOPPED)
     with finished.held():
         runs.collect()
@@ -257,9 +252,6 @@ def test_the_state_of_a_finished_run_is_deleted_and_no_other():
     runs.collect()
     assert not finished.state.exists()
     assert stopped.state.exists()
-
-
-def test_the_state_of_a_finished_run_in_another_folder_is_deleted(tmp_path):
     finished = saved("finished", FINISHED, tmp_path / "other")
     runs.collect(tmp_path / "other")
     assert not finished.state.exists()
