@@ -33,7 +33,7 @@ from tests.methods.test_contract import (  # noqa: F401 (they run here on the me
 )
 from tests.methods.test_reading import (  # noqa: F401 (as above)
     test_a_sentence_reads_the_same_in_any_company,
-    test_reading_knows_no_dropout_and_leaves_no_gradient,
+    test_reading_leaves_every_part_in_the_mode_it_was_in_without_dropout_or_gradient,
 )
 from tests.training.loop.test_every_method_resumes import goes_on_to_the_bit
 from tests.trainings import few_probes, furnish, recipe, words_of

@@ -277,13 +277,12 @@ def test_queries_and_documents_are_trained_with_the_prompts_of_their_role(base, 
     assert loss(plain, **typed) == loss(others, **bare)
 
 
-def test_prompts_outside_the_pooling_and_those_of_every_sentence_are_not_added_to_rows(base, prompts, monkeypatch):
+def test_prompts_outside_the_pooling_are_not_added_and_a_typed_one_beside_that_of_every_sentence_is_refused(
+    base, prompts, monkeypatch
+):
     for head in (Head(("mean",), roles=replace(prompts, pooled=False)), Head(("mean",), prompt="a ", roles=prompts)):
         monkeypatch.setattr(base.encoder, "head", head)
         assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
-
-
-def test_a_typed_prompt_beside_one_of_every_sentence_is_refused(base, monkeypatch):
     monkeypatch.setattr(base.encoder, "head", Head(("mean",), prompt="a "))
     with pytest.raises(BadChoice, match=r"query_prompt 'query: ' cannot be used: .* puts 'a ' before every text"):
         methods.load("contrast").prompts({"query_prompt": "query: "}, base.encoder)

@@ -36,14 +36,7 @@ def test_a_sentence_reads_the_same_in_any_company(method):
     assert min(distances) > 1e-3, "sentences are told apart"
 
 
-def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
-    found = vectors_of(method, FIRST)
-    assert torch.equal(vectors_of(method, FIRST), found)
-    assert not found.requires_grad
-    assert all(weight.grad is None for weight in method.parameters())
-
-
-def test_reading_leaves_every_part_in_the_mode_it_was_in(method):
+def test_reading_leaves_every_part_in_the_mode_it_was_in_without_dropout_or_gradient(method):
     with pytest.raises(ValueError, match="no sentences to read"):
         vectors_of(method, [])
     assert method.training
@@ -58,6 +51,10 @@ def test_reading_leaves_every_part_in_the_mode_it_was_in(method):
         assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
         halfway.close()
         assert [part.training for part in method.modules()] == before
+    found = vectors_of(method, FIRST)
+    assert torch.equal(vectors_of(method, FIRST), found)
+    assert not found.requires_grad
+    assert all(weight.grad is None for weight in method.parameters())
 
 
 def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_nothing_that_training_adds(method):

@@ -127,12 +127,9 @@ def test_a_back_translation_is_read_by_the_guide_alone(base):
     assert changed == [True, False, False, False]
 
 
-def test_the_views_of_the_release_are_those_of_the_original_alone(base):
+def test_views_of_the_release_are_those_of_the_original_alone_and_both_readings_give_twice_as_many(base):
     method, plain = seeded("bt-sg-opt", base, original_views=True).eval(), seeded("sg-opt", base).eval()
     assert method(FIRST, SECOND).item() == plain(FIRST).item()
-
-
-def test_both_readings_give_twice_as_many_views(base):
     method = seeded("bt-sg-opt", base, both_views=True)
     seen, sides = [], method.sides
     method.sides = lambda tuned, views: seen.append(views.shape[1]) or sides(tuned, views)

@@ -193,14 +193,11 @@ def test_the_mask_is_one_token_of_the_encoder(base, tmp_path):
     assert roberta.encoder.tokens([method.masked(LETTERS, 0.5)]).ids[0].count(roberta.encoder.tokenizer().mask_token_id)
 
 
-def test_an_encoder_without_a_mask_token_is_refused_unless_nothing_is_masked(tmp_path):
+def test_an_encoder_that_cannot_read_a_mask_is_refused_unless_nothing_is_masked(tmp_path):
     base = Tunable(encoder_of(save_tiny("gpt2", tmp_path / "gpt2")), 64)
     with pytest.raises(UnsupportedModel, match=r"'tiny' has no mask token, .* Set span to 0"):
         seeded("mirror-bert", base)
     assert torch.isfinite(seeded("mirror-bert", base, span=0)(LONG))
-
-
-def test_an_encoder_that_lowercases_the_mask_token_is_refused(tmp_path):
     encoder = encoder_of(save_tiny("bert", tmp_path / "lower"))
     encoder.lower_case = True
     with pytest.raises(UnsupportedModel, match=r"lowercases its text, and with it the mask token \[MASK\]"):
