@@ -123,8 +123,7 @@ PACK = Pack(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny") / "bert"
-    save_tiny("bert", folder)
+    folder = save_tiny("bert", tmp_path_factory.mktemp("tiny") / "bert")
     return load(of_folder("tiny", folder), "float32", "cpu", EAGER)
 
 

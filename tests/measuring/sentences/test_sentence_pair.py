@@ -135,15 +135,12 @@ def test_under_max_a_dimension_is_that_of_its_largest_token(states):
     assert (shares[0], shares[1].sum()) == (pytest.approx(slow), pytest.approx(dot(v, u) / lengths))
 
 
-def test_tokens_that_are_equally_large_share_a_dimension_and_without_a_length_there_is_no_share():
+def test_tokens_that_are_equally_large_share_a_dimension_and_one_that_is_all_or_has_no_length_has_none(states):
     one = np.array([[1.0, 2.0], [1.0, 0.0]])
     assert token_shares(one, np.array([[1.0, 0.0]]), "max")[0] == pytest.approx([0.5 / math.sqrt(5)] * 2)
     assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
-
-
-@pytest.mark.parametrize("pooling", ["cls", "last"])
-def test_one_token_that_is_all_has_no_shares(states, pooling):
-    assert token_shares(*states, pooling) is None
+    for pooling in ("cls", "last"):  # one token that is all
+        assert token_shares(*states, pooling) is None
 
 
 @pytest.mark.parametrize(

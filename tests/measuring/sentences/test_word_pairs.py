@@ -21,10 +21,14 @@ PAIR = "a man is playing the guitar", "a dog is playing"
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny") / "bert"
-    save_tiny("bert", folder)
-    return load(of_folder("tiny", folder), "float32", "cpu", EAGER)
+def model(tmp_path_factory):
+    found = of_folder("tiny", save_tiny("bert", tmp_path_factory.mktemp("tiny") / "bert"))
+    return found, load(found, "float32", "cpu", EAGER)
+
+
+@pytest.fixture(scope="module")
+def encoder(model):
+    return model[1]
 
 
 @pytest.mark.parametrize("title", ["mean of layer 2", "cls of layer 2", "max of layer 1", "mean of layers 0 + 2"])
@@ -126,14 +130,6 @@ def test_the_demonstrations_model_counts_a_negation_against_a_pair():
     told = plain(pair, {side: {} for side in "AB"}, found)
     assert told["changes"][0]["word"] == "not"
     assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny") / "bert"
-    save_tiny("bert", folder)
-    found = of_folder("tiny", folder)
-    return found, load(found, "float32", "cpu", EAGER)
 
 
 @pytest.fixture(autouse=True)
