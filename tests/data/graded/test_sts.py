@@ -330,6 +330,7 @@ def test_a_set_is_fetched_from_the_hub_once_and_only_the_file_that_is_wanted(tmp
         file.write_bytes(lines)
     with fake_hub.serving({"mteb/sts17-crosslingual-sts": served}) as address:
         fake_hub.connect(address, cache, monkeypatch)
+        monkeypatch.setattr(sts, "hub_table", hub_table)
         assert len(sts.load("STS17", folder=tmp_path, online=True)) == 250
     assert [path.name for path in cache.rglob("*.gz")] == ["en-en.jsonl.gz"]
     # the hub is gone, and is not asked again
