@@ -13,7 +13,7 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui.runs import training_queue
 from tests import trainings
-from tests.visits import wait_until
+from tests.visits import wait_until, words
 
 PAGE = "pages/train.py"
 START = "run start"  # the key of its button
@@ -43,16 +43,25 @@ def stands(run: Run, **changes: Any) -> Status:
     return statuses.write(run.folder, replace(run.status(), **changes))
 
 
+def displayed(app: AppTest, place: trainings.Place, state: str, **status: Any) -> Run:
+    """A run whose folder says this, on its page."""
+    run = new(place)
+    stands(run, state=state, **status)
+    show(app, run)
+    return run
+
+
+def refusals(app: AppTest) -> list[str]:
+    """The errors that disable Start; without one it can be clicked."""
+    told = words(app.error)
+    assert app.button(key=START).disabled == bool(told), told
+    return told
+
+
 def show(app: AppTest, run: Run) -> AppTest:
     """The page of a run."""
     app.query_params["run"] = run.name
     return app.run()
-
-
-def well(app: AppTest) -> AppTest:
-    """A page that did not break."""
-    assert [one.value for one in app.exception] == []
-    return app
 
 
 def the_run() -> Run:

@@ -6,13 +6,22 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.errors import StrataError
 from explorer.ui.access import jobs
 
 
-def measured(app: AppTest, seconds: float = 60) -> AppTest:
-    """Run the page until a run finds no work under way and begins none: one piece of work leads to the next."""
+def by_link(app: AppTest, **link: str) -> AppTest:
+    """The page, run once, as a link with these parameters opens it."""
+    app.query_params |= link
+    return app.run()
+
+
+def measured(app: AppTest, seconds: float = 60, **link: str) -> AppTest:
+    """Run the page until a run finds no work under way and begins none; `link` has parameters of its address."""
+    app.query_params |= link
     end = time.monotonic() + seconds
     for _ in range(9):
         known, busy = set(jobs._jobs.values()), under_way()
@@ -25,10 +34,14 @@ def measured(app: AppTest, seconds: float = 60) -> AppTest:
 
 
 def opened(app: AppTest, page: str, **link: str) -> AppTest:
-    """A page, measured, as a link opens it; `link` has the parameters of its address."""
-    for name, value in link.items():
-        app.query_params[name] = value
+    """A page, measured, as a link opens it."""
     app.switch_page(f"pages/{page}.py")
+    return measured(app, **link)
+
+
+def pressed(app: AppTest, key: str) -> AppTest:
+    """The page after a click on a button, measured."""
+    app.button(key=key).click()
     return measured(app)
 
 
@@ -43,6 +56,19 @@ def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
     while not true():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
+
+
+def entered(app: AppTest, field: Any, value: object) -> AppTest:
+    """The page with a value in one of its fields, measured."""
+    field.set_value(value)
+    return measured(app)
+
+
+def error_of(call: Callable[[], object]) -> str:
+    """What an error of Strata says that a call ends with."""
+    with pytest.raises(StrataError) as refused:
+        call()
+    return str(refused.value)
 
 
 def cards(app: AppTest) -> dict[str, str]:

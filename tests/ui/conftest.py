@@ -12,6 +12,27 @@ from tests import live, trainings
 from tests.live import ROOT
 
 
+@pytest.fixture(autouse=True)
+def no_run_fails(monkeypatch):
+    """No run of any page may end in an exception; one that does is told with what its fields said."""
+    run = AppTest._run
+
+    def whole(app, *args, **options):
+        ran = run(app, *args, **options)
+        assert [error.value for error in app.exception] == [], app._session_state.filtered_state
+        return ran
+
+    monkeypatch.setattr(AppTest, "_run", whole)
+
+
+@pytest.fixture(autouse=True)
+def own_jobs(monkeypatch):
+    """What a test began ends with the test, and is not shown to the next one."""
+    monkeypatch.setattr(jobs, "_jobs", {})
+    yield
+    jobs.stop_all()
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return trainings.furnish(tmp_path_factory.mktemp("place"))
@@ -63,11 +84,8 @@ def page(tabs):
 
 @pytest.fixture
 def app():
-    """The app before its first run; what a test began in it ends with the test."""
-    yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    jobs.stop_all()
-    for key in list(jobs._jobs):  # a stopped job would be shown to the next test
-        jobs.forget(key)
+    """The app before its first run."""
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
 
 
 @pytest.fixture

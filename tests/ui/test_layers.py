@@ -13,7 +13,7 @@ from explorer.progress import finish
 from explorer.ui import layers
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
-from tests.visits import cards, measured, words
+from tests.visits import cards, measured, opened, words
 
 ROWS = sample.triplets()
 COLUMNS = {
@@ -56,9 +56,7 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
 ):
     furnished.switch_page("pages/layers.py")
     label = sources.label(own[name])
-    furnished.query_params["sts"] = label
-    measured(furnished)
-    assert not furnished.exception
+    measured(furnished, sts=label)
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
     assert layers.BEST_ON_DEV in cards(furnished)
@@ -73,11 +71,7 @@ def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
 
 
 def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
-    furnished.switch_page("pages/layers.py")
-    furnished.query_params["sts"] = sources.label(own["pairs.csv"])
-    furnished.query_params["precision"] = "float32"
-    measured(furnished)
-    assert not furnished.exception
+    opened(furnished, "layers", sts=sources.label(own["pairs.csv"]), precision="float32")
     assert furnished.segmented_control(key="metric").options[2:] == ["average precision", "F1"]
     given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
     scores = finish(judges.judged(given).measured(find(str(place.model)), Settings("float32")))
@@ -89,21 +83,14 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
 
 
 def test_search_has_the_queries_of_the_evaluation_set(furnished, own):
-    furnished.switch_page("pages/search.py")
-    furnished.query_params["sts"] = sources.label(own["queries.csv"])
-    measured(furnished)
-    assert not furnished.exception
+    opened(furnished, "search", sts=sources.label(own["queries.csv"]))
     assert len(furnished.selectbox(key=neighbours.MENU).options) == len(dict.fromkeys(ROWS.anchors))
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_page_takes_every_kind_of_set(furnished, own, name):
     for page in ("start", "map", "search", "size", "replay", "sentences"):
-        furnished.switch_page(f"pages/{page}.py")
-        furnished.query_params["sts"] = sources.label(own[name])
-        furnished.query_params["projection"] = "PCA"
-        measured(furnished)
-        assert not furnished.exception, page
+        opened(furnished, page, sts=sources.label(own[name]), projection="PCA")
         assert not furnished.error, (page, words(furnished.error))
 
 

@@ -17,7 +17,7 @@ from explorer.training.record import run_results
 from explorer.ui import layers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
-from tests.visits import cards, measured
+from tests.visits import cards, opened
 
 
 @pytest.fixture(autouse=True)
@@ -48,20 +48,13 @@ def by_hand(scores, title):
 
 
 def test_layers_shows_it_with_its_help(app, scores):
-    app.switch_page("pages/layers.py")
-    app.query_params["reading"] = "cls of layer 1"
-    measured(app)
-    assert not app.exception
+    opened(app, "layers", reading="cls of layer 1")
     assert cards(app)[layers.CHOSEN] == by_hand(scores, "cls of layer 1")
     assert any(MADE_UP.help in card.help for card in app.metric)
 
 
 def test_compare_shows_the_difference_with_an_interval(app, place, scores):
-    app.switch_page("pages/compare.py")
-    app.query_params["beside"], app.query_params["beside_reading"] = str(place.model), "cls of layer 1"
-    app.query_params["reading"] = "max of layer 2"
-    measured(app)
-    assert not app.exception
+    opened(app, "compare", beside=str(place.model), beside_reading="cls of layer 1", reading="max of layer 2")
     titles = {"A": "max of layer 2", "B": "cls of layer 1"}
     assert {side: cards(app)[side] for side in titles} == {side: by_hand(scores, at) for side, at in titles.items()}
     difference = bootstrap.difference(
@@ -75,11 +68,7 @@ def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
     monkeypatch.setattr(run_results, "of_runs", list)
     found = sts.of_scores(scores, pairs)
-    of_set = task("STS12", kind=STS)
-    result_files.write(Result(ScoredModel("tiny", "1", "d"), of_set, found))
-    app.switch_page("pages/results.py")
-    app.query_params["measure"] = MADE_UP.key
-    measured(app)
-    assert not app.exception
+    result_files.write(Result(ScoredModel("tiny", "1", "d"), task("STS12", kind=STS), found))
+    opened(app, "results", measure=MADE_UP.key)
     assert app.selectbox(key="measure").value == MADE_UP.key
     assert list(app.dataframe[0].value["STS12"]) == [found.score("model default", MADE_UP.key)]

@@ -1,4 +1,4 @@
-"""Test that a number which several pages and commands show is the same on all of them."""
+"""Test that a number which several pages and commands show is the same on all of them, and is judged in one place."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ import json
 import re
 from itertools import combinations
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,18 +15,23 @@ from explorer.__main__ import main
 from explorer.data import sample, sources
 from explorer.encoding.load import hardware
 from explorer.measuring.comparing import comparison
+from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
+from explorer.studies.size import points as size_points
+from explorer.training.record.status import FINISHED, Status
 from explorer.ui import layers, size
-from explorer.ui.access import jobs
 from explorer.ui.results import filters
 from explorer.ui.train import run_view
-from explorer.ui.widgets import controls
-from tests import trainings
+from explorer.ui.widgets import controls, verdict_banner
+from tests import trainings, visits
+from tests.drawing import made_up
 from tests.live import ROOT
-from tests.visits import cards, measured, words
+from tests.studies.plans.test_plan import done, found
+from tests.ui.test_size_page import picture, point
+from tests.visits import cards, pressed, words
 
 BASE, TUNED, DEV = "base", "tuned", "tuned, dev"
 PROBED = "negation, base", "negation, tuned"
@@ -45,8 +51,6 @@ def own(tmp_path_factory, place):
         patch.setattr(measuring, "ROUNDS", 1)
         patch.setattr(measuring, "TEXTS", 8)
         yield patch
-    jobs.stop_all()
-    jobs._jobs.clear()
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +94,10 @@ def told(capsys):
 def opened(run, page, state=None, /, **address):
     """A page of its own visit, with the base of the run as model A and its test set in the sidebar."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in {"model": run.recipe().model, "sts": run.recipe().test, **address}.items():
-        app.query_params[name] = value
+    app.query_params |= {"model": run.recipe().model, "sts": run.recipe().test, **address}
     for name, value in (state or {}).items():
         app.session_state[name] = value
-    app.switch_page(f"pages/{page}.py")
-    measured(app)
-    assert [error.value for error in app.exception] == []
-    return app
+    return visits.opened(app, page)
 
 
 def percent(text):
@@ -173,8 +173,7 @@ def of_list(run):
 
 
 def of_results(run):
-    app = opened(run, "results", suite=filters.RUNS)
-    frame = app.dataframe[0].value
+    frame = opened(run, "results", suite=filters.RUNS).dataframe[0].value
     column = Path(run.status().facts.test).name
     known = {row["model"]: row[column] for row in frame.to_dict("records")}
     base, name = run.recipe().model, f"simcse on {sources.shown(run.recipe().model)}"
@@ -184,18 +183,15 @@ def of_results(run):
 
 def of_size(run):
     settings = {"dimensions": "32", "poolings": ["mean"], "stored": ["float32"]}
-    chosen = {controls.key_of(size.FORM, name): value for name, value in settings.items()}
-    app = opened(run, "size", chosen)
-    app.button(key=size.START).click()
-    measured(app)
+    app = opened(run, "size", {controls.key_of(size.FORM, name): value for name, value in settings.items()})
+    pressed(app, size.START)
     app.toggle(key=size.ONLY_FRONT).set_value(False).run()
     rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}
     return {BASE: rows["model default"], "mean of layer 1": rows["mean of layer 1"]}
 
 
 def of_plan(run, plan):
-    app = opened(run, "plans", plan=plan.name)
-    rows = app.dataframe[0].value.to_dict("records")
+    rows = opened(run, "plans", plan=plan.name).dataframe[0].value.to_dict("records")
     test = next(name for name in rows[0] if name.startswith("test ("))
     return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][plan_table.GAIN].split(" ")[0]}
 
@@ -231,8 +227,7 @@ def by_compare(told, run):
 
 def same(one, other):
     """Whether two numbers are one, each rounded to the digits that it is shown with."""
-    digits = min(len(text.partition(".")[2]) for text in (one, other))
-    half = 0.5 * 10.0**-digits
+    half = 0.5 * 10.0 ** -min(len(text.partition(".")[2]) for text in (one, other))
     apart = abs(float(one) - float(other))
     return apart <= half + 1e-9 if one.partition(".")[2] != other.partition(".")[2] else apart < half
 
@@ -262,3 +257,19 @@ def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
     assert {name for name, *_ in shared} >= {BASE, TUNED, DEV, *PROBED, *ALL_PROBED, "mean of layer 1", "planned"}
     assert len(shared) > 60
     assert [pair for pair in shared if not same(pair[1][1], pair[2][1])] == []
+
+
+@pytest.mark.parametrize("kind", [BETTER, WORSE, CHANCE])
+def test_what_the_one_judge_says_is_said_of_all_four(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(Verdict, "kind", property(lambda verdict: kind))
+    assert Status(FINISHED, verdict=RunVerdict(Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0))).learned.kind == kind
+    sentences = [
+        made_up.findings().verdict.sentence(),
+        plan_report.verdict(found(tmp_path, (done(5, 1), done(6, 1)))),
+        size_points.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
+    ]
+    assert [one.kind for one in sentences] == [kind] * 3
+    with mock.patch.dict(verdict_banner._LOOKS, {kind: (mock.Mock(), "icon")}):
+        for one in sentences:
+            verdict_banner.show(one)
+        assert verdict_banner._LOOKS[kind][0].call_count == 3

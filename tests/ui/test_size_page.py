@@ -13,7 +13,7 @@ from explorer.studies.size.points import FIRST, Picture, Point, Size
 from explorer.ui import size
 from explorer.ui.widgets import controls
 from tests.live import ROOT
-from tests.visits import buttons, measured, words
+from tests.visits import buttons, opened, pressed, words
 
 POOLINGS, DIMENSIONS, STORED = (controls.key_of(size.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
@@ -32,13 +32,6 @@ def app(furnished, place):
     for key, value in CHOSEN.items():
         furnished.session_state[key] = value
     return furnished.run()
-
-
-def pressed(app, key):
-    app.button(key=key).click()
-    measured(app)
-    assert [error.value for error in app.exception] == []
-    return app
 
 
 def test_nothing_is_measured_before_it_is_asked_for(app):
@@ -111,8 +104,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
     other.query_params[size.ON] = str(place.test)
     for key, value in CHOSEN.items():
         other.session_state[key] = value
-    other.switch_page("pages/size.py")
-    measured(other)
+    opened(other, "size")
     assert size.START not in buttons(other), "it has the same files"
     assert size.WRITE in buttons(other)
 

@@ -41,19 +41,17 @@ def judged_folder(home):
     return home
 
 
-def test_judgements_inside_of_a_folder_are_read_again(tmp_path):
-    home = judged_folder(tmp_path / "owls")
-    assert cached.evaluation_set(identity(str(home))).judgements == ({0: 1},)
-    replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
-    assert cached.evaluation_set(identity(str(home))).judgements == ({2: 1},)
-
-
-def test_a_folder_in_the_home_is_read_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("by_path", [True, False])
+def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monkeypatch, by_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     home = judged_folder(tmp_path / "owls")
-    assert cached.evaluation_set(identity("~/owls")).queries == ("queries 0",)
+    name = str(home) if by_path else "~/owls"
+    assert cached.evaluation_set(identity(name)).judgements == ({0: 1},)
+    replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
+    assert cached.evaluation_set(identity(name)).judgements == ({2: 1},)
+    assert cached.evaluation_set(identity(name)).queries == ("queries 0",)
     replaced(home / "queries.jsonl", b"queries 0", b"questions")
-    assert cached.evaluation_set(identity("~/owls")).queries == ("questions",)
+    assert cached.evaluation_set(identity(name)).queries == ("questions",)
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):

@@ -16,27 +16,21 @@ def wait_for(job, *states, seconds=10.0):
     assert job.state in states
 
 
-@pytest.fixture(autouse=True)
-def empty_registry():
-    yield
-    jobs.stop_all()
-    jobs._jobs.clear()
-
-
 def counting(to, gate=None):
     for step in range(to):
         if gate:
             gate.wait(10)
         yield Progress("counting", step + 1, to)
+    return 42
 
 
-def test_whoever_asks_for_the_same_key_follows_the_same_job():
+def test_whoever_asks_for_the_same_key_follows_the_same_job_and_has_its_result():
     gate = threading.Event()
     one = jobs.follow("a", "one", lambda: counting(3, gate))
     assert jobs.follow("a", "another", lambda: counting(3)) is one
     gate.set()
     wait_for(one, jobs.DONE)
-    assert one.progress == Progress("counting", 3, 3)
+    assert (one.progress, one.result) == (Progress("counting", 3, 3), 42)
 
 
 def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
@@ -76,8 +70,7 @@ def test_a_job_that_waits_is_stopped_at_once_and_never_starts():
     second.stop()
     assert second.state == jobs.STOPPED
     gate.set()
-    after = jobs.follow("c", "after", lambda: counting(1))
-    wait_for(after, jobs.DONE)
+    wait_for(jobs.follow("c", "after", lambda: counting(1)), jobs.DONE)
     assert first.state == jobs.DONE
     assert started == []
 
@@ -100,45 +93,29 @@ def test_jobs_take_their_turn_in_the_order_they_came():
 def test_what_waits_for_the_network_keeps_no_one_waiting():
     gate = threading.Event()
     fetching = jobs.follow("a", "fetching", lambda: counting(1, gate), lane=jobs.NETWORK)
-    measuring = jobs.follow("b", "measuring", lambda: counting(1))
-    wait_for(measuring, jobs.DONE)
+    wait_for(jobs.follow("b", "measuring", lambda: counting(1)), jobs.DONE)
     assert fetching.live
     gate.set()
     wait_for(fetching, jobs.DONE)
 
 
-def test_the_result_stays_with_the_job():
-    def work_with_result():
-        yield Progress("counting", 1, 1)
-        return 42
-
-    job = jobs.follow("a", "a", work_with_result)
-    wait_for(job, jobs.DONE)
-    assert job.result == 42
-
-
-def test_the_next_job_runs_after_one_that_failed():
+@pytest.mark.parametrize(
+    ("error", "told", "unforeseen"),
+    [
+        (BadChoice("a wrong number. Choose another."), "a wrong number. Choose another.", False),
+        (ZeroDivisionError("by nothing"), "ZeroDivisionError: by nothing", True),
+    ],
+)
+def test_the_next_job_runs_after_one_that_failed_and_an_unforeseen_error_has_its_traceback(error, told, unforeseen):
     def broken():
         yield Progress("reading", 0, 1)
-        raise BadChoice("a wrong number. Choose another.")
+        raise error
 
     failed = jobs.follow("a", "broken", broken)
     wait_for(failed, jobs.FAILED)
-    assert failed.error == "a wrong number. Choose another."
-    assert failed.details == "", "what a person can mend needs no traceback"
-    after = jobs.follow("b", "after", lambda: counting(1))
-    wait_for(after, jobs.DONE)
-
-
-def test_an_unforeseen_error_keeps_its_traceback_as_text():
-    def broken():
-        yield Progress("reading", 0, 1)
-        raise ZeroDivisionError("by nothing")
-
-    job = jobs.follow("a", "broken", broken)
-    wait_for(job, jobs.FAILED)
-    assert job.error == "ZeroDivisionError: by nothing"
-    assert "in broken" in job.details
+    assert failed.error == told
+    assert ("in broken" in failed.details) == bool(failed.details) == unforeseen, "what a person can mend needs none"
+    wait_for(jobs.follow("b", "after", lambda: counting(1)), jobs.DONE)
 
 
 def test_what_has_ended_can_be_started_anew_and_what_works_cannot():
@@ -206,7 +183,6 @@ def test_two_jobs_on_a_page_each_have_their_progress_and_the_first_a_figure_that
     for key, lane in (("one", jobs.MEASURING), ("two", jobs.LOADING)):
         jobs.follow(key, f"Job {key}", lambda key=key: waiting(key), lane=lane)
     page = AppTest.from_function(two_jobs).run(timeout=30)
-    assert not page.exception
     assert [button.label for button in page.button] == ["Stop", "Stop"]
     assert len(page.get("plotly_chart")) == 1
     jobs.find("one").stop()

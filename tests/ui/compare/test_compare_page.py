@@ -16,14 +16,7 @@ from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.comparing.comparison import (
-    BASE,
-    BASE_AS_TRAINED,
-    TUNED,
-    Comparison,
-    as_used,
-    default_reading,
-)
+from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison, as_used, default_reading
 from explorer.measuring.comparing.pair_changes import traits
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
@@ -37,7 +30,7 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import microscope
 from tests import trainings
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, fetches, measured, words
+from tests.visits import buttons, cards, entered, fetches, measured, opened, pressed, words
 
 CHARTS = 6  # probe packs, three grids, lines by layer, histograms
 
@@ -57,10 +50,8 @@ def app(furnished, run):
 def test_without_b_the_runs_there_are_stand_a_click_away(app):
     app.run()
     assert app.info[0].value == compared.ASK
-    app.button(key="beside run:tuned").click()
-    measured(app)
+    pressed(app, "beside run:tuned")
     assert app.selectbox(key="beside").value == "run:tuned"
-    assert not app.exception
     assert set(cards(app)) >= {BASE, TUNED}
 
 
@@ -68,7 +59,6 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     with mock.patch("explorer.ui.access.cached.vectors") as encoded:
         measured(app)
-    assert not app.exception
     encoded.assert_not_called()
     assert len(app.get("plotly_chart")) == CHARTS
     numbers = told_by_the_command(place)
@@ -87,40 +77,32 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
 
 
 def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
-    app.query_params["sts"], app.query_params["beside"] = str(place.test), str(place.model)
-    app.query_params["beside_reading"] = "cls of layer 1"
+    app.query_params.update(sts=str(place.test), beside=str(place.model), beside_reading="cls of layer 1")
     with mock.patch("explorer.ui.access.cached.sentence_vectors.of_reading", side_effect=DataError("It is gone.")):
         measured(app)
-    assert not app.exception
     assert verdict_view.NOT_ENCODED in words(app.caption)
     assert any(f"on {place.test.name}" in one for one in words([*app.success, *app.error, *app.info]))
 
 
 def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place):
-    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
-    measured(app)
+    measured(app, sts=str(place.test), beside="run:tuned")
     before = cards(app)
     assert app.segmented_control(key=compared.KEY).value == compared.EACH
-    app.segmented_control(key=compared.KEY).set_value(compared.SAME)
-    measured(app)
-    assert not app.exception
+    entered(app, app.segmented_control(key=compared.KEY), compared.SAME)
     assert app.selectbox(key="reading").value == "mean of layer 2"
     assert app.selectbox(key="beside_reading").value == sidebar.SAME
     after = cards(app)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]
     assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
-    app.segmented_control(key=compared.KEY).set_value(compared.EACH)
-    measured(app)
+    entered(app, app.segmented_control(key=compared.KEY), compared.EACH)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
 
 
 def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(app, place):
     run = trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2}))
-    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:cut"
-    measured(app)
-    assert not app.exception
+    measured(app, sts=str(place.test), beside="run:cut")
     shown, found = cards(app), run.status().verdict.test
     scores = {BASE: found.declared_base, BASE_AS_TRAINED: found.same_reading_base, TUNED: found.exported}
     assert {name: float(shown[name]) for name in scores} == pytest.approx(scores, abs=0.01)
@@ -129,20 +111,13 @@ def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(
 
 def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
-    app.query_params["sts"], app.query_params["beside"] = "STS-B test", "run:tuned"
-    measured(app)
-    assert [error.value for error in app.exception] == []
+    measured(app, sts="STS-B test", beside="run:tuned")
     assert fetches(app) == [sidebar_choice.FETCH.format("STS-B test")]
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope(app, place, exchanged):
-    if exchanged:
-        app.query_params["model"], app.query_params["beside"] = "run:tuned", str(place.model)
-    else:
-        app.query_params["beside"] = "run:tuned"
-    measured(app)
-    assert not app.exception
+    measured(app, **({"model": "run:tuned", "beside": str(place.model)} if exchanged else {"beside": "run:tuned"}))
     found = [find(one) for one in (str(place.model), "run:tuned")]
     scores = [finish(measure(one, sample.pairs(), Settings("float32"))) for one in found]
     comparison = as_used(Comparison(*scores, default_reading(scores[0]), default_reading(scores[1])))
@@ -151,26 +126,19 @@ def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope
     for place_of in (better, worse):
         assert sample.pairs().first[place_of] in told
     assert microscope.TITLE not in [one.value for one in app.subheader]
-    app.button(key="open improved").click()
-    measured(app)
-    assert not app.exception
+    pressed(app, "open improved")
     assert [one.value for one in app.subheader].count(microscope.TITLE) == 1
-    app.button(key="close microscope").click()
-    measured(app)
+    pressed(app, "close microscope")
     assert microscope.TITLE not in [one.value for one in app.subheader]
 
 
 def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_places(app):
-    app.query_params["beside"] = "run:tuned"
-    app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
-    measured(app)
-    assert not app.exception
+    measured(app, beside="run:tuned", reading="cls of layer 1", beside_reading="max of layer 2")
     assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
     assert app.segmented_control(key=compared.KEY).value == compared.CHOSEN
     assert len(app.get("plotly_chart")) == CHARTS
     before = cards(app)
-    app.button(key="exchange A and B").click()
-    measured(app)
+    pressed(app, "exchange A and B")
     after = cards(app)
     assert app.selectbox(key="model").value == "run:tuned"
     assert (after["A"], after["B"]) == (before["B"], before["A"])
@@ -178,34 +146,27 @@ def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_pl
 
 
 def test_an_encoder_beside_itself_has_changed_nothing(app, place):
-    app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
-    measured(app)
+    measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"))
     assert cards(app)["B - A"] == "+0.00 (+0.00 to +0.00)"
 
 
 def test_two_readings_of_one_encoder_stand_side_by_side(app, place):
     app.run()
     app.selectbox(key="beside").select(str(place.model)).run()
-    app.selectbox(key="beside_reading").select("cls of layer 1")
-    measured(app)
+    entered(app, app.selectbox(key="beside_reading"), "cls of layer 1")
     assert deltas(app, "A", "B") == ["mean of layer 2", "cls of layer 1"]
     assert cards(app)["A"] != cards(app)["B"]
 
 
 def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth_here(app, place):
-    app.query_params["beside"], app.query_params["sts"] = "run:tuned", str(place.test)
-    app.query_params["reading"] = "cls of layer 1"
-    measured(app)
+    measured(app, beside="run:tuned", sts=str(place.test), reading="cls of layer 1")
     before = [card.value for card in app.metric]
     count = len(before)
-    app.selectbox(key="picked_on").select("Sample pairs").run()
-    measured(app)
-    assert not app.exception
+    entered(app, app.selectbox(key="picked_on"), "Sample pairs").run()
     assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
     readings = [card.delta for card in app.metric][count : count + 2]
     assert any(told.startswith(CHOSEN_ON.format("Sample pairs", 240)) for told in words(app.caption))
-    app.button(key="use picked").click()
-    measured(app)
+    pressed(app, "use picked")
     assert deltas(app, "A", "B")[::2] == readings
     values = [card.value for card in app.metric]
     assert values[-3:] == values[-6:-3]
@@ -220,17 +181,13 @@ def test_the_start_page_puts_a_run_beside_the_encoder(app):
 
 
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
-    app.query_params["sts"] = str(place.test)
-    app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "max"
-    measured(app)
+    measured(app, sts=str(place.test), beside="run:tuned", compared_pooling="max")
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
     with mock.patch("explorer.ui.access.jobs.MOMENT", 0):
         app.run()
-    assert not app.exception
     assert "create report" not in buttons(app), "it is under way, and once is enough"
     measured(app)
-    assert not app.exception
     assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
     assert for_people(numbers["geometry"]["layers"]) in shown(app)
@@ -238,9 +195,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
 
 
 def test_geometry_of_a_alone_is_that_beside_b(app, place):
-    app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
-    measured(app)
-    assert not app.exception
+    measured(app, sts=str(place.test), geometry="true")
     assert len(app.get("plotly_chart")) == len(MEASURES) + 1
     (alone,) = shown(app)
     rows = told_by_the_command(place, "--geometry")["geometry"]["layers"]
@@ -248,30 +203,22 @@ def test_geometry_of_a_alone_is_that_beside_b(app, place):
 
 
 def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
-    app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
-    app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "cls"
-    measured(app)
+    measured(app, sts=str(place.test), geometry="true", beside="run:tuned", compared_pooling="cls")
     with mock.patch("explorer.ui.compare.geometry_view.layer_geometry.layer_geometry") as again:
         for reading in ("max of layer 1", "cls of layer 1"):
-            app.selectbox(key="beside_reading").set_value(reading)
-            measured(app)
-            assert not app.exception
+            entered(app, app.selectbox(key="beside_reading"), reading)
             assert any(row.get("layer & pooling") == f"chosen: {reading}" for table in shown(app) for row in table)
     again.assert_not_called()
 
 
 def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
-    app.query_params["sts"] = str(place.test)
-    app.query_params["beside"] = "run:tuned"
-    measured(app)
+    measured(app, sts=str(place.test), beside="run:tuned")
     numbers = told_by_the_command(place, "--geometry")
     assert shown(app)[-1] == for_people(numbers["cells"])
     assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
     assert export.FILE not in [one.proto.label for one in app.get("download_button")]
-    app.button(key="create report").click()
-    measured(app)
+    pressed(app, "create report")
     assert export.FILE in [one.proto.label for one in app.get("download_button")]
-    assert not app.exception
 
 
 def deltas(app, *labels):
@@ -294,22 +241,17 @@ def shown(app):
 
 
 def test_cameras_keep_what_was_chosen(app):
-    app.query_params["beside"], app.query_params["pictures"] = "run:tuned", "<b>"
-    measured(app)
+    measured(app, beside="run:tuned", pictures="<b>")
     for chosen, kept in ((None, "svg"), ("PNG", "png"), ("SVG", "svg")):
         if chosen:
-            app.segmented_control(key="pictures").set_value(chosen)
-            app.run()
-        assert not app.exception
+            app.segmented_control(key="pictures").set_value(chosen).run()
         options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
         assert {one["format"] for one in options} == {kept}, chosen
         assert len({one["filename"] for one in options}) == len(options) == CHARTS
 
 
 def test_filters_let_through_the_pairs_they_name(app):
-    app.query_params["beside"], app.query_params["flips"] = "run:tuned", "still wrong"
-    measured(app)
-    assert not app.exception
+    measured(app, beside="run:tuned", flips="still wrong")
     assert app.segmented_control(key="flips").value == "still wrong"
     wrong = shown(app)[0]
     told = [traits(row["first"], row["second"]) for row in wrong]
@@ -322,8 +264,7 @@ def test_filters_let_through_the_pairs_they_name(app):
         "flips_part": (wrong[0]["sub-corpus"], [row["sub-corpus"] == wrong[0]["sub-corpus"] for row in wrong]),
     }
     for key, (value, fits) in wanted.items():
-        app.selectbox(key=key).set_value(value)
-        app.run()
+        app.selectbox(key=key).set_value(value).run()
         left = [row for row, fit in zip(wrong, fits, strict=True) if fit]
         assert (shown(app)[0] if left else []) == left, key
         app.selectbox(key=key).set_value("any")
@@ -332,29 +273,20 @@ def test_filters_let_through_the_pairs_they_name(app):
 def test_every_filter_of_flipped_pairs_can_be_in_the_address(app):
     asked = {"shared": "under half", "negation": "in neither", "numbers": "that do not", "names": "that do not"}
     asked["part"] = max(sample.pairs().parts)
-    app.query_params["beside"], app.query_params["flips"] = "run:tuned", "still wrong"
-    for name, value in asked.items():
-        app.query_params[f"flips_{name}"] = value
-    measured(app)
-    assert not app.exception
+    measured(app, beside="run:tuned", flips="still wrong", **{f"flips_{name}": said for name, said in asked.items()})
     assert {name: app.selectbox(key=f"flips_{name}").value for name in asked} == asked
 
 
 def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app):
-    app.query_params["beside"], app.query_params["flips_words"] = "run:tuned", "500"
-    for name in ("flips_shared", "flips_numbers", "flips_names", "flips_part"):
-        app.query_params[name] = "<b>"
-    measured(app)
-    assert not app.exception
+    filters = ("flips_shared", "flips_numbers", "flips_names", "flips_part")
+    measured(app, beside="run:tuned", flips_words="500", **dict.fromkeys(filters, "<b>"))
     assert changes_view.NONE_PASSES in words(app.info)
-    assert {app.selectbox(key=f"flips_{name}").value for name in ("shared", "numbers", "names", "part")} == {"any"}
+    assert {app.selectbox(key=name).value for name in filters} == {"any"}
 
 
 @pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>", "/no/such", "run:../tuned"])
 def test_a_b_that_is_not_there_is_an_error_in_words(app, beside):
-    app.query_params["beside"] = beside
-    measured(app)
-    assert not app.exception
+    measured(app, beside=beside)
     assert app.error
 
 
@@ -362,9 +294,7 @@ def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(a
     save_tiny("bert", tmp_path / "tiny")  # as its weights are made up, every [CLS] is almost the same
     app.query_params["model"] = app.query_params["beside"] = str(tmp_path / "tiny")
     title, reason = "cls of layer 1", NOT_MEASURABLE.format("bfloat16")
-    app.query_params["precision"], app.query_params["reading"] = "bfloat16", title
-    measured(app)
-    assert not app.exception
+    measured(app, precision="bfloat16", reading=title)
     assert [cards(app)[name] for name in ("A", "B", "B - A")] == [NO_SCORE] * 3
     told = [said for said in words(app.caption) if NOT_MEASURED.partition(": ")[0].format("bfloat16") in said]
     assert [said[:2] for said in told] == ["A:", "B:"]
@@ -378,21 +308,14 @@ def own(place):
     text = place.folder / "own.csv"
     rows = (f"{' '.join(sorted(phrase.split()))},{phrase}" for phrase in trainings._phrases(random.Random(3), 60))
     text.write_text("\n".join(["query,passage", *rows]) + "\n", encoding="utf-8")
-    return trainings.train(
-        trainings.new(
-            place, "contrast", name="own", data=(str(text),), dev=HELD_OUT, test=HELD_OUT, settings={"steps": 12}
-        )
-    )
+    what = {"data": (str(text),), "dev": HELD_OUT, "test": HELD_OUT, "settings": {"steps": 12}}
+    return trainings.train(trainings.new(place, "contrast", name="own", **what))
 
 
 def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
-    app.switch_page("pages/train.py")
-    app.query_params["run"] = "own"
-    measured(app)
+    opened(app, "train", run="own")
     app.button(key="run compare").click().run()
-    app.switch_page("pages/compare.py")
-    measured(app)
-    assert not app.exception
+    opened(app, "compare")
     assert app.selectbox(key="sts").value == "test rows of run:own"
     found, shown = own.status().verdict.test, cards(app)
     assert shown[BASE] == f"{found.declared_base:.2f}"
@@ -400,9 +323,7 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
 
 
 def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, own, place):
-    app.switch_page("pages/compare.py")
-    app.query_params["sts"], app.query_params["beside"] = "test rows of run:own", "run:own"
-    measured(app)
+    opened(app, "compare", sts="test rows of run:own", beside="run:own")
     given = run_results.load_test_rows(SetIdentity(SetKind.TEST_ROWS, "own"))
     scores = [finish(judged(given).measured(find(name), Settings())) for name in (str(place.model), "run:own")]
     ranks = [side.details_of(default_reading(side))["rank"] for side in scores]

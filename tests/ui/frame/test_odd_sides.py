@@ -1,30 +1,25 @@
 """Two sides that have little in common, and sentences that are hard to show, on every page that shows both."""
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.data import map_sentences
 from explorer.data.tables.files import read_bytes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import find, of_folder
-from explorer.errors import StrataError
 from explorer.measuring.comparing import comparison
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.maps import map_tables, projection
-from explorer.ui.access import jobs
 from explorer.ui.compare import verdict_view
 from explorer.ui.map import map_form
 from explorer.ui.replay import step_grid
 from explorer.ui.sentences import own_sentences
 from tests import trainings
-from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, words
+from tests.visits import entered, error_of, measured, opened, words
 
 PAGES = ("compare", "sentences", "map", "search", "layers", "layer_attention", "replay")
 MARKUP = (
@@ -39,8 +34,7 @@ RAW = ("<script>", "<b>fat", "**two", "[a link](", "$x^2$", ":red[", "`code`", "
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+def place(place):
     save_tiny("gpt2", place.folder / "gpt2", n_embd=48, n_layer=3, max_position_embeddings=32)
     asked = {"steps": 4, "evaluate_every": 2, "keep_steps": True}
     trainings.train(trainings.new(place, "simcse", name="kept", settings=asked))
@@ -48,38 +42,17 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def app(place, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    asked = {"model": place.model, "beside": place.folder / "gpt2", "sts": place.dev, "projection": "PCA"}
-    for name, value in (asked | {"geometry": "true", "replayed": "kept"}).items():
-        opened.query_params[name] = str(value)
-    yield opened
-    jobs.stop_all()
-
-
-def settled(app, seconds=60):
-    """Run the page until it shows no work under way: one piece of work leads to the next."""
-    end = time.monotonic() + seconds
-    while any(key.startswith("stop ") for key in buttons(app.run())):
-        assert time.monotonic() < end, "still at work"
-        time.sleep(0.05)
-    assert [error.value for error in app.exception] == []
-    return app
-
-
-def opened(app, page):
-    app.switch_page(f"pages/{page}.py")
-    return settled(app)
+def app(furnished, place):
+    furnished.query_params |= {"beside": str(place.folder / "gpt2"), "sts": str(place.dev), "projection": "PCA"}
+    furnished.query_params |= {"geometry": "true", "replayed": "kept"}
+    return furnished
 
 
 def typed(app, page, sentences):
     """The page with these sentences."""
-    if page == "map":
-        app.query_params["mapped"] = "typed sentences"
-    opened(app, page)
+    opened(app, page, **({"mapped": "typed sentences"} if page == "map" else {}))
     app.text_area(key="map typed" if page == "map" else own_sentences.BOX).set_value("\n".join(sentences))
-    return settled(app)
+    return measured(app)
 
 
 def told(app):
@@ -109,8 +82,7 @@ def no_markup(app):
     for raw in RAW:
         assert not [text for text in told(app) if raw in text]
     for spec in figures(app):
-        texts = list(strings(json.loads(spec)))
-        assert not [text for text in texts for raw in ("<script", "<b>fat", "<i>") if raw in text]
+        assert not [text for text in strings(json.loads(spec)) for raw in ("<script", "<b>fat", "<i>") if raw in text]
 
 
 def test_the_two_have_another_width_depth_tokenizer_and_limit(place):
@@ -138,7 +110,6 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
         assert layer_geometry.OTHER_DEPTH.format(deep, shallow) in plain(app)
         shown = len(figures(app))
         app.button(key="presentation").click().run()
-        assert not app.exception
         assert len(figures(app)) == shown, "each once, on the first screen or below it"
         assert verdict_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
     if page == "map":
@@ -150,13 +121,11 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
 
 @pytest.mark.parametrize("page", PAGES[:4])
 def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place, page):
-    app.query_params["max_length"] = "50"
-    opened(app, page)
+    opened(app, page, max_length="50")
     deep = load(find(str(place.folder / "gpt2")), precision="float32")
-    with pytest.raises(StrataError) as refused:
-        deep.limit(50)
-    assert words(app.error) == [str(refused.value)]
-    assert "3 to 32" in str(refused.value)
+    refused = error_of(lambda: deep.limit(50))
+    assert words(app.error) == [refused]
+    assert "3 to 32" in refused
 
 
 @pytest.mark.parametrize("page", ["sentences", "map"])
@@ -170,9 +139,7 @@ def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
     sentences = ["no"] * 200
     typed(app, "map", sentences)
     table = replace(read_bytes("typed.txt", "\n".join(sentences).encode()), name=map_form.TEXT_BOX)
-    with pytest.raises(StrataError) as refused:
-        map_sentences.of_table(table)
-    assert words(app.error) == [str(refused.value)]
+    assert words(app.error) == [error_of(lambda: map_sentences.of_table(table))]
     assert not figures(app)
 
 
@@ -182,7 +149,7 @@ def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
         boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
         for box, number in zip(boxes, pair, strict=True):
             box.set_value(number)
-        settled(app)
+        measured(app)
         assert not app.error
         no_markup(app)
         for number in pair:
@@ -193,8 +160,7 @@ def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
 def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
     typed(app, "map", ODD)
     for at, text in enumerate(MARKUP):
-        app.text_input(key="find").set_value(text[:8])
-        settled(app)
+        entered(app, app.text_input(key="find"), text[:8])
         assert not app.error
         no_markup(app)
         assert app.dataframe[0].value["sentence"].tolist() == [ODD[at]]
@@ -205,9 +171,7 @@ def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
 def test_odd_sentences_are_text_in_what_is_found_and_what_changed(app, place):
     path = place.folder / "odd.txt"
     path.write_text("\n".join(ODD), encoding="utf-8")
-    app.query_params["corpus"], app.query_params["query"] = str(path), MARKUP[1]
-    opened(app, "search")
+    opened(app, "search", corpus=str(path), query=MARKUP[1])
     assert not app.error
     no_markup(app)
-    shown = [one.value for one in app.text]
-    assert set(MARKUP) <= set(shown)
+    assert set(MARKUP) <= {one.value for one in app.text}

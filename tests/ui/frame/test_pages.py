@@ -1,3 +1,6 @@
+"""Test every page without a browser, above all Layers and the sidebar, and the page of docs/adding_a_page.md."""
+
+import re
 import shutil
 from dataclasses import replace
 
@@ -5,6 +8,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from transformers import AutoTokenizer
 
 from explorer.data import sample
 from explorer.data.graded import sets, sts
@@ -13,18 +17,17 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import Reading, Row, parse
-from explorer.errors import StrataError
 from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.ui import layers
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import page_list, sidebar
+from explorer.ui.frame import page_frame, page_list, sidebar
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, fetches, lead, measured, opened, words
+from tests.visits import buttons, cards, entered, error_of, fetches, lead, measured, opened, words
 
 NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
 
@@ -37,7 +40,6 @@ def test_every_page_of_the_folder_is_in_the_menu():
 def test_every_page_opens_and_says_its_purpose_under_its_title(app, page):
     app.switch_page(page.file)
     measured(app)
-    assert [error.value for error in app.exception] == []
     assert app.title
     assert words(app.caption)[0] == page.purpose
 
@@ -47,9 +49,7 @@ SCORING = {"reading", "beside", "sts", "precision", "max_length"}
 
 def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app):
     chosen = {"reading": "cls of layer 2", "sts": "Sample pairs, test half", "beside": "all-MiniLM-L6-v2"}
-    for name, value in chosen.items():
-        app.query_params[name] = value
-    measured(app)
+    measured(app, **chosen)
     app.switch_page("pages/train.py").run()
     assert SCORING.isdisjoint(one.key for one in (*app.selectbox, *app.radio, *app.number_input))
     opened(app, "layers")
@@ -61,8 +61,7 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
 def test_a_number_in_a_link_is_a_number_only_where_one_is_due(app, name, said):
     app.query_params[name] = said
     for page in ("train", "layers"):
-        app.switch_page(f"pages/{page}.py").run()
-        assert [error.value for error in app.exception] == []
+        assert not app.switch_page(f"pages/{page}.py").run().exception, page
 
 
 NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b>x</b>", "a b"]
@@ -76,7 +75,6 @@ LINKS += [(page.file, "\0") for page in page_list.PAGES if page.name != "results
 def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     app.query_params["model"] = model
     app.switch_page(file).run()
-    assert [error.value for error in app.exception] == []
     assert app.error
     assert app.selectbox(key="model").value == model, "what was typed stays, to be mended"
 
@@ -86,7 +84,7 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     whole = sample.pairs()
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
     found = best_cell.choose(dev, test)
-    shown = {card.label: float(card.value) for card in app.metric}
+    shown = {label: float(value) for label, value in cards(app).items()}
     assert shown[layers.BEST_ON_DEV] == pytest.approx(found.test_score, abs=0.02)
     assert shown[layers.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
@@ -134,7 +132,6 @@ def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bun
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set())
     opened(app, "layers", sts=written(own), precision="float32")
-    assert not app.exception
     dev, test = (finish(score_layers(bundled_encoder, sets.uploaded_pairs(half))) for half in sets.halves(own))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
@@ -155,7 +152,6 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
     monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
     opened(app, "layers", sts=title, precision="float32")
-    measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any(lead(layers.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
@@ -208,10 +204,8 @@ def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_laye
 def test_the_reading_is_kept_from_page_to_page(app):
     opened(app, "layers")
     app.selectbox(key="reading").select("cls of layer 3").run()
-    app.switch_page("pages/start.py").run()
-    assert app.selectbox(key="reading").value == "cls of layer 3"
-    app.switch_page("pages/layers.py").run()
-    assert app.selectbox(key="reading").value == "cls of layer 3"
+    for page in ("start", "layers"):
+        assert app.switch_page(f"pages/{page}.py").run().selectbox(key="reading").value == "cls of layer 3", page
 
 
 def write_reading(app: AppTest, typed: str) -> None:
@@ -248,29 +242,27 @@ def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typ
     app.switch_page("pages/layers.py")
     write_reading(app.run(), typed)
     measured(app)
-    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+    assert [*app.error, *app.sidebar.warning] == []
     scores = finish(score_layers(encoder, sample.pairs(), also=[parse(title, 6)]))
     half = scores.of_pairs(sample.pairs().rows_of(sample.test()))
-    card = next(card for card in app.metric if card.label == layers.CHOSEN)
-    assert float(card.value) == pytest.approx(half.score(parse(title, 6)), abs=0.01)
-    assert card.delta == title
+    (card,) = (card for card in app.metric if card.label == layers.CHOSEN)
+    assert (float(card.value), card.delta) == (pytest.approx(half.score(parse(title, 6)), abs=0.01), title)
 
 
 def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
     app, encoder = of_six_layers
     opened(app, "compare", reading="mean of layers 4-6", beside_reading="last of layer 6")
-    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+    assert [*app.error, *app.sidebar.warning] == []
     one, other = parse("mean of layers 4-6", 6), parse("last of layer 6", 6)
     scores = finish(score_layers(encoder, sample.pairs(), also=[one, other]))
-    shown = {card.label: card.value for card in app.metric}
-    assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(shown.values())
+    assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(cards(app).values())
 
 
 @pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
 def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_layers, page):
     app, _ = of_six_layers
     opened(app, page, reading="last of layers 4-6", beside_reading="weighted mean of layer 3")
-    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+    assert [*app.error, *app.sidebar.warning] == []
 
 
 def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app):
@@ -291,9 +283,8 @@ def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(ap
 )
 def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(app, monkeypatch, page, name):
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    app.query_params["sts"], app.query_params["beside"] = name, "all-MiniLM-L6-v2"
-    opened(app, page)
-    assert [one.value for one in (*app.error, *app.exception)] == []
+    opened(app, page, sts=name, beside="all-MiniLM-L6-v2")
+    assert words(app.error) == []
     card = sidebar_choice.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
     assert len([said for said in words(app.info) if said.startswith(card)]) == 1
     assert fetches(app) == [sidebar_choice.FETCH.format("STS16 test")]
@@ -319,9 +310,7 @@ def test_a_name_that_means_no_set_is_an_error(app, name):
 
 def test_an_impossible_length_is_an_error_in_words(app, bundled_encoder):
     opened(app, "layers", max_length="5000")
-    with pytest.raises(StrataError) as refused:
-        bundled_encoder.limit(5000)
-    assert words(app.error) == [str(refused.value)]
+    assert words(app.error) == [error_of(lambda: bundled_encoder.limit(5000))]
     assert any(key.startswith("again ") for key in buttons(app))
 
 
@@ -330,7 +319,6 @@ def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):
     (folder / "modules.json").write_text("{broken", encoding="utf-8")
     app.query_params["model"] = str(folder)
     app.switch_page("pages/layers.py").run()
-    assert [error.value for error in app.exception] == []
     assert "modules\\.json" in app.error[0].value
 
 
@@ -349,7 +337,7 @@ def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkey
     blocked.write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(blocked))
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
-    assert [error.value for error in (*app.exception, *app.error)] == []
+    assert words(app.error) == []
     assert layers.CHOSEN in cards(app)
 
 
@@ -376,19 +364,31 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     save_tiny("bert", tmp_path / "tiny")  # as its weights are made up, every [CLS] is almost the same
     title, reason = "cls of layer 1", layer_scores.NOT_MEASURABLE.format("bfloat16")
-    app.query_params["model"] = str(tmp_path / "tiny")
-    app.query_params["precision"], app.query_params["reading"] = "bfloat16", title
-    opened(app, "layers")
-    assert not app.exception
+    opened(app, "layers", model=str(tmp_path / "tiny"), precision="bfloat16", reading=title)
     assert cards(app)[layers.CHOSEN] == layer_scores.NO_SCORE
-    notes = {card.label: card.delta for card in app.metric}
-    assert notes[layers.CHOSEN] == reason
+    assert {card.label: card.delta for card in app.metric}[layers.CHOSEN] == reason
     (told,) = (said for said in words(app.caption) if said.startswith(NOT_MEASURED.format("bfloat16")))
     assert title in told
     assert any(title in said and reason in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
-    app.radio(key="precision").set_value("float32")
-    measured(app)
+    entered(app, app.radio(key="precision"), "float32")
     assert cards(app)[layers.CHOSEN] != layer_scores.NO_SCORE
     assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3
+
+
+def test_the_page_of_the_document_is_drawn_with_its_purpose(tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "adding_a_page.md").read_text(encoding="utf-8").replace("\n   ", "\n")
+    page, entry = re.findall(r"```python\n(.*?)```", text, re.S)
+    shutil.copy(ROOT / "app.py", tmp_path)
+    shutil.copytree(ROOT / "pages", tmp_path / "pages")
+    (tmp_path / "pages" / "tokens.py").write_text(page, encoding="utf-8")
+    pages = (*page_list.PAGES, eval(entry, vars(page_list)))
+    monkeypatch.setattr(page_list, "PAGES", pages)
+    monkeypatch.setattr(page_frame, "PAGES", pages)
+    app = AppTest.from_file(str(tmp_path / "app.py"), default_timeout=60)
+    opened(app, "tokens")
+    assert app.title[0].value == "Tokens"
+    assert words(app.caption)[0] == pages[-1].purpose
+    tokens = AutoTokenizer.from_pretrained(find("all-MiniLM-L6-v2").folder)("The kettle boils.")["input_ids"]
+    assert cards(app)["Tokens"] == str(len(tokens))

@@ -25,9 +25,7 @@ from tests.visits import wait_until
 def own_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(training_queue, "PAUSE", 0.02)
-    yield tmp_path / "runs"
-    jobs.stop_all()
-    jobs._jobs.clear()
+    return tmp_path / "runs"
 
 
 @pytest.fixture
@@ -104,8 +102,7 @@ def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan, clock_tha
     for name, of_app in (("by-hand", False), ("first", True), ("second", True)):
         orphaned(plan_folder.new(replace(plan, name=name), of_app=of_app).folder)
     server.restore_queue()
-    names = [job.title for job in jobs._jobs.values() if job.lane == jobs.PLANS]
-    assert names == ["plan first", "plan second"]
+    assert [job.title for job in jobs._jobs.values() if job.lane == jobs.PLANS] == ["plan first", "plan second"]
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     assert plan_folder.find("first").status().state == plan_folder.FINISHED
     assert plan_folder.find("by-hand").status().state == plan_folder.INTERRUPTED

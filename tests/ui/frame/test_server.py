@@ -1,8 +1,14 @@
+"""Test what the server does from its start to its end, and which sites may show the app in a frame.
+
+test_browser.py asks a real server for the second, and lets a browser try it.
+"""
+
 import asyncio
 import signal
 import threading
 
 import pytest
+from streamlit import config
 
 from explorer.encoding.load import loading
 from explorer.measuring.scores import measure
@@ -11,6 +17,7 @@ from explorer.training.loop import resume_state as states
 from explorer.training.record.status import INTERRUPTED
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import server
+from explorer.ui.frame.server import SameOrigin
 from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.visits import wait_until
@@ -21,9 +28,6 @@ def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(server, "LEFT_ALONE", 0)
-    monkeypatch.setattr(jobs, "_jobs", {})  # tests of other files may have left theirs
-    yield
-    jobs.stop_all()
 
 
 def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_anybody_asks(tmp_path, monkeypatch):
@@ -113,3 +117,41 @@ def test_the_end_of_the_terminal_ends_the_server_as_another_signal_does(ignored)
     for one, how in before.items():
         signal.signal(one, how)
     assert ended == [True] * (not ignored)
+
+
+SETTINGS = {"server.allowedHosts": ["127.0.0.1"], "server.enableCORS": True, "server.corsAllowedOrigins": []}
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    stated = dict(SETTINGS)
+    monkeypatch.setattr(config, "get_option", stated.__getitem__)
+    return stated
+
+
+def answered(host="127.0.0.1:8501"):
+    """Status and headers of an answer; the app below would let every site show it."""
+    sent = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-frame-options", b"ALLOWALL")]})
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(SameOrigin(app)({"type": "http", "headers": [(b"host", host.encode())]}, None, send))
+    return sent[0]["status"], dict(sent[0]["headers"])
+
+
+@pytest.mark.parametrize(("host", "status"), [("127.0.0.1:8501", 200), ("evil.example", 403)])
+def test_no_other_site_may_show_an_answer_in_a_frame(settings, host, status):
+    code, headers = answered(host)
+    assert code == status
+    assert headers[b"content-security-policy"] == b"frame-ancestors 'self'"
+    assert headers[b"x-frame-options"] == b"SAMEORIGIN"
+
+
+def test_a_site_that_the_settings_name_may(settings):
+    settings["server.corsAllowedOrigins"] = ["https://portal.example"]
+    _, headers = answered()
+    assert headers[b"content-security-policy"] == b"frame-ancestors 'self' https://portal.example"

@@ -1,7 +1,6 @@
 """Test the Layer attention page without a browser: with a pooler, without one, and with odd sentences."""
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN
-from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.measure import Settings, shelf_key, stored_scores
 from explorer.measuring.sentences import attention_weights
@@ -20,12 +18,12 @@ from explorer.progress import finish
 from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import jobs, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.layer_attention import pair_view, pooler_view
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
-from tests.visits import lead
+from tests.visits import entered, error_of, lead, measured, pressed
 
 PAGE = "pages/layer_attention.py"
 ODD = {
@@ -60,8 +58,6 @@ def place(place):
 @pytest.fixture(autouse=True)
 def fresh(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
-    yield
-    jobs._jobs.clear()
 
 
 @pytest.fixture
@@ -73,35 +69,20 @@ def app(app):
 @pytest.fixture
 def plain(app, place):
     """The page with a tiny encoder that has no pooler."""
-    app.query_params["model"] = str(place.model)
-    return settled(app)
+    return measured(app, model=str(place.model))
 
 
 @pytest.fixture
 def listener(app, place, monkeypatch):
     """The page with the model of a run that has one."""
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    app.query_params["model"] = str(runs.find("both").model)
-    app.query_params["sts"] = "Sample pairs"
-    return settled(app)
-
-
-def settled(app, seconds=60):
-    """Run the page until a run of it neither asks for work nor takes a result away."""
-    end, known = time.monotonic() + seconds, None
-    while known != set(jobs._jobs) and time.monotonic() < end:
-        while any(job.live for job in list(jobs._jobs.values())) and time.monotonic() < end:
-            time.sleep(0.02)
-        known = set(jobs._jobs)
-        app.run()
-    assert [one.value for one in app.exception] == []
-    return app
+    return measured(app, model=str(runs.find("both").model), sts="Sample pairs")
 
 
 def typed(app, one, other):
     app.text_area(key="One sentence").set_value(one)
     app.text_area(key="Another sentence").set_value(other)
-    return settled(app)
+    return measured(app)
 
 
 def words(elements):
@@ -130,12 +111,7 @@ def test_without_a_pooler_the_page_shows_the_papers_pair_by_layer_and_its_heads(
 
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
-    assert headings(listener) == [
-        pooler_view.WEIGHTS,
-        pooler_view.SCORES,
-        pooler_view.PARTS,
-        pooler_view.OVER_TRAINING,
-    ]
+    assert headings(listener) == [pooler_view.WEIGHTS, pooler_view.SCORES, pooler_view.PARTS, pooler_view.OVER_TRAINING]
     assert charts(listener) == 4
     told = words(listener.caption)
     assert pooler_view.SCORES_ON.format("Sample pairs") in told
@@ -154,7 +130,7 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
 def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
     for limit, uniform in ((1e9, True), (0.0, False)):
         monkeypatch.setattr(attention_weights, "UNIFORM", limit)
-        told = words(settled(listener).caption)
+        told = words(measured(listener).caption)
         assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
         assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
         assert BEST_SCORE.search(told)
@@ -163,25 +139,20 @@ def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
 
 def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    listener.selectbox(key="sts").select("STS16 test")
-    settled(listener)
+    entered(listener, listener.selectbox(key="sts"), "STS16 test")
     assert sidebar_choice.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
     assert charts(listener) == 4
     assert not BEST_SCORE.search(words(listener.caption))
 
 
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
-    listener.selectbox(key="beside").select("run:alone")
-    settled(listener)
+    entered(listener, listener.selectbox(key="beside"), "run:alone")
     assert charts(listener) == 7
     assert "cls of the last layer + attention over layers" in words(listener.markdown)
 
 
 def test_a_model_b_without_a_pooler_is_compared_in_words(app):
-    app.query_params["model"] = f"run:{POOLER}"
-    app.query_params["beside"] = lookup.BUNDLED
-    app.query_params["precision"] = "float32"
-    settled(app)
+    measured(app, model=f"run:{POOLER}", beside=lookup.BUNDLED, precision="float32")
     assert pooler_view.COMPARED in headings(app)
     told = words(app.markdown)
     sides = [find(name) for name in (f"run:{POOLER}", lookup.BUNDLED)]
@@ -200,23 +171,20 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
 
 
 def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
-    app.query_params["model"] = lookup.BUNDLED
-    app.query_params["beside"] = f"run:{POOLER}"
-    settled(app)
+    measured(app, model=lookup.BUNDLED, beside=f"run:{POOLER}")
     assert lead(pair_view.EXCHANGE) in words(app.info)
-    app.button(key="exchange for the pooler").click()
-    settled(app)
+    pressed(app, "exchange for the pooler")
     assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", lookup.BUNDLED)
     assert pooler_view.WEIGHTS in headings(app)
 
 
 def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not_uniform(app):
-    settled(app)
+    measured(app)
     opened = [button for button in app.button if (button.key or "").startswith("open ")]
     assert opened[0].key == f"open {POOLER}"
     assert pair_view.PAPER.replace("\\", "") in words(app.caption)
     opened[0].click()
-    settled(app)
+    measured(app)
     assert HIGHEST.search(words(app.caption))
     assert pooler_view.UNIFORM not in words(app.caption)
     assert pooler_view.OVER_TRAINING in headings(app)
@@ -224,18 +192,15 @@ def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    app.query_params["model"] = str(runs.find("alone").model)
-    settled(app)
+    measured(app, model=str(runs.find("alone").model))
     assert lead(pooler_view.ATTENTION_ALONE) in words(app.caption)
     assert not app.dataframe
 
 
 def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    app.query_params["model"] = str(place.model)
-    settled(app)
-    app.button(key="open both").click()
-    settled(app)
+    measured(app, model=str(place.model))
+    pressed(app, "open both")
     assert app.selectbox(key="model").value == "run:both"
     assert pooler_view.WEIGHTS in headings(app)
 
@@ -244,15 +209,13 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
     old = trainings.train(trainings.new(place, "layer-attention", name="old", settings={"steps": 2}))
     for file in old.folder.rglob("*layers.npy"):
         file.unlink()
-    app.query_params["model"] = str(old.model)
-    settled(app)
+    measured(app, model=str(old.model))
     assert pooler_view.NO_HISTORY.format("old") in words(app.caption)
 
 
 def test_layer_and_head_are_chosen_by_keyboard(plain):
     plain.selectbox(key="layer").select("2")
-    plain.selectbox(key="head").select("2")
-    settled(plain)
+    entered(plain, plain.selectbox(key="head"), "2")
     assert pair_view.SHOWN.format(2, 2) in words(plain.caption)
 
 
@@ -260,24 +223,19 @@ def test_layer_and_head_are_chosen_by_keyboard(plain):
 def test_a_layer_that_is_not_there_falls_back_to_the_first(app, place, value):
     app.query_params["model"] = str(place.model)
     app.query_params["layer"] = app.query_params["read"] = app.query_params["heads"] = value
-    settled(app)
+    measured(app)
     assert app.selectbox(key="layer").value == "1"
     assert not app.error
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_every_family_has_something_to_show(app, tmp_path, kind):
-    app.query_params["model"] = str(save_tiny(kind, tmp_path / kind))
-    settled(app)
+def test_every_family_has_something_to_show_and_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path, kind):
+    measured(app, model=str(save_tiny(kind, tmp_path / kind)))
     assert not app.error
     assert charts(app) == 3
-
-
-def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
-    app.query_params["model"] = str(save_tiny("gpt2", tmp_path / "gpt2"))
-    told = words(settled(app).caption)
-    assert pair_view.CAUSAL in told
-    assert pair_view.ALONE in told
+    if kind == "gpt2":  # reads from left to right
+        assert pair_view.CAUSAL in words(app.caption)
+        assert pair_view.ALONE in words(app.caption)
 
 
 def test_whatever_is_typed_is_read(plain):
@@ -313,18 +271,14 @@ def test_what_is_too_long_is_cut_and_told(plain):
 
 
 def test_an_impossible_length_is_an_error_in_words(app, place):
-    app.query_params["model"] = str(place.model)
-    app.query_params["max_length"] = "5000"
-    settled(app)
+    measured(app, model=str(place.model), max_length="5000")
     encoder = load(find(str(place.model)))
-    with pytest.raises(StrataError) as refused:
-        encoder.limit(5000)
-    assert words(app.error) == str(refused.value)
+    assert words(app.error) == error_of(lambda: encoder.limit(5000))
 
 
 def test_sentences_are_kept_from_page_to_page(plain):
     typed(plain, "a man", "a dog")
     plain.switch_page("pages/start.py").run()
     plain.switch_page(PAGE)
-    settled(plain)
+    measured(plain)
     assert [box.value for box in plain.text_area] == ["a man", "a dog"]

@@ -12,7 +12,7 @@ from explorer.progress import finish
 from explorer.ui.access import cached
 from explorer.ui.map import map_view
 from tests.vectors import ROWS, TEXTS, two_clouds
-from tests.visits import measured, words
+from tests.visits import entered, measured, words
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,7 @@ def app(furnished, source):
 
 @pytest.mark.parametrize(("projection", "kind"), [("PCA", "PCA"), ("UMAP", "UMAP"), ("t-SNE", "UMAP")])
 def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source, projection, kind):
-    app.query_params["projection"] = projection
-    measured(app)
-    assert not app.exception
+    measured(app, projection=projection)
     found = finish(large_map(finish(prepared(opened(source))), MapSettings(kind)))
     told = words(app.caption)
     assert found.note in told
@@ -41,15 +39,13 @@ def test_the_page_states_how_the_map_was_made_and_what_it_preserves(app, source,
 
 
 def test_model_b_is_not_used_and_broken_vectors_are_an_error(app, place, source):
-    app.query_params["beside"] = str(place.model)
-    measured(app)
+    measured(app, beside=str(place.model))
     assert cached.ONE_ENCODER in words(app.caption)
     assert not app.error
     bad = source.with_name("bad.npy")
     np.save(bad, np.full((ROWS, 8), np.nan))
     bad.with_suffix(".txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    app.text_input(key="map_file").set_value(str(bad))
-    measured(app)
+    entered(app, app.text_input(key="map_file"), str(bad))
     assert any("Row 0 of bad.npy" in one for one in words(app.error))
 
 

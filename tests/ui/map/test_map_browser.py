@@ -60,8 +60,7 @@ def draw_round(page, at, count):
     assert sign * (points[count][axis] - points[count - 1][axis]) > 2, "there is room for a line between them"
     low, high = ([end(point[one] for point in points) for one in (1, 2)] for end in (min, max))
     low, high = [one - 8 for one in low], [one + 8 for one in high]
-    cut = (points[count][axis] + points[count - 1][axis]) / 2
-    (high if sign > 0 else low)[axis - 1] = cut
+    (high if sign > 0 else low)[axis - 1] = (points[count][axis] + points[count - 1][axis]) / 2
     page.mouse.move(low[0], high[1])  # from below: the mode bar is above
     page.mouse.down()
     for x, y in (low, (high[0], low[1]), high, (low[0], high[1])):

@@ -12,13 +12,20 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.map import map_form, map_view, selection
 from tests import trainings
 from tests.tiny_models import save_tiny
-from tests.visits import lead, measured, words
+from tests.visits import by_link, lead, measured, words
 
 
 @pytest.fixture(scope="module")
 def place(place):
     save_tiny("bert", place.folder / "other")
     return place
+
+
+@pytest.fixture
+def texts(place):
+    """The sentences that the map is of."""
+    first, second, _ = trainings.texts_of(place.dev)
+    return list(dict.fromkeys([*first, *second]))
 
 
 @pytest.fixture
@@ -30,13 +37,9 @@ def app(furnished, place, monkeypatch):
     return furnished
 
 
-def drawn(app):
-    """Run the page until there are maps: one work waits for another."""
-    for _ in range(5):
-        measured(app)
-        if app.get("plotly_chart") or app.error:
-            break
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+def drawn(app, **link):
+    """The figures of the page that a link opens."""
+    return [json.loads(chart.proto.spec) for chart in measured(app, **link).get("plotly_chart")]
 
 
 def numbers(value):
@@ -49,30 +52,23 @@ def sentences_of(figure):
     return sorted(place for trace in figure["data"] for place in numbers(trace.get("customdata", [])))
 
 
-def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
+def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, texts):
     (figure,) = drawn(app)
-    assert not app.exception
     assert sidebar_choice.ASK_FOR_B in words(app.info)
-    first, second, _ = trainings.texts_of(place.dev)
-    assert sentences_of(figure) == list(range(len({*first, *second})))
+    assert sentences_of(figure) == list(range(len(texts)))
     assert any(told.startswith(projection.EXPLAINED.partition(" {}.")[0].format(2)) for told in words(app.caption))
 
 
 @pytest.mark.parametrize("kind", projection.KINDS)
 def test_an_address_makes_two_maps_of_the_same_sentences(app, place, kind):
-    app.query_params["beside"], app.query_params["projection"] = str(place.folder / "other"), kind
-    one, other = drawn(app)
-    assert not app.exception
+    one, other = drawn(app, beside=str(place.folder / "other"), projection=kind)
     assert sentences_of(one) == sentences_of(other)
     assert app.selectbox(key="map_colour").options[:2] == [map_view.MOVED, map_view.CHANGED]
     assert sum("Trustworthiness" in caption.value for caption in app.caption) == 2
 
 
-def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neighbours(app, place):
-    app.query_params["beside"] = str(place.folder / "other")
-    drawn(app)
-    first, second, _ = trainings.texts_of(place.dev)
-    texts = list(dict.fromkeys([*first, *second]))
+def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neighbours(app, place, texts):
+    drawn(app, beside=str(place.folder / "other"))
     word = texts[0].split()[0]
     app.text_input(key="find").set_value(word.upper())
     figures = drawn(app)
@@ -89,8 +85,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
 
 
 def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
-    app.query_params["mapped"] = map_form.EXTREMES
-    (figure,) = drawn(app)
+    (figure,) = drawn(app, mapped=map_form.EXTREMES)
     assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
     assert app.selectbox(key="map_colour").value == "pairs"
     assert any(map_sentences.AT_ENDS.format(6, 12) in told for told in words(app.markdown))
@@ -100,8 +95,7 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
     file = tmp_path / "own.csv"
     rows = [f"<b>sentence</b> {at},{'news' if at % 2 else '*other*'},{at / 7}" for at in range(12)]
     file.write_text("\n".join(["text,topic,weight", *rows]) + "\n", encoding="utf-8")
-    app.query_params["mapped"], app.query_params["map_file"] = map_form.FILE, str(file)
-    drawn(app)
+    drawn(app, mapped=map_form.FILE, map_file=str(file))
     assert app.selectbox(key="map_colour").options == ["topic", "weight", "words"]
     assert app.selectbox(key="map_column").value == "text"
     app.selectbox(key="map_column").select("topic")
@@ -111,58 +105,46 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
 
 @pytest.mark.parametrize("file", ["/no/such.csv", "nonsense", "\0", "x" * 5000, "/etc"])
 def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
-    app.query_params["mapped"], app.query_params["map_file"] = map_form.FILE, file
-    drawn(app)
-    assert not app.exception
+    drawn(app, mapped=map_form.FILE, map_file=file)
     assert app.error
 
 
 def test_whatever_is_typed_is_mapped_or_an_error_in_words_and_nothing_is_asked_for(app):
-    app.query_params["mapped"] = map_form.TYPED
-    drawn(app)
+    drawn(app, mapped=map_form.TYPED)
     for typed in ("one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"):
         app.text_area(key="map typed").set_value(typed)
         drawn(app)
-        assert not app.exception, typed
         assert app.error or app.get("plotly_chart"), typed
-    app.text_area(key="map typed").set_value(" \n ")
-    app.run()
+    app.text_area(key="map typed").set_value(" \n ").run()
     assert map_form.TYPE_TWO in words(app.info)
 
 
 @pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>"])
 def test_a_b_that_is_not_there_is_an_error_in_words_beside_the_map_of_a(app, beside):
-    app.query_params["beside"] = beside
-    app.run()
-    assert not app.exception
+    by_link(app, beside=beside)
     assert app.error
 
 
-def test_settings_in_the_address_that_are_not_possible_fall_back(app):
-    app.query_params["projection"], app.query_params["neighbours"], app.query_params["axes"] = "UMAP", "5000", "7"
-    app.query_params["map_colour"], app.query_params["min_dist"] = "<b>", "x"
-    drawn(app)
-    assert not app.exception
-    assert app.get("plotly_chart")
-
-
-@pytest.mark.parametrize("selected", ["9" * 5000, "٣-²-1_0-x"])
-def test_numbers_in_the_address_that_are_none_select_nothing(app, selected):
-    app.query_params["selected"] = selected
-    drawn(app)
-    assert not app.exception
-    assert app.get("plotly_chart")
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"projection": "UMAP", "neighbours": "5000", "axes": "7", "map_colour": "<b>", "min_dist": "x"},
+        *({"selected": numbers} for numbers in ("9" * 5000, "٣-²-1_0-x")),
+        *({"find": word} for word in ("", "  ", "w" * 5000)),
+    ],
+)
+def test_what_is_not_possible_in_the_address_changes_and_selects_nothing(app, link):
+    assert drawn(app, **link)
     assert not app.dataframe
+    long = len(link.get("find", "")) > 200
+    assert not [one for one in app.caption if one.value.startswith(lead(selection.NONE_FOUND)) and not long]
 
 
-def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
-    first, second, _ = trainings.texts_of(place.dev)
-    texts = list(dict.fromkeys([*first, *second]))
+def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, texts):
     word = texts[0].split()[0]
     holding = [text for text in texts if word in text]
     assert 0 < len(holding) < len(texts)
-    app.query_params["find"] = word.upper()
-    drawn(app)
+    drawn(app, find=word.upper())
     assert app.dataframe[0].value["sentence"].tolist() == holding
     assert "selected" not in app.query_params, "the word says it"
     app.segmented_control(key="mapped").set_value(map_form.EXTREMES)
@@ -175,12 +157,10 @@ def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
 
 
 def test_a_word_that_no_sentence_holds_is_told(app):
-    app.query_params["find"] = "no such word"
-    drawn(app)
+    drawn(app, find="no such word")
     for word in ("no such word", "<b>x</b> **y**", "%{x}", "ـِ", "🙂", "w" * 200):
         app.text_input(key="find").set_value(word)
         drawn(app)
-        assert not app.exception, word
         (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(selection.NONE_FOUND)))
         assert word[:100] in told.replace("\\", "")
         assert "<b>" not in told
@@ -188,17 +168,7 @@ def test_a_word_that_no_sentence_holds_is_told(app):
 
 
 def test_the_vectors_of_either_side_can_be_taken_along(app, place):
-    app.query_params["beside"] = str(place.folder / "other")
-    drawn(app)
+    drawn(app, beside=str(place.folder / "other"))
     labels = [one.proto.label for one in app.get("download_button")]
     assert labels == ["Maps (CSV)", *["NumPy (.npy)", "Parquet", "Projector (.zip)"] * 2]
     assert sum(caption.value == "Vectors of B: 24 × 32" for caption in app.caption) == 1
-
-
-@pytest.mark.parametrize("word", ["", "  ", "w" * 5000])
-def test_a_word_that_is_none_selects_none(app, word):
-    app.query_params["find"] = word
-    assert drawn(app)
-    assert not app.exception
-    assert not app.dataframe
-    assert not [one for one in app.caption if one.value.startswith(lead(selection.NONE_FOUND)) and len(word) < 200]

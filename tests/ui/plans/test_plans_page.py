@@ -15,13 +15,12 @@ from explorer.studies.plans import plan_folder, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import jobs
 from explorer.ui.plans import plan_form, plan_start, plan_view
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.runs.training_form import BY_HAND
 from tests import namesakes
 from tests.evaluating.test_sts_task import write_set
-from tests.visits import buttons, wait_until, words
+from tests.visits import buttons, by_link, wait_until, words
 
 PAGE = "pages/plans.py"
 VALUES = f"{plan_form.grid_key(1, 'values')} temperature"
@@ -33,50 +32,30 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
     monkeypatch.setattr(training_queue, "PAUSE", 0.02)
-    yield
-    jobs.stop_all()
-    jobs._jobs.clear()
 
 
 @pytest.fixture
 def plan(place) -> Plan:
     """Two rows of one seed, of some milliseconds."""
-    return Plan(
-        "short",
-        ("simcse",),
-        (str(place.model),),
-        ((str(place.text),),),
-        {"batch_size": 4, "steps": 2},
-        {"temperature": (0.05, 0.1)},
-        dev=str(place.dev),
-        test=str(place.test),
-    )
+    what = {"methods": ("simcse",), "models": (str(place.model),), "data": ((str(place.text),),)}
+    how = {"settings": {"batch_size": 4, "steps": 2}, "grid": {"temperature": (0.05, 0.1)}}
+    return Plan("short", **what, **how, dev=str(place.dev), test=str(place.test))
 
 
 @pytest.fixture
 def form(app):
-    app.switch_page(PAGE)
-    return well(app.run())
+    return app.switch_page(PAGE).run()
 
 
-def well(app):
-    assert [error.value for error in app.exception] == []
-    return app
+def shown(app, plan):
+    """The page of a plan."""
+    return by_link(app.switch_page(PAGE), plan=plan)
 
 
 def filled(app, plan):
     """The form with a plan, by the button of a plan that is there."""
     plan_folder.new(plan)
-    app.switch_page(PAGE)
-    app.query_params["plan"] = plan.name
-    well(app.run()).button(key=plan_view.COPY).click().run()
-    return well(app)
-
-
-def shown(app, folder):
-    app.switch_page(PAGE)
-    app.query_params["plan"] = folder.name
-    return well(app.run())
+    return shown(app, plan.name).button(key=plan_view.COPY).click().run()
 
 
 def ended(folder):
@@ -105,7 +84,7 @@ def test_nonsense_in_a_field_is_named_in_place(form, key, typed, told):
     form.text_input(key=key).set_value(typed).run()
     if key == plan_start.NAME:
         form.button(key=plan_start.START).click().run()
-    assert any(told in error for error in words(well(form).error))
+    assert any(told in error for error in words(form.error))
     assert plan_folder.every() == []
 
 
@@ -115,7 +94,7 @@ def test_a_method_that_the_text_does_not_fit_is_named(form, place):
     (hard,) = [option for option in field.options if option.startswith("simcse-hard")]
     assert hard.endswith("does not fit")
     field.set_value(["simcse", "simcse-hard"]).run()
-    assert any(error.startswith("simcse-hard does not fit this text") for error in words(well(form).error))
+    assert any(error.startswith("simcse-hard does not fit this text") for error in words(form.error))
     assert form.button(key=plan_start.START).disabled
 
 
@@ -125,11 +104,11 @@ def test_a_method_that_the_text_does_not_fit_is_named(form, place):
 )
 def test_values_of_a_setting_are_checked_in_place(form, typed, told):
     form.selectbox(key=plan_form.grid_key(1, "setting")).set_value("temperature").run()
-    assert any("at least two values" in warning for warning in words(well(form).warning))
+    assert any("at least two values" in warning for warning in words(form.warning))
     form.text_input(key=VALUES).set_value(typed).run()
-    assert any(told in error for error in words(well(form).error))
+    assert any(told in error for error in words(form.error))
     form.text_input(key=VALUES).set_value("0.05 0.1;0.2").run()
-    assert any(one.value.startswith("**18 trainings**: 6 rows") for one in well(form).markdown)
+    assert any(one.value.startswith("**18 trainings**: 6 rows") for one in form.markdown)
 
 
 def test_a_setting_that_one_method_lacks_is_not_offered(form):
@@ -139,7 +118,7 @@ def test_a_setting_that_one_method_lacks_is_not_offered(form):
 
 def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
     filled(app, plan).number_input(key=plan_form.BATCH).set_value(512).run()
-    assert any("the text has 24 rows; a batch needs 512" in error for error in words(well(app).error))
+    assert any("the text has 24 rows; a batch needs 512" in error for error in words(app.error))
     assert app.button(key=plan_start.START).disabled
 
 
@@ -160,9 +139,8 @@ def test_the_sets_of_a_new_plan_are_those_of_a_new_run_and_are_named_in_its_file
 def test_a_test_set_that_cannot_be_read_is_named_at_its_field(app):
     app.session_state[plan_form.TEST] = "nowhere.csv"
     app.session_state[BY_HAND] = {plan_form.TEST}
-    app.switch_page(PAGE)
-    form = app.run()
-    assert any("nowhere.csv" in error for error in words(well(form).error))
+    form = app.switch_page(PAGE).run()
+    assert any("nowhere.csv" in error for error in words(form.error))
     assert form.button(key=plan_start.START).disabled
 
 
@@ -183,24 +161,21 @@ def test_a_budget_of_seconds_is_copied_too(app, plan):
     form = filled(app, replace(plan, budget=PlanBudget(0.5)))
     assert form.number_input(key=plan_form.MINUTES).value == 0.5
     form.number_input(key=plan_form.MINUTES).set_value(0.0).run()
-    assert any("budget.minutes cannot be 0" in error for error in words(well(form).error))
+    assert any("budget.minutes cannot be 0" in error for error in words(form.error))
 
 
 @pytest.mark.parametrize("settings", [{"steps": "2"}, {"steps": 0}, {"batch_size": 4.0}])
 def test_a_plan_whose_settings_have_no_field_is_not_offered_as_a_copy(app, plan, settings):
     plan_folder.new(replace(plan, settings=settings))
-    app.switch_page(PAGE)
-    app.query_params["plan"] = plan.name
-    assert plan_view.COPY not in buttons(well(app.run()))
+    assert plan_view.COPY not in buttons(shown(app, plan.name))
 
 
 def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_table(app, plan):
     filled(app, plan).text_input(key=plan_start.NAME).set_value("mine")  # the click itself leaves the field
     app.button(key=plan_start.START).click().run()
     assert app.query_params["plan"] in ("mine", ["mine"])
-    folder = plan_folder.find("mine")
-    assert ended(folder).state == plan_folder.FINISHED
-    well(app.run())
+    assert ended(plan_folder.find("mine")).state == plan_folder.FINISHED
+    app.run()
     assert len(runs.every()) == 2
     assert len(app.get("plotly_chart")) == 1
     rows = json.loads(app.dataframe[0].value.to_json(orient="records"))
@@ -220,13 +195,13 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
     folder = training_queue.start_plan(plan)
     wait_until(lambda: any(run.status().live for run in runs.every()))
-    shown(app, folder)
+    shown(app, folder.name)
     assert {plan_view.RESUME, plan_view.DELETE}.isdisjoint(buttons(app))
     app.button(key=plan_view.STOP).click().run()
     assert ended(folder).state == plan_folder.STOPPED
     (run,) = runs.every()
     assert run.status().state == statuses.STOPPED
-    assert plan_view.STOPPED in words(well(app.run()).info)
+    assert plan_view.STOPPED in words(app.run().info)
     gate.set()
     app.button(key=plan_view.RESUME).click().run()
     assert ended(folder).state == plan_folder.FINISHED
@@ -244,7 +219,7 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
         return found
 
     monkeypatch.setattr(plan_view, "table_at", begins_meanwhile)
-    shown(app, folder)
+    shown(app, folder.name)
     assert app.selectbox(key=plan_view.ROW).options == ["temperature 0.05"]
 
 
@@ -252,20 +227,20 @@ def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(run_status, "training_queue", SimpleNamespace(under_way=lambda: ["a run"]))
         app.switch_page(PAGE)
-        assert run_status.BUSY in words(well(app.run()).caption)
+        assert run_status.BUSY in words(app.run().caption)
         assert app.button(key=plan_start.ESTIMATE).disabled
-    assert run_status.BUSY not in words(well(app.run()).caption)
+    assert run_status.BUSY not in words(app.run().caption)
     assert not app.button(key=plan_start.ESTIMATE).disabled
 
 
 def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):
     training_queue.start_plan(plan)
     second = training_queue.start_plan(replace(plan, name="second"))
-    shown(app, second)
+    shown(app, second.name)
     assert any("Waiting for: plan short" in told for told in words(app.caption))
     app.button(key=plan_view.STOP).click().run()
     assert second.status().state == plan_folder.STOPPED
-    assert well(app).button(key=plan_view.RESUME)
+    assert app.button(key=plan_view.RESUME)
 
 
 def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
@@ -273,7 +248,7 @@ def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
     names = [cell.row for cell in cells(plan)]
     folder.put(replace(folder.status(), state="finished", failures={names[0]: "The disk is full."},
                        left_out=(names[1],), missing=("STS12 is not there.",)))  # fmt: skip
-    shown(app, folder)
+    shown(app, folder.name)
     assert any("temperature 0.05: The disk is full." in error for error in words(app.error))
     told = words(app.warning)
     assert any("The budget did not suffice for 1 training: temperature 0.1" in one for one in told)
@@ -283,23 +258,20 @@ def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
 def test_a_plan_is_deleted_and_its_runs_stay(app, plan):
     folder = training_queue.start_plan(plan)
     ended(folder)
-    shown(app, folder).button(key=plan_view.DELETE).click().run()
+    shown(app, folder.name).button(key=plan_view.DELETE).click().run()
     assert plan_folder.every() == []
     assert len(runs.every()) == 2
-    assert plan_start.START in buttons(well(app))
+    assert plan_start.START in buttons(app)
 
 
 def test_a_plan_whose_name_is_not_utf8_is_not_listed(app, plan):
     folder = plan_folder.new(plan).folder
     shutil.copytree(folder, folder.with_name(os.fsdecode(b"bad\xff")))
-    app.switch_page(PAGE)
-    assert app.run().dataframe[0].value["Plan"].tolist() == ["short"]
+    assert app.switch_page(PAGE).run().dataframe[0].value["Plan"].tolist() == ["short"]
 
 
 def test_a_plan_that_is_not_there_is_an_error_and_the_form(app):
-    app.switch_page(PAGE)
-    app.query_params["plan"] = "<b>none</b>"
-    assert any("There is no plan" in error for error in words(well(app.run()).error))
+    assert any("There is no plan" in error for error in words(shown(app, "<b>none</b>").error))
     assert plan_start.START in buttons(app)
 
 
@@ -307,7 +279,7 @@ def test_a_plan_that_cannot_be_read_can_be_deleted(app, plan):
     folder = plan_folder.new(plan)
     folder.put(replace(folder.status(), state="stopped"))
     (folder.folder / plan_folder.PLAN).write_text("methods: [", encoding="utf-8")
-    shown(app, folder)
+    shown(app, folder.name)
     assert app.error
     app.button(key=plan_view.DELETE).click().run()
     assert plan_folder.every() == []
@@ -315,7 +287,7 @@ def test_a_plan_that_cannot_be_read_can_be_deleted(app, plan):
 
 def upload(app, name, text):
     app.file_uploader(key=plan_start.FILE).set_value((name, text.encode(), "application/yaml")).run()
-    return well(app)
+    return app
 
 
 def test_an_uploaded_file_replaces_the_form_and_names_the_plan(form, plan):
@@ -337,7 +309,7 @@ def test_a_file_that_is_no_plan_is_an_error_and_starts_nothing(form, text):
 
 def test_text_that_is_not_there_is_named_at_its_field(form):
     form.multiselect(key=plan_form.TEXT).set_value(["nowhere.csv"]).run()
-    (error,) = words(well(form).error)
+    (error,) = words(form.error)
     assert "There is no file nowhere.csv" in error
     assert form.button(key=plan_start.START).disabled
 
@@ -347,14 +319,14 @@ def test_a_finished_plan_says_which_scores_are_missing_and_evaluates_them(app, p
     (path,) = namesakes.write(tmp_path, folders=("a",))
     folder = training_queue.start_plan(replace(plan, grid={}, tasks=(str(path),)))
     assert ended(folder).state == plan_folder.FINISHED
-    shown(app, folder)
+    shown(app, folder.name)
     assert plan_view.RESUME not in buttons(app)
     shutil.rmtree(tmp_path / "results")
-    well(app.run())
+    app.run()
     assert any("test.tsv: no result" in text for text in words(app.warning))
     assert app.button(key=plan_view.RESUME).label == plan_view.EVALUATE
     app.button(key=plan_view.RESUME).click().run()
     assert ended(folder).state == plan_folder.FINISHED
-    well(app.run())
+    app.run()
     assert not any("no result" in text for text in words(app.warning))
     assert all(row["test.tsv"] for row in json.loads(app.dataframe[0].value.to_json(orient="records")))

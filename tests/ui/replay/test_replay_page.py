@@ -1,6 +1,7 @@
-"""Test the Replay page without a browser."""
+"""Test the Replay page without a browser, also where another run has taken the name of one."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from explorer.encoding.read.pooling import OWN
 from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
+from explorer.run_folder import PROBE, PROBE_SENTENCES, probe_file
+from explorer.run_folder import STEPS as STEPS_FOLDER
+from explorer.training.record.runs import Run
 from explorer.ui.access import jobs
 from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.runs import run_status
 from tests import trainings
-from tests.visits import cards, measured, words
+from tests.visits import by_link, cards, entered, measured, words
 
 
 @pytest.fixture(scope="module")
@@ -34,23 +38,18 @@ def app(furnished, runs):
 
 
 def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
-    app.query_params["replayed"] = "plain"
-    app.run()
+    by_link(app, replayed="plain")
     run = trainings.runs.find("plain", place.runs)
-    slider = app.select_slider(key="replayed_step")
-    assert slider.options == [str(step) for step in trainings.looks(run)]
+    assert app.select_slider(key="replayed_step").options == [str(step) for step in trainings.looks(run)]
     for step, score in trainings.looks(run).items():
-        app.select_slider(key="replayed_step").set_value(step)
-        app.run()
-        assert not app.exception
+        app.select_slider(key="replayed_step").set_value(step).run()
         assert cards(app)["Dev score"] == f"{score:.2f}"
     assert len(app.get("plotly_chart")) == 3
     assert step_grid.NO_MODELS in words(app.caption)
 
 
 def test_a_number_says_by_colour_whether_it_became_better(app, place):
-    app.query_params["replayed"] = "plain"
-    app.run()
+    by_link(app, replayed="plain")
     looks = run_status.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
     app.select_slider(key="replayed_step").set_value(looks[-1].step).run()
     shown = {card.label: card for card in app.metric}
@@ -60,15 +59,13 @@ def test_a_number_says_by_colour_whether_it_became_better(app, place):
         ("Uniformity", "uniformity", -1),
     ):
         change = round(getattr(looks[-1], name) - getattr(looks[0], name), 2 if name == "dev" else 3)
-        colours = {1: "GREEN", -1: "RED", 0: "GRAY"}
-        expected = colours[int(np.sign(change)) * better]
+        expected = {1: "GREEN", -1: "RED", 0: "GRAY"}[int(np.sign(change)) * better]
         assert MetricProto.MetricColor.Name(shown[label].proto.color) == expected, (label, change)
 
 
 def test_play_goes_on_to_the_last_step_and_stops_there(app, place, monkeypatch):
     monkeypatch.setattr(replay_view, "EVERY", 1e-6)
-    app.query_params["replayed"] = "plain"
-    app.run()
+    by_link(app, replayed="plain")
     steps = list(trainings.looks(trainings.runs.find("plain", place.runs)))
     app.select_slider(key=replay_view.STEP).set_value(steps[0]).run()
     app.button(key="play").click().run()
@@ -83,11 +80,8 @@ def test_play_goes_on_to_the_last_step_and_stops_there(app, place, monkeypatch):
 
 
 def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
-    app.query_params["replayed"] = "kept"
-    measured(app)
-    app.select_slider(key="replayed_step").set_value(2)
-    measured(app)
-    assert not app.exception
+    measured(app, replayed="kept")
+    entered(app, app.select_slider(key="replayed_step"), 2)
     assert len(app.get("plotly_chart")) == 4
     for side, key in (("B", "beside"), ("A", "model")):
         button = app.button(key=f"set as {side}")
@@ -99,8 +93,7 @@ def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
 
 
 def test_all_steps_are_scored_once_and_share_their_scales(app, place):
-    app.query_params["replayed"], app.query_params["every_step"] = "kept", "true"
-    measured(app)
+    measured(app, replayed="kept", every_step="true")
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     scored = [
         finish(measure(model_names.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(OWN)
@@ -109,9 +102,7 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(jobs._jobs)
     for at, step in enumerate(steps):
-        app.select_slider(key="replayed_step").set_value(step)
-        app.run()
-        assert not app.exception
+        app.select_slider(key="replayed_step").set_value(step).run()
         assert set(jobs._jobs) <= before, "nothing is left to be scored"
         *_, own_grid, changes, line = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
         *_, every, star = line["data"]
@@ -125,22 +116,17 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
 
 def test_a_run_of_a_cut_encoder_is_replayed_with_the_layers_that_remain(app, place):
     trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2, "keep_steps": True}))
-    app.query_params["replayed"], app.query_params["every_step"] = "cut", "true"
-    measured(app)
-    assert not app.exception
+    measured(app, replayed="cut", every_step="true")
     *_, own_grid, _, _ = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
     assert own_grid["data"][0]["y"] == [0, 1], "layers, the embedding output included"
 
 
 def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
     monkeypatch.setattr(projection, "_EPOCHS", 20)
-    app.query_params["replayed"], app.query_params["replayed_projection"] = "plain", "UMAP"
-    measured(app)
-    assert not app.exception
+    measured(app, replayed="plain", replayed_projection="UMAP")
     frames, told, before = [], [], set(jobs._jobs)
     for step in app.select_slider(key="replayed_step").options:
-        app.select_slider(key="replayed_step").set_value(int(step))
-        app.run()
+        app.select_slider(key="replayed_step").set_value(int(step)).run()
         assert set(jobs._jobs) <= before, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
@@ -151,11 +137,9 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
 
 
 def test_each_seed_has_its_own_way(app, place):
-    app.query_params["replayed"] = "seeds"
-    app.run()
+    by_link(app, replayed="seeds")
     run = trainings.runs.find("seeds", place.runs)
-    app.segmented_control[0].set_value(2)
-    app.run()
+    app.segmented_control[0].set_value(2).run()
     step = app.select_slider(key="replayed_step").value
     assert cards(app)["Dev score"] == f"{trainings.looks(run, 2)[int(step)]:.2f}"
 
@@ -164,31 +148,25 @@ def test_each_seed_has_its_own_way(app, place):
 def test_where_vectors_cannot_be_put_on_a_map_the_rest_is_shown(app, place, spoil):
     name = f"spoiled-{spoil.replace(' ', '-')}"
     trainings.train(trainings.new(place, "simcse", name=name, settings={"steps": 2}))
-    folder = place.runs / name / "probe"
-    path = sorted(folder.glob("*.npy"))[-1]
+    path = sorted((place.runs / name / "probe").glob("*.npy"))[-1]
     vectors = np.load(path)
     if spoil == "gone":
         path.unlink()
     else:
         np.save(path, vectors[:-1] if spoil == "other sentences" else np.full_like(vectors, np.inf))
-    app.query_params["replayed"] = name
-    app.run()
-    assert not app.exception
+    by_link(app, replayed=name)
     assert replay_view.NO_MAP in words(app.caption)
     assert len(app.get("plotly_chart")) == 2
 
 
 def test_a_run_that_is_not_there_is_named(app):
-    app.query_params["replayed"] = "gone"
-    app.run()
+    by_link(app, replayed="gone")
     assert "gone" in app.error[0].value
-    assert not app.exception
 
 
 def test_without_a_run_of_ones_own_the_example_is_replayed(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
     app.run()
-    assert not app.exception
     assert app.selectbox(key="replayed").value == "example"
 
 
@@ -197,3 +175,46 @@ def test_without_a_run_the_way_to_train_one_is_shown(app, tmp_path, monkeypatch)
     monkeypatch.setattr("explorer.ui.replay.replay_view.runs.examples", lambda: [])
     app.run()
     assert app.info[0].value == replay_view.NOTHING_TO_REPLAY
+
+
+STEPS = (0, 50)
+
+
+def run_at(folder, seed):
+    """A run with the vectors of eight sentences at two steps."""
+    (folder / PROBE).mkdir(parents=True)
+    (folder / PROBE / PROBE_SENTENCES).write_text(json.dumps([f"sentence {at}" for at in range(8)]))
+    for step in STEPS:
+        np.save(probe_file(folder, 1, step), np.random.default_rng([seed, step]).normal(size=(8, 4)))
+    return Run(folder)
+
+
+def swapped(one, other):
+    """Another folder in the place of one."""
+    one.rename(one.with_name("old"))
+    other.rename(one)
+
+
+def test_a_run_in_the_place_of_another_has_its_own_map(tmp_path):
+    run, other = run_at(tmp_path / "a", 0), run_at(tmp_path / "b", 1)
+    before, expected = (replay_view.travel_of(one, 1, STEPS)[0].places for one in (run, other))
+    assert not np.array_equal(before, expected), "the premise"
+    quality = replay_view.map_quality(run, 1, STEPS, 1, "PCA", before[1])
+    swapped(run.folder, other.folder)
+    after = replay_view.travel_of(run, 1, STEPS)[0].places
+    assert np.array_equal(after, expected)
+    assert replay_view.map_quality(run, 1, STEPS, 1, "PCA", after[1]) != quality
+
+
+def test_scores_of_steps_are_those_of_the_models_that_are_there(tmp_path):
+    names = [f"run:a@step-{step}" for step in STEPS]
+    for home, step in product("ab", STEPS):
+        folder = tmp_path / home / STEPS_FOLDER / f"step-{step}"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_text(home)
+    run = Run(tmp_path / "a")
+    before = step_grid.models_key(run, names)
+    assert step_grid.models_key(run, names) == before
+    assert step_grid.models_key(run, names[:1]) != before
+    swapped(run.folder, tmp_path / "b")
+    assert step_grid.models_key(run, names) != before

@@ -24,7 +24,7 @@ from explorer.ui.plans import plan_form
 from explorer.ui.results import evaluate_form, filters
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import measured, words
+from tests.visits import opened, pressed, words
 
 SUITE, TASK = "word-order", "Reversed words"
 
@@ -88,22 +88,17 @@ def test_a_file_of_its_own_is_taken_before_the_kind_that_takes_any(model, tmp_pa
 def test_results_evaluates_it_and_has_its_column(app, model, monkeypatch):
     monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [model])
     monkeypatch.setattr("explorer.ui.results.evaluate_form.lookup.BUNDLED", model)
-    app.switch_page("pages/results.py")
-    measured(app)
+    opened(app, "results")
     assert TASK in app.multiselect(key=evaluate_form.TASKS).options
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([SUITE])
-    app.button(key=evaluate_form.START).click()
-    measured(app)
-    assert [error.value for error in app.exception] == []
+    pressed(app, evaluate_form.START)
     assert words(app.success) == ["1 result measured."]
     assert app.selectbox(key=filters.SUITE).value == SUITE
     (found,) = result_files.read_all().results
-    frame = app.dataframe[0].value
-    assert frame[TASK].tolist() == [pytest.approx(found.measured.score())]
+    assert app.dataframe[0].value[TASK].tolist() == [pytest.approx(found.measured.score())]
 
 
 def test_a_plan_can_name_it(app):
     assert tasks_of(Plan("mine", tasks=(SUITE,))) == (TASK,)
-    app.switch_page("pages/plans.py")
-    app.run()
+    app.switch_page("pages/plans.py").run()
     assert {f"{SUITE} (1 tasks)", TASK} <= set(app.multiselect(key=plan_form.TASKS).options)

@@ -16,11 +16,11 @@ from explorer.ui.access import jobs
 from explorer.ui.results import evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.widgets import controls
-from tests import trainings
+from tests import trainings, visits
 from tests.commands.test_evaluate import write_labelled
 from tests.evaluating.results_by_hand import result, task
 from tests.evaluating.test_sts_task import write_set
-from tests.visits import measured, words
+from tests.visits import entered, pressed, words
 
 RANDOM = np.random.default_rng(0)
 RIGHT = {name: RANDOM.uniform(size=1000) < share for name, share in (("good", 0.9), ("fine", 0.897), ("bad", 0.5))}
@@ -29,10 +29,14 @@ RIGHT = {name: RANDOM.uniform(size=1000) < share for name, share in (("good", 0.
 TASKS = ("STS12", "STS13")
 
 
-@pytest.fixture
-def saved(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def no_results(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+
+
+@pytest.fixture
+def saved(tmp_path):
     for name, right in RIGHT.items():
         for known in TASKS:
             score = 100 * right.mean()
@@ -44,20 +48,15 @@ def key_of(name):
     return controls.key_of(evaluate_form.FORM, name)
 
 
-def opened(app):
-    app.switch_page("pages/results.py")
-    measured(app)
-    assert [error.value for error in app.exception] == []
-    return app
+def opened(app, **link):
+    return visits.opened(app, "results", **link)
 
 
 def table(app):
     return app.dataframe[0].value
 
 
-def test_without_results_the_form_is_open(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
-    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+def test_without_results_the_form_is_open(app, monkeypatch):
     monkeypatch.setattr(run_results, "of_runs", list)
     opened(app)
     assert not app.dataframe
@@ -79,10 +78,7 @@ def test_it_opens_on_a_sentence_about_the_best_model(app, saved):
 
 
 def test_the_address_brings_filters_back(app, saved):
-    app.query_params["models"] = ["good", "bad"]
-    app.query_params["results_reading"] = "mean of layer 1"
-    app.query_params["suite"] = "all tasks"
-    frame = table(opened(app))
+    frame = table(opened(app, models=["good", "bad"], results_reading="mean of layer 1", suite="all tasks"))
     assert list(frame["model"]) == ["good", "bad"]
     assert set(TASKS) < set(frame.columns)
     assert list(frame["STS12"]) == pytest.approx([100 * RIGHT[name].mean() - 10 for name in frame["model"]])
@@ -94,14 +90,11 @@ def test_all_tasks_give_an_average_beside_runs_with_a_test_set_of_their_own(app,
     result_files.write(result("fine", "a file.csv", 50))
     of_runs = {one.task.name for one in run_results.of_runs()}
     assert of_runs, "the premise: the example's"
-    app.query_params["suite"] = filters.RUNS
-    assert of_runs <= set(table(opened(app)).columns)
-    app.selectbox(key=filters.SUITE).select(filters.OTHERS)
-    measured(app)
+    assert of_runs <= set(table(opened(app, suite=filters.RUNS)).columns)
+    entered(app, app.selectbox(key=filters.SUITE), filters.OTHERS)
     assert "a file.csv" in table(app).columns
     assert not of_runs & set(table(app).columns)
-    app.selectbox(key=filters.SUITE).select(filters.ALL)
-    measured(app)
+    entered(app, app.selectbox(key=filters.SUITE), filters.ALL)
     frame = table(app)
     assert list(frame["model"][:2]) == ["good", "fine"]
     assert set(frame.columns) >= {*TASKS, "a file.csv", "average of 3"}
@@ -113,8 +106,7 @@ def test_all_tasks_give_an_average_beside_runs_with_a_test_set_of_their_own(app,
     ("name", "said"), [("models", "no one"), ("suite", "x"), ("measure", "<b>"), ("results_reading", "")]
 )
 def test_nonsense_in_the_address_shows_everything(app, saved, name, said):
-    app.query_params[name] = said
-    assert set(RIGHT) <= set(table(opened(app))["model"])
+    assert set(RIGHT) <= set(table(opened(app, **{name: said}))["model"])
 
 
 def test_one_figure_shows_every_task_by_layer(app, saved):
@@ -129,8 +121,7 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     stated = retrieval.intervals(("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True)
     searched = result("good", "Questions", 50.0, layers=(40.0, 45.0), measure="nDCG@10")
     result_files.write(replace(searched, measured=replace(searched.measured, intervals=stated)))
-    app.query_params["suite"] = "others"
-    opened(app)
+    opened(app, suite="others")
     tables = [one.value for one in app.dataframe if table_view.CHOSEN in one.value.columns]
     ((row,),) = (one.to_dict("records") for one in tables)
     assert (row["task"], row["model"]) == ("Questions", "good")
@@ -147,15 +138,12 @@ def test_it_can_be_downloaded(app, saved):
 def test_a_name_that_is_markup_stays_text(app, saved):
     result_files.write(result("**bold** <b>x</b>", "STS13", 99, items=RIGHT["good"]))
     result_files.write(result("**bold** <b>x</b>", "STS12", 99, items=RIGHT["good"]))
-    told = [one.value for one in opened(app).info]
-    assert any(r"\*\*bold\*\* \<b\>" in text for text in told)
+    assert any(r"\*\*bold\*\* \<b\>" in text for text in [one.value for one in opened(app).info])
 
 
 @pytest.fixture
 def form(app, place, tmp_path, monkeypatch):
     """The page with a tiny model in its form, and a set of pairs in the folder of data."""
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
     write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
     monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [str(place.model)])
@@ -172,8 +160,7 @@ def choose_tasks(app, *tasks):
 
 
 def evaluate(app):
-    app.button(key=evaluate_form.START).click()
-    return measured(app)
+    return pressed(app, evaluate_form.START)
 
 
 def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
@@ -203,8 +190,7 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
 
 
 def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
-    path = write_labelled(tmp_path / "own")
-    choose_tasks(form, str(path))
+    choose_tasks(form, str(write_labelled(tmp_path / "own")))
     form.text_input(key=key_of("seeds")).set_value("2,3")
     form.selectbox(key=key_of("titles")).set_value(evaluate_form.DEFAULT)
     evaluate(form)
@@ -242,21 +228,18 @@ def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
         choose_tasks(form, asked)
         form.text_input(key=key_of("seeds")).set_value(seeds)
         form.button(key=evaluate_form.START).click().run()
-        assert [error.value for error in form.exception] == [], said
         assert any(said in text for text in words(form.error)), said
         assert jobs.find(evaluate_form.JOB) is None, said
 
 
 def test_an_estimate_says_what_is_left_to_measure(form):
     choose_tasks(form, "STS17")
-    form.button(key=evaluate_form.ESTIMATE).click()
-    measured(form)
+    pressed(form, evaluate_form.ESTIMATE)
     (told,) = [text for text in words(form.info) if "to measure" in text]
     assert told.startswith("1 result to measure: about")
     assert result_files.read_all().results == ()
     evaluate(form)
-    form.button(key=evaluate_form.ESTIMATE).click()
-    measured(form)
+    pressed(form, evaluate_form.ESTIMATE)
     assert any("1 is saved already" in text for text in words(form.info))
 
 
@@ -287,8 +270,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
     assert [one.task.name for one in result_files.read_all().results] == ["STS17"]
     assert "sts-more" in form.selectbox(key="suite").options
     monkeypatch.setattr(result_files, "write", real)
-    form.button(key=evaluate_form.CONTINUE).click()
-    measured(form)
+    pressed(form, evaluate_form.CONTINUE)
     assert words(form.success) == ["1 result measured, 1 taken from saved results."]
 
 
@@ -309,21 +291,15 @@ def test_nothing_chosen_is_refused(app, saved):
     assert jobs.find(evaluate_form.JOB) is None
 
 
-def test_a_finished_run_is_in_the_table(app, place, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
     frame = table(opened(app))
     base = Path(run.recipe().model).name
     column = Path(run.status().facts.set_of("test")).name
     found = run.status().verdict.test
-    scores = {
-        name: frame[frame["model"] == name][column].tolist() for name in (f"simcse on {base}", run.recipe().model)
-    }
-    assert scores == {
-        f"simcse on {base}": [pytest.approx(found.exported)],
-        run.recipe().model: [pytest.approx(found.declared_base)],
-    }
+    for name, score in ((f"simcse on {base}", found.exported), (run.recipe().model, found.declared_base)):
+        assert frame[frame["model"] == name][column].tolist() == [pytest.approx(score)], name
 
 
 def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports(app, saved):
@@ -340,8 +316,7 @@ def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_
 
 
 def test_published_scores_stand_beside_the_measured_ones(app, saved):
-    app.query_params["published_beside"] = "fine"
-    opened(app)
+    opened(app, published_beside="fine")
     published = app.dataframe[1].value
     assert list(published.loc[0, ["model", "base"]]) == ["fine", table_view.HERE]
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
@@ -349,31 +324,26 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
     assert (row["STS12"], row["STS13"]) == (66.84, 80.13)
 
 
-def test_differences_from_a_paper_are_shown_on_request(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
+def test_differences_from_a_paper_are_shown_on_request(app):
     result_files.write(result("m", "STS12", 70, measure="spearman"))
-    app.query_params["published_as"] = table_view.DIFFERENCES
-    opened(app)
+    opened(app, published_as=table_view.DIFFERENCES)
     published = app.dataframe[1].value
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert row["STS12"] == pytest.approx(70 - 66.84)
 
 
-def test_files_of_one_name_are_columns_of_their_own(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+def test_files_of_one_name_are_columns_of_their_own(app):
     for model, scores in (("one", (70, 60)), ("other", (50, 80))):
         for folder, score in zip("ab", scores, strict=True):
             of = task("test.tsv", data=folder, folder=f"sets/{folder}", kind="sts", text="raw")
             result_files.write(result(model, "", score, of=of))
-    app.query_params["suite"] = "others"
-    frame = table(opened(app)).set_index("model")
+    frame = table(opened(app, suite="others")).set_index("model")
     assert dict(frame.loc["one", ["a/test.tsv", "b/test.tsv"]]) == {"a/test.tsv": 70, "b/test.tsv": 60}
     assert dict(frame.loc["other", ["a/test.tsv", "b/test.tsv"]]) == {"a/test.tsv": 50, "b/test.tsv": 80}
 
 
-def test_models_under_other_settings_are_not_ranked_together(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+def test_models_under_other_settings_are_not_ranked_together(app):
     usual, cut = ({"max_length": limit, "device": "cpu"} for limit in (None, 4))
     for model, settings in (("good", usual), ("fine", usual), ("bad", cut)):
         for name in TASKS:
@@ -382,12 +352,10 @@ def test_models_under_other_settings_are_not_ranked_together(app, tmp_path, monk
     frame = table(opened(app))
     assert list(frame["model"]) == ["good", "fine"]
     assert {*TASKS, "average of 2", "rank group"} <= set(frame.columns)
-    app.selectbox(key="results_settings").select("maximum length 4")
-    measured(app)
+    entered(app, app.selectbox(key="results_settings"), "maximum length 4")
     assert list(table(app)["model"]) == ["bad"]
     assert f"{TASKS[0]} (maximum length 4)" in table(app).columns
-    app.selectbox(key="results_settings").select(filters.EVERY)
-    measured(app)
+    entered(app, app.selectbox(key="results_settings"), filters.EVERY)
     assert set(table(app)["model"]) == {"good", "fine", "bad"}
     assert "rank group" not in table(app).columns
 

@@ -63,21 +63,14 @@ def test_half_a_line_in_the_middle_is_passed_over(tmp_path):
     assert steps(RunNumbers(tmp_path)) == [1, 2]
 
 
-def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
-    write(tmp_path, [line(1), line(2), line(3)])
+@pytest.mark.parametrize("at", ["new", "."], ids=["replaced by another file", "written over"])
+def test_a_file_with_other_lines_is_read_anew(tmp_path, at):
+    write(tmp_path, map(line, (1, 2, 3)))
     numbers = RunNumbers(tmp_path)
     assert steps(numbers) == [1, 2, 3]
-    new = tmp_path / "new"
-    new.write_text("".join(json.dumps(line(step)) + "\n" for step in (1, 2, 7, 8)), encoding="utf-8")
-    new.replace(tmp_path / METRICS)
-    assert steps(numbers) == [1, 2, 7, 8]
-
-
-def test_a_file_that_was_written_over_is_read_anew(tmp_path):
-    write(tmp_path, [line(1), line(2), line(3)])
-    numbers = RunNumbers(tmp_path)
-    assert steps(numbers) == [1, 2, 3]
-    write(tmp_path, [line(1), line(5), line(7), line(8)], mode="w")  # the file, and its first line, are the same
+    (tmp_path / "new").mkdir()
+    write(tmp_path / at, map(line, (1, 5, 7, 8)), mode="w")  # the first line is the same
+    (tmp_path / at / METRICS).replace(tmp_path / METRICS)
     assert steps(numbers) == [1, 5, 7, 8]
 
 
@@ -108,8 +101,7 @@ def test_a_long_line_is_thinned_to_what_a_screen_shows_with_its_last_step(tmp_pa
 
 def test_the_best_look_is_never_thinned_away(tmp_path):
     best = 2 * MOST_POINTS - 1
-    looks = [line(step, dev=1.0, random_pairs=0.1, best=step == best) for step in range(4 * MOST_POINTS)]
-    write(tmp_path, looks)
+    write(tmp_path, [line(step, dev=1.0, random_pairs=0.1, best=step == best) for step in range(4 * MOST_POINTS)])
     found = RunNumbers(tmp_path).lines()
     assert len(found) <= MOST_POINTS + 1
     assert [one.step for one in found if one.best] == [best]

@@ -13,8 +13,8 @@ from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.progress import finish
 from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
-from tests.ui.search.test_search_page import ask, searched
-from tests.visits import cards, words
+from tests.ui.search.test_search_page import ask
+from tests.visits import by_link, cards, entered, measured, words
 
 DOCUMENTS = ("a man is playing a guitar", "two dogs run", "a woman reads", "the dog sleeps", "men talk", "a cat",
              "children sing", "the man walks", "women dance", "a dog barks", "birds fly", "a woman cooks")  # fmt: skip
@@ -64,13 +64,11 @@ def slow_ndcg(ranks: list[int]) -> float:
 
 
 def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(app, place):
-    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query_view.DEFAULT
-    searched(app)
+    measured(app, beside=str(place.folder / "other"), query=query_view.DEFAULT)
     assert told(app) == [], "this query is not judged"
     assert app.selectbox(key=neighbours.MENU).value is None
     for query, judged in QUERIES.items():
-        app.selectbox(key=neighbours.MENU).set_value(query)
-        searched(app)
+        entered(app, app.selectbox(key=neighbours.MENU), query)
         assert app.text_input(key=query_view.QUERY).value == query
         scores = told(app)
         assert len(scores) == 2
@@ -81,8 +79,7 @@ def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(app, place):
 
 
 def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(app):
-    app.query_params["query"] = next(iter(QUERIES))
-    searched(app)
+    measured(app, query=next(iter(QUERIES)))
     assert app.selectbox(key=neighbours.MENU).value == next(iter(QUERIES))
     assert len(told(app)) == 1
     ask(app, "who plays")
@@ -92,14 +89,13 @@ def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(app
 
 
 def test_the_first_query_of_the_set_is_searched_before_one_is_given(app):
-    searched(app)
+    measured(app)
     assert app.text_input(key=query_view.QUERY).value == next(iter(QUERIES))
     assert len(told(app)) == 1
 
 
 def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
-    app.query_params["beside"] = str(place.folder / "other")
-    searched(app)
+    measured(app, beside=str(place.folder / "other"))
     task = sources.evaluation_set(sources.identity(str(place.folder / "judged")))
     encoders = [load(find(str(folder)), precision="float32", device="cpu")
                 for folder in (place.model, place.folder / "other")]  # fmt: skip
@@ -114,24 +110,19 @@ def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
 
 
 def test_a_pooling_under_which_nothing_can_be_ranked_is_told(app, place):
-    app.query_params["beside"], app.query_params["reading"] = str(place.folder / "other"), "cls of layer 0"
-    searched(app)
+    measured(app, beside=str(place.folder / "other"), reading="cls of layer 0")
     assert neighbours.NO_SCORE in words(app.info)
 
 
 def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):
-    app.query_params["corpus"] = sample.SEARCH
-    app.run()
+    by_link(app, corpus=sample.SEARCH)
     assert len(app.selectbox(key=neighbours.MENU).options) == 60
-    app.selectbox(key="corpus").set_value(SAMPLE)
-    searched(app)
+    entered(app, app.selectbox(key="corpus"), SAMPLE)
     assert neighbours.MENU not in {box.key for box in app.selectbox}
 
 
 def test_a_damaged_folder_is_told_and_not_searched(app, place):
     (place.folder / "judged2" / "qrels").mkdir(parents=True, exist_ok=True)
     (place.folder / "judged2" / "corpus.jsonl").write_text('{"_id": "d1", "text": "a man"}\n')
-    app.query_params["corpus"] = str(place.folder / "judged2")
-    app.run()
-    assert not app.exception
+    by_link(app, corpus=str(place.folder / "judged2"))
     assert any("has no file of queries" in text for text in words(app.error))

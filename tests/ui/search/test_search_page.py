@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 
@@ -12,7 +11,7 @@ from explorer.data.sample import SEARCH
 from explorer.ui.access import sidebar_choice
 from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, words
+from tests.visits import buttons, by_link, cards, measured, opened, pressed, words
 
 NASTY = (
     "<b>bold</b> <img src=x onerror=alert(1)>",
@@ -36,20 +35,10 @@ def app(furnished, place):
     return furnished
 
 
-def searched(app, seconds=60):
-    """Run the page until it shows no work under way: one piece of work leads to the next."""
-    end = time.monotonic() + seconds
-    while any(key.startswith("stop ") for key in buttons(app.run())) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not app.exception
-    return app
-
-
 def ask(app, text):
     """Type a text into the box and click Search."""
     app.text_input(key=query_view.QUERY).set_value(text)
-    app.button(key=query_view.SEARCH).click()
-    return searched(app)
+    return pressed(app, query_view.SEARCH)
 
 
 def in_the_address(app):
@@ -66,7 +55,7 @@ def shown(app, side):
 
 
 def test_without_b_the_page_shows_what_a_finds(app):
-    searched(app)
+    measured(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
     assert sidebar_choice.ASK_FOR_B in words(app.info)
@@ -74,12 +63,9 @@ def test_without_b_the_page_shows_what_a_finds(app):
 
 
 def test_a_result_opens_the_words_that_it_shares_with_the_query_under_both(app, place):
-    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
-    searched(app)
+    measured(app, beside=str(place.folder / "other"), query="a red ball")
     sentence = shown(app, "B")[2]
-    key = [button for button in buttons(app) if button.startswith("words of B ")][2]
-    app.button(key=key).click()
-    searched(app)
+    pressed(app, [button for button in buttons(app) if button.startswith("words of B ")][2])
     coloured = [one for one in words(app.markdown) if one.startswith(":gray-background[")]
     texts = [re.sub(r":gray-background\[(.*?):small\[ .\d\.\d\d\]\]", r"\1", one) for one in coloured]
     assert texts == ["a red ball", sentence] * 2
@@ -87,9 +73,7 @@ def test_a_result_opens_the_words_that_it_shares_with_the_query_under_both(app, 
 
 
 def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
-    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
-    app.query_params["k"] = "5"
-    searched(app)
+    measured(app, beside=str(place.folder / "other"), query="a red ball", k="5")
     asked = ["search", "a red ball", "--corpus", place.test, "--model", place.model, "--model", place.folder / "other"]
     capsys.readouterr()
     assert main([*map(str, asked), "--k", "5", "--precision", "float32", "--json", "--whole"]) == 0
@@ -106,25 +90,24 @@ def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
 
 
 def test_a_result_can_be_the_next_query(app):
-    searched(app)
+    measured(app)
     first = shown(app, "A")[0]
     next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
-    searched(app)
+    measured(app)
     assert app.text_input(key=query_view.QUERY).value == first
     assert first not in shown(app, "A"), "it does not find itself"
     assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_the_same_model_on_both_sides_has_kept_everything(app, place):
-    app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
-    searched(app)
+    measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"))
     assert cards(app)[neighbours.MEAN.format(10)] == "1.00"
     assert cards(app)[neighbours.NONE_KEPT].startswith("0 ")
     assert shown(app, "A") == shown(app, "B")
 
 
 def test_the_results_name_their_query_as_plain_text_and_the_address_has_it(app):
-    searched(app)
+    measured(app)
     ask(app, f"  {NASTY[1]}  ")
     assert app.text_input(key=query_view.QUERY).value == NASTY[1]
     assert in_the_address(app) == NASTY[1]
@@ -133,8 +116,7 @@ def test_the_results_name_their_query_as_plain_text_and_the_address_has_it(app):
     assert max(len(text) for text in words(app.markdown) if text.startswith("**Results")) < 250
     app.switch_page("pages/compare.py").run()
     del app.query_params["query"]  # as a browser does
-    app.switch_page("pages/search.py")
-    searched(app)
+    opened(app, "search")
     assert app.text_input(key=query_view.QUERY).value == ("long " * 999).strip()
     assert in_the_address(app) == ("long " * 999).strip()
 
@@ -146,7 +128,7 @@ def test_only_a_query_that_nobody_gave_follows_the_corpus(app, place, given):
     app.query_params["corpus"] = str(path)
     if given is not None:
         app.query_params["query"] = given
-    searched(app)
+    measured(app)
     assert app.text_input(key=query_view.QUERY).value == ("A boat sails." if given is None else given)
     app.selectbox(key="corpus").set_value(SAMPLE).run()
     assert app.text_input(key=query_view.QUERY).value == (query_view.DEFAULT if given is None else given)
@@ -173,8 +155,7 @@ def test_an_empty_query_is_asked_for(app):
 
 @pytest.mark.parametrize("query", NASTY)
 def test_any_text_can_be_the_query(app, place, query):
-    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query
-    searched(app)
+    measured(app, beside=str(place.folder / "other"), query=query)
     assert len(shown(app, "A")) == len(shown(app, "B")) == 10
     assert (neighbours.CUT.format(64) in words(app.warning)) == (len(query) > 1000)
 
@@ -182,9 +163,7 @@ def test_any_text_can_be_the_query(app, place, query):
 def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
     path = place.folder / "nasty.txt"
     path.write_text("\n".join(NASTY), encoding="utf-8")
-    app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
-    app.query_params["query"] = query_view.DEFAULT
-    searched(app)
+    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=query_view.DEFAULT)
     found = shown(app, "A")
     assert {sentence[:20] for sentence in found} == {sentence[:20] for sentence in NASTY}
     assert max(map(len, found)) <= 400
@@ -195,23 +174,18 @@ def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
 def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
     path = place.folder / f"{lines} lines.txt"
     path.write_text("\n".join(["a man plays"] * 200 if lines == 200 else ["a man plays", "the dog"][:lines]))
-    app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
-    app.query_params["query"] = query_view.DEFAULT
-    searched(app)
+    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=query_view.DEFAULT)
     assert len(shown(app, "A")) == len(shown(app, "B")) == found
     assert (neighbours.ONE_SENTENCE in words(app.info)) == (found == 1)
 
 
 @pytest.mark.parametrize("corpus", ["nonsense", "/no/such.txt", "x" * 3000, "<b>x</b>", "\0.txt", "STS99 dev", "  "])
 def test_a_corpus_that_is_not_there_is_an_error_in_words(app, corpus):
-    app.query_params["corpus"] = corpus
-    app.run()
-    assert not app.exception
+    by_link(app, corpus=corpus)
     assert app.error
 
 
 def test_a_b_that_is_not_there_leaves_a_in_view(app):
-    app.query_params["beside"] = "run:nobody"
-    searched(app)
+    measured(app, beside="run:nobody")
     assert app.error
     assert len(shown(app, "A")) == 10

@@ -10,8 +10,8 @@ from explorer.ui.access import jobs
 from explorer.ui.search import query_view
 from tests.studies.embedding.desk import LINES, furnish
 from tests.tiny_models import save_tiny
-from tests.ui.search.test_search_page import ask, searched
-from tests.visits import buttons, lead, words
+from tests.ui.search.test_search_page import ask
+from tests.visits import buttons, lead, measured, words
 
 TITLE = "mean of layer 2"
 
@@ -28,8 +28,7 @@ def desk(tmp_path_factory):
 @pytest.fixture
 def app(furnished, desk):
     furnished.switch_page("pages/search.py")
-    furnished.query_params["corpus"], furnished.query_params["precision"] = str(desk.folder / "vectors"), "float32"
-    furnished.query_params["model"] = str(desk.model)
+    furnished.query_params.update(corpus=str(desk.folder / "vectors"), precision="float32", model=str(desk.model))
     return furnished
 
 
@@ -39,8 +38,7 @@ def shown(app):
 
 @pytest.mark.parametrize("index", ["exact", "IVF", "HNSW"])
 def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, desk, capsys, index):
-    app.query_params["query"], app.query_params["index"] = "a red ball", index
-    searched(app)
+    measured(app, query="a red ball", index=index)
     capsys.readouterr()
     asked = [
         "search",
@@ -53,8 +51,7 @@ def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, de
         index.lower(),
     ]
     assert main([*map(str, asked), "--precision", "float32", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert shown(app) == [row["sentence"] for row in told["results"]]
+    assert shown(app) == [row["sentence"] for row in json.loads(capsys.readouterr().out)["results"]]
     assert any(f"{len(LINES)} sentences of vectors" in one for one in words(app.caption))
     assert any("Recall@10 1.000" in one for one in words(app.caption)) is (index != "exact")
     assert any("ms for this query" in one for one in words(app.caption))
@@ -62,20 +59,19 @@ def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, de
 
 
 def test_a_result_can_be_the_next_query_and_needs_no_encoder(app, desk):
-    searched(app)
+    measured(app)
     assert app.text_input(key=query_view.QUERY).value == LINES[0], "the first of the corpus"
     first = shown(app)[0]
     assert f"**{query_view.NAMED.format(LINES[0])}**" in words(app.markdown)
     next(one for one in app.button if (one.key or "").startswith("search for vector ")).click()
-    searched(app)
+    measured(app)
     assert app.text_input(key=query_view.QUERY).value == first
     assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app, desk):
     save_tiny("bert", desk.folder / "other", initializer_range=0.5)
-    app.query_params["model"], app.query_params["query"] = str(desk.folder / "other"), query_view.DEFAULT
-    searched(app)
+    measured(app, model=str(desk.folder / "other"), query=query_view.DEFAULT)
     assert any(lead(query_view.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
     assert not shown(app)
     ask(app, LINES[3])
@@ -84,8 +80,7 @@ def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app
 
 @pytest.mark.parametrize(("name", "reason"), [("mine", "32 dimensions"), ("absent", "There is no")])
 def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(app, desk, name, reason):
-    app.query_params["corpus"], app.query_params["query"] = str(desk.folder / f"{name}.npy"), query_view.DEFAULT
-    searched(app)
+    measured(app, corpus=str(desk.folder / f"{name}.npy"), query=query_view.DEFAULT)
     assert any(reason in one for one in words(app.error))
 
 
@@ -106,8 +101,7 @@ def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
     monkeypatch.setattr(vector_search, "_trained", slow)
     np.save(desk.folder / "again.npy", np.random.default_rng(1).normal(size=(len(LINES), 5)))
     (desk.folder / "again.txt").write_text("\n".join(LINES), encoding="utf-8")
-    app.query_params["corpus"], app.query_params["query"] = str(desk.folder / "again.npy"), LINES[2]
-    app.query_params["index"] = "IVF"
+    app.query_params.update(corpus=str(desk.folder / "again.npy"), query=LINES[2], index="IVF")
     while not any(key.startswith("stop index of vectors") for key in buttons(app.run())):
         pass
     next(one for one in app.button if (one.key or "").startswith("stop index of vectors")).click().run()
@@ -117,5 +111,5 @@ def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
     assert any(one.startswith("Stopped") for one in words(app.info))
     go.set()
     next(one for one in app.button if (one.key or "").startswith("again index of vectors")).click()
-    searched(app)
+    measured(app)
     assert len(shown(app)) == 10

@@ -10,7 +10,6 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.tables.files import read_bytes
-from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
@@ -18,7 +17,7 @@ from explorer.ui.compare import changes_view
 from explorer.ui.sentences import own_sentences
 from explorer.ui.widgets import microscope
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, measured, opened, words
+from tests.visits import buttons, cards, error_of, measured, opened, pressed, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
@@ -56,7 +55,6 @@ def cosines(figure):
 
 def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     typed(app, TYPED)
-    assert not app.exception
     assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
     assert len(figures(app)) == 5  # a square, words, by layer, shares, tokens
@@ -68,12 +66,10 @@ def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
 def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
     app.query_params["beside"] = str(place.folder / "gpt2")
     typed(app, TYPED)
-    assert not app.exception
     one, other, difference = map(cosines, figures(app)[:3])
     assert difference == pytest.approx(other - one, abs=1e-6, nan_ok=True)
     shown = cards(app)
-    most = np.nanmax(np.abs(difference))
-    assert abs(float(shown["B - A"])) == pytest.approx(most, abs=6e-4)
+    assert abs(float(shown["B - A"])) == pytest.approx(np.nanmax(np.abs(difference)), abs=6e-4)
     assert float(shown["B - A"]) == pytest.approx(float(shown["Cosine B"]) - float(shown["Cosine A"]), abs=2e-3)
 
 
@@ -88,8 +84,7 @@ def test_two_tokenizers_have_axes_of_their_own(app, place):
 
 
 def test_a_clustered_order_is_that_of_every_square(app, place):
-    app.query_params["beside"] = str(place.folder / "gpt2")
-    app.query_params["order"] = "clustered by B"
+    app.query_params.update(beside=str(place.folder / "gpt2"), order="clustered by B")
     typed(app, "no\na man plays a guitar\nno\na man plays a guitar\nno")
     orders = [figure["layout"]["xaxis"]["ticktext"] for figure in figures(app)[:3]]
     assert orders[0] == orders[1] == orders[2]
@@ -102,7 +97,6 @@ def test_a_pair_of_one_sentence_twice_is_no_pair(app):
     boxes[0].set_value(1)
     boxes[1].set_value(1)
     app.run()
-    assert not app.exception
     assert own_sentences.SAME.format(2) in words(app.info)
     assert len(figures(app)) == 1
 
@@ -110,13 +104,11 @@ def test_a_pair_of_one_sentence_twice_is_no_pair(app):
 def test_fewer_than_two_sentences_are_asked_for_in_words(app):
     for text in ("", "   \n\n", "one alone"):
         typed(app, text)
-        assert not app.exception, text
         assert own_sentences.TYPE_TWO in words(app.info), text
 
 
 def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app):
     typed(app, "\n".join(["no"] * 203))
-    assert not app.exception
     assert own_sentences.LEFT_OUT.format(200, 3) in words(app.warning)
     assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
 
@@ -130,7 +122,6 @@ def test_any_words_are_coloured_in_their_places_with_their_numbers(app):
         "הילד לא אוכל תפוח. الولد لا يأكل",
     ):
         typed(app, f"{text}\na man plays a guitar")
-        assert not app.exception, text
         assert not app.error, text
         first, second = (one for one in words(app.markdown) if one.startswith(":gray-background["))
         assert WORD.sub(r"\1", first) == " ".join(text.split())
@@ -142,7 +133,6 @@ def test_any_words_are_coloured_in_their_places_with_their_numbers(app):
 def test_long_sentences_are_cut_in_the_open(app):
     long = "dog " * 80
     typed(app, f"a man plays\n{long}")
-    assert not app.exception
     assert messages.CUT.format(64, messages.shortened(long)) in words(app.warning)
     assert word_tables.CUT.format(64, 82, "second") in words(app.warning)
 
@@ -150,7 +140,6 @@ def test_long_sentences_are_cut_in_the_open(app):
 def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
     app.query_params["reading"] = title = "cls of layer 1"
     typed(app, TYPED)
-    assert not app.exception
     assert f"A: {microscope.ONE_TOKEN.format(title)}" in words(app.info)
     assert len(figures(app)) == 4, "words are weighed under every pooling"
 
@@ -158,14 +147,11 @@ def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
 def test_layers_that_a_side_lacks_are_told(app):
     app.query_params["token_layer"] = "99"
     typed(app, TYPED)
-    assert not app.exception
     assert app.selectbox(key="token_layer").value == microscope.AS_CHOSEN
 
 
 def test_packs_show_bars_numbers_and_pairs(app, place):
-    app.query_params["look"], app.query_params["beside"] = "Probe packs", str(place.folder / "gpt2")
-    measured(app)
-    assert not app.exception
+    measured(app, look="Probe packs", beside=str(place.folder / "gpt2"))
     assert set(cards(app)) == {"Distinguished by A", "Distinguished by B"}
     assert len(app.dataframe[0].value) == 8
     assert len(app.dataframe[1].value) == 60
@@ -178,33 +164,25 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
         for name, said in (("A", said_of_a), ("B", said_of_b)):
             assert f"{name} " in said
             assert f"in {shares[f'distinguished {name}'][pack]} of cases" in said
-    app.segmented_control(key="pack").set_value("number")
-    app.run()
+    app.segmented_control(key="pack").set_value("number").run()
     assert app.dataframe[1].value["first"][0] == "The meeting starts at seven."
 
 
 def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, place):
-    app.switch_page("pages/compare.py")
-    app.query_params["model"], app.query_params["sts"] = str(place.model), "Sample pairs"
-    app.query_params["beside"] = str(place.folder / "gpt2")
-    measured(app)
-    assert not app.exception
+    opened(app, "compare", model=str(place.model), sts="Sample pairs", beside=str(place.folder / "gpt2"))
     assert changes_view.SELECT_ROW in words(app.caption)
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     assert key.startswith("flipped ")
     first = app.dataframe[0].value["first"][0]
     app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     measured(app)
-    assert not app.exception
     assert {"Cosine A", "Cosine B"} <= set(cards(app))
     assert any(first.split()[0] in one.value for one in app.markdown if one.value.startswith(">"))
 
 
 def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
-    app.query_params["model"], app.query_params["beside"] = "all-MiniLM-L6-v2", str(place.model)
-    app.query_params["token_layer"] = "5"
+    app.query_params.update(model="all-MiniLM-L6-v2", beside=str(place.model), token_layer="5")
     typed(app, "a man plays\nthe dog runs")
-    assert not app.exception
     assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
 
@@ -214,8 +192,7 @@ def test_what_was_typed_is_there_again_after_another_page(app):
     app.switch_page("pages/start.py").run()
     opened(app, "sentences")
     assert app.text_area(key=own_sentences.BOX).value == TYPED
-    app.button(key="reset sentences").click()
-    measured(app)
+    pressed(app, "reset sentences")
     assert app.text_area(key=own_sentences.BOX).value == own_sentences.FIRST_SEEN
 
 
@@ -225,29 +202,20 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     rows = "id,text\n1,a man plays a guitar\n2,\n3,<b>no</b>\n4,a man plays a guitar\n"
     uploader.set_value(("own.csv", rows.encode(), "text/csv"))
     app.run()
-    assert not app.exception
-    app.button(key="use sentences of file").click()
-    measured(app)
+    pressed(app, "use sentences of file")
     assert app.text_area(key=own_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("own.csv", picture := b"\x89PNG", "text/csv"))
     app.run()
-    assert not app.exception
-    with pytest.raises(StrataError) as refused:
-        read_bytes("own.csv", picture)
-    assert words(app.error) == [str(refused.value)]
+    assert words(app.error) == [error_of(lambda: read_bytes("own.csv", picture))]
 
 
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
     few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in sample.probe_packs())
     monkeypatch.setattr(sample, "probe_packs", lambda: few)
-    app.query_params["look"], app.query_params["word_pack"] = "Probe packs", "negation"
-    app.query_params["beside"] = str(place.folder / "gpt2")
-    measured(app)
+    measured(app, look="Probe packs", word_pack="negation", beside=str(place.folder / "gpt2"))
     assert not any("words that differ add" in one for one in words(app.markdown))
-    app.button(key="weigh pack words").click()
-    measured(app)
-    assert not app.exception
+    pressed(app, "weigh pack words")
     (told,) = (one for one in words(app.markdown) if "words that differ add" in one)
     table = app.dataframe[1].value
     assert list(table["pack"]) == ["negation"]
@@ -257,3 +225,17 @@ def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, pl
     assert "weigh pack words" in buttons(app), "another pack has not been asked for"
     app.segmented_control(key="word_pack").set_value("negation").run()
     assert told in words(app.markdown)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["one", "", "  ", "two  words", "one", ""], (("one", "two words", "one"), 3, 0)),
+        (list("abcdefg"), (tuple("abcde"), 0, 2)),
+        ([""], ((), 1, 0)),
+        (["first\nsecond\tthird"], (("first second third",), 0, 0)),
+    ],
+    ids=["empty lines are counted, a repeated sentence stays", "too many", "nothing", "a cell of several lines"],
+)
+def test_given_lines_are_sentences_and_what_is_skipped_or_left_out_is_counted(given, read):
+    assert own_sentences.read_lines(given, 5) == read

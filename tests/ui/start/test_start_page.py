@@ -10,12 +10,11 @@ from explorer.data import splitting
 from explorer.data.graded import sets
 from explorer.data.sources import written
 from explorer.data.text_sets import GradedPairs
-from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.ui.start import doors
 from explorer.ui.train import text_form
 from tests import trainings
-from tests.visits import measured, words
+from tests.visits import error_of, measured, opened, words
 
 
 @pytest.fixture
@@ -54,7 +53,6 @@ def through(app, key):
     (page,) = led.call_args.args
     app.switch_page(page)
     measured(app)
-    assert not app.exception
     return app.title[0].value
 
 
@@ -75,7 +73,6 @@ def test_the_first_door_leads_to_the_example(app, cache, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("no_example")
 def test_without_an_example_the_first_door_leads_to_a_run_of_ones_own(start):
     measured(start)
-    assert not start.exception
     assert rails(start) == [[True, False, False]] * 3
     assert through(start, "door train defaults") == "Train"
 
@@ -91,8 +88,7 @@ def test_own_pairs_are_scored_by_a_click(start, uploaded):
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
     assert start.selectbox(key="sts").value == written(uploaded)
-    start.switch_page("pages/start.py")
-    measured(start)
+    opened(start, "start")
     assert rails(start)[1] == [True, True, True], "they have been scored since"
 
 
@@ -116,9 +112,7 @@ def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, ca
     sets.keep(few)
     measured(start)
     assert "door train own" not in {one.key for one in start.button}
-    with pytest.raises(StrataError) as refused:
-        splitting.halves(few)
-    assert str(refused.value) in words(start.caption)
+    assert error_of(lambda: splitting.halves(few)) in words(start.caption)
 
 
 @pytest.mark.usefixtures("no_example")
@@ -127,8 +121,7 @@ def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, t
     trained = trainings.train(trainings.new(place, "simcse", name=f"{name}-made", settings={"steps": 2}))
     (tmp_path / "runs").mkdir()
     trained.folder.rename(tmp_path / "runs" / name)
-    start.query_params["reading"] = "cls of layer 1"
-    measured(start)
+    measured(start, reading="cls of layer 1")
     assert rails(start)[0] == [True, True, False]
     assert through(start, "door compare") == "Compare"
     assert start.selectbox(key="model").value == str(place.model)

@@ -3,7 +3,6 @@
 import pytest
 
 from explorer.training.record import runs
-from explorer.ui.access import jobs
 from explorer.ui.runs import training_queue
 from tests.train_visits import PAGE, say
 
@@ -12,8 +11,6 @@ from tests.train_visits import PAGE, say
 def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    yield
-    jobs._jobs.clear()
 
 
 @pytest.fixture

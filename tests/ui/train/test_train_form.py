@@ -11,7 +11,6 @@ import pytest
 from explorer import methods
 from explorer.data import corpora, sample, wordnet
 from explorer.data.text_sets import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
-from explorer.errors import StrataError
 from explorer.training import generator
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
@@ -19,8 +18,8 @@ from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_menu, recipe_form, text_form
 from tests import trainings
-from tests.train_visits import PAGE, START, say, well
-from tests.visits import fetches, lead, wait_until, words
+from tests.train_visits import PAGE, START, refusals, say
+from tests.visits import by_link, error_of, fetches, lead, wait_until, words
 
 PRESET = "preset sg-opt"
 
@@ -37,11 +36,9 @@ def planned(app, rows, batch, steps):
 
 
 def test_a_first_visit_can_start_the_demonstration(visit):
-    well(visit.run())
-    assert words(visit.error) == []
-    assert not visit.button(key=START).disabled
-    made = demonstration()
-    assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+    visit.run()
+    assert refusals(visit) == []
+    assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(demonstration().command()))
     assert visit.subheader[0].value == recipe_form.DEMONSTRATION
     assert visit.segmented_control(key="preset contrast-hard").value == "Demonstration"
     assert marks(visit) == []
@@ -52,8 +49,7 @@ def test_a_first_visit_can_start_the_demonstration(visit):
 def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
     run = runs.new(trainings.recipe(place))
     shutil.copytree(place.model, run.model)
-    app.query_params["model"] = f"run:{run.name}"
-    well(app.run())
+    by_link(app, model=f"run:{run.name}")
     assert app.radio(key="recipe base").value is None
     assert app.button(key=START).disabled
     app.radio(key="recipe base").set_value(str(place.model)).run()
@@ -63,47 +59,41 @@ def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
     assert not app.button(key=START).disabled
 
 
-def test_labelled_texts_say_how_they_are_divided(app):
-    app.query_params["method"] = "classify"
-    well(app.run())
-    assert words(app.error) == []
-    assert any("256 rows to train on, 32 to validate, 32 to test" in told for told in words(app.caption))
-    assert planned(app, 256, 32, 24)
-    assert "knob classify validate_by" in {box.key for box in app.selectbox}
-    assert not app.button(key=START).disabled
-
-
-def test_labelled_pairs_of_a_method_that_predicts_no_classes_are_not_divided(app):
-    app.query_params["method"] = "sbert-nli"
-    well(app.run())
-    assert words(app.error) == []
-    assert any("320 rows to train on." in told for told in words(app.caption))
-    assert planned(app, 320, 16, 20)
-    assert "knob sbert-nli validate_by" not in {box.key for box in app.selectbox}
-    assert not app.button(key=START).disabled
+@pytest.mark.parametrize(
+    ("method", "rows", "plan", "divided"),
+    [
+        ("classify", "256 rows to train on, 32 to validate, 32 to test", (256, 32, 24), True),
+        ("sbert-nli", "320 rows to train on.", (320, 16, 20), False),
+    ],
+)
+def test_labelled_rows_are_divided_for_a_method_that_predicts_classes_only(app, method, rows, plan, divided):
+    by_link(app, method=method)
+    assert refusals(app) == []
+    assert any(rows in told for told in words(app.caption))
+    assert planned(app, *plan)
+    assert (f"knob {method} validate_by" in {box.key for box in app.selectbox}) == divided
 
 
 def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     path = tmp_path / "labelled.csv"
     path.write_text("\n".join(["text,label", *(f"sentence {row},{'yn'[row % 2]}" for row in range(240))]), "utf-8")
-    app.query_params["method"], app.query_params["data"] = "classify", str(path)
-    well(app.run())
+    by_link(app, method="classify", data=str(path))
     assert words(app.error) == []
     app.query_params["method"] = "sbert-nli"
-    well(app.selectbox(key="method").set_value("sbert-nli").run())
-    with pytest.raises(StrataError) as refused:
-        methods.load("sbert-nli").check_rows(corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0])
-    assert words(app.error) == [str(refused.value)]
-    assert app.button(key=START).disabled
+    app.selectbox(key="method").set_value("sbert-nli").run()
+    assert refusals(app) == [
+        error_of(
+            lambda: methods.load("sbert-nli").check_rows(corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0])
+        )
+    ]
 
 
 def test_the_form_of_a_link_is_not_the_demonstration_and_can_be_started_as_it_stands(app):
-    well(app.run())
+    app.run()
     assert "select_by" not in app.code[0].value
     assert app.selectbox(key="method").value == "sg-opt"
     assert list(app.multiselect(key="data").value) == ["sample"]
-    assert words(app.error) == []
-    assert not app.button(key=START).disabled
+    assert refusals(app) == []
     assert app.code[0].value.startswith("python -m explorer train sg-opt --model all-MiniLM-L6-v2 --data sample")
     assert planned(app, 1280, 16, 80)
 
@@ -115,21 +105,18 @@ def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_
         if seeds in ("7", " 1, 2,3 ", "1 2 3", "1;2"):
             refused = []
         else:
-            with pytest.raises(StrataError) as error:
-                trainings.recipe(place, seeds=training_form.typed_seeds(seeds))
-            refused = [str(error.value)]
-        assert words(app.error) == refused, seeds
-        assert app.button(key=START).disabled == bool(refused), seeds
+            refused = [error_of(lambda typed=seeds: trainings.recipe(place, seeds=training_form.typed_seeds(typed)))]
+        assert refusals(app) == refused, seeds
 
 
 def test_a_nonsense_setting_is_an_error_that_names_the_range(app):
     app.run()
+    checked = training_form.methods()["sg-opt"].knobs["learning_rate"].checked
     for rate in ("fast", "1", "-1", "nan", "inf", ""):
         say(app, learning_rate=rate)
-        with pytest.raises(StrataError) as refused:
-            training_form.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
-        assert words(app.error) == [str(refused.value)], rate
-        assert "1e-07 to 0.01" in str(refused.value)
+        refused = error_of(partial(checked, rate))
+        assert words(app.error) == [refused], rate
+        assert "1e-07 to 0.01" in refused
         assert app.button(key=START).disabled, rate
 
 
@@ -143,19 +130,19 @@ def test_every_setting_is_the_papers_on_one_click(app):
     say(app.run(), learning_rate="3e-5", pooling="mean")
     assert app.selectbox(key="knob sg-opt pooling").value == "mean"
     assert app.segmented_control(key=PRESET).value is None
-    well(app.segmented_control(key=PRESET).set_value(knob_form.PAPER).run())
+    app.segmented_control(key=PRESET).set_value(knob_form.PAPER).run()
     assert app.selectbox(key="knob sg-opt pooling").value == "cls"
     assert app.text_input(key="knob sg-opt learning_rate").value == "5e-05"
     assert marks(app) == []
     assert "--set pooling=cls" in app.code[0].value
     assert "learning_rate" not in app.code[0].value
-    well(app.segmented_control(key=PRESET).set_value(knob_form.DEFAULTS).run())
+    app.segmented_control(key=PRESET).set_value(knob_form.DEFAULTS).run()
     assert "--set" not in app.code[0].value
 
 
 def test_the_values_of_the_released_code_are_one_click_away_and_the_switch_shows_whose_are_set(app):
     assert app.run().segmented_control(key=PRESET).value == knob_form.DEFAULTS
-    well(app.segmented_control(key=PRESET).set_value(knob_form.RELEASED).run())
+    app.segmented_control(key=PRESET).set_value(knob_form.RELEASED).run()
     assert app.selectbox(key="knob sg-opt view_pooling").value == "mean"
     assert app.selectbox(key="knob sg-opt guide_dropout").value == "on"
     assert app.segmented_control(key=PRESET).value == knob_form.RELEASED
@@ -164,8 +151,7 @@ def test_the_values_of_the_released_code_are_one_click_away_and_the_switch_shows
 
 
 def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
-    app.query_params["method"] = "simcse-sup"
-    well(app.run())
+    by_link(app, method="simcse-sup")
     assert app.number_input(key="knob simcse-sup batch_size").value == 16
     assert marks(app) == ["paper: 512", "paper: cls"]
     assert any(
@@ -175,8 +161,7 @@ def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
 
 
 def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_has_touched_it(app, place):
-    app.query_params["method"], app.query_params["data"] = "simcse", str(place.text)
-    well(app.run())
+    by_link(app, method="simcse", data=str(place.text))
     assert app.selectbox(key="method").value == "simcse"
     assert list(app.multiselect(key="data").value) == [str(place.text)]
     batch = "knob simcse batch_size"
@@ -191,11 +176,10 @@ def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_h
 def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, tmp_path):
     path = tmp_path / "twice.txt"
     path.write_text("A man plays.\nA dog runs.\n" * 40, encoding="utf-8")
-    app.query_params["data"] = str(path)
-    say(app.run(), batch_size=2)
+    say(by_link(app, data=str(path)), batch_size=2)
     assert planned(app, 80, 2, 40)
     assert any("78 of them are duplicates" in told for told in words(app.caption))
-    well(app.selectbox(key="knob sg-opt keep_duplicates").set_value("off").run())
+    app.selectbox(key="knob sg-opt keep_duplicates").set_value("off").run()
     assert planned(app, 2, 2, 1)
     assert any("78 dropped: sentence seen before" in told for told in words(app.warning))
     assert "--set keep_duplicates=off" in app.code[0].value
@@ -204,8 +188,7 @@ def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, t
 def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says_so(app, monkeypatch):
     family = "explorer.encoding.locate.model_names.family"
     monkeypatch.setattr(family, lambda source, online=False: "BERT-large")
-    app.query_params["method"] = "conisi-s"
-    well(app.run())
+    by_link(app, method="conisi-s")
     share = "knob conisi-s share"
     assert app.text_input(key=share).value == "0.1"
     told = recipe_form.OF_ENCODERS.format("BERT-large", "share 0.1, max length 28")
@@ -217,17 +200,15 @@ def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says
     assert "share=0.8" in shlex.split(app.code[0].value)
     app.text_input(key=share).set_value("0.1").run()
     monkeypatch.setattr(family, lambda source, online=False: "")
-    well(app.run())
+    app.run()
     assert app.text_input(key=share).value == "0.8", "it follows the encoder"
     assert not any("BERT-large" in told for told in words(app.caption))
     assert "--set" not in app.code[0].value
 
 
 def test_more_layers_to_keep_than_the_encoder_has_are_an_error(app, place):
-    app.query_params["model"], app.query_params["method"] = str(place.model), "distil"
-    well(app.run())
-    assert words(app.error) == []
-    assert not app.button(key=START).disabled
+    by_link(app, model=str(place.model), method="distil")
+    assert refusals(app) == []
     app.number_input(key="knob distil keep_layers").set_value(2).run()
     assert "'tiny' has 2 layers, and none would be removed. Choose 1, or 0 for half of them." in words(app.error)[0]
     assert app.button(key=START).disabled
@@ -235,25 +216,20 @@ def test_more_layers_to_keep_than_the_encoder_has_are_an_error(app, place):
 
 def test_a_batch_larger_than_the_text_is_an_error(app):
     say(app.run(), batch_size=2000)
-    assert words(app.error) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
-    assert app.button(key=START).disabled
+    assert refusals(app) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
 
 
 def test_a_method_that_the_text_cannot_serve_says_why(app):
-    app.query_params["method"] = "bt"
-    well(app.run())
-    with pytest.raises(StrataError) as refused:
-        corpora.corpus(["sample"], BACK_TRANSLATIONS)
-    assert words(app.error) == [str(refused.value)]
-    assert app.button(key=START).disabled
+    by_link(app, method="bt")
+    assert refusals(app) == [error_of(lambda: corpora.corpus(["sample"], BACK_TRANSLATIONS))]
     lack = corpora.serves("sample")[BACK_TRANSLATIONS]
     assert lack
     assert not any(lack in told for told in words(app.markdown)), "the list is folded"
     app.session_state["every method"] = True
-    well(app.run())
+    app.run()
     assert any(f"sample {lack}" in told for told in words(app.markdown))
     assert app.button(key="choose bt").disabled
-    well(app.button(key="choose simcse").click().run())
+    app.button(key="choose simcse").click().run()
     assert app.selectbox(key="method").value == "simcse"
 
 
@@ -262,8 +238,7 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     rows = [f"{row % 6},sentence {row},another {row}" for row in range(80)] + [f"3,{shared},another one"]
     path = tmp_path / "graded.csv"
     path.write_text("\n".join(["rating,left,right", *rows]), encoding="utf-8")
-    app.query_params["method"], app.query_params["data"] = "cosent", str(path)
-    well(app.run())
+    by_link(app, method="cosent", data=str(path))
     assert words(app.error) == []
     scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
     left, dropped = corpora.without_evaluated(scored, [sample.dev().sentences, sample.test().sentences], 32)
@@ -276,28 +251,21 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
 
 
 def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_them(app):
-    app.query_params["method"] = "cosent"
-    well(app.run())
-    assert words(app.error) == []
+    by_link(app, method="cosent")
+    assert refusals(app) == []
     assert app.selectbox(key="recipe dev").value == sample.DEV_PART
-    assert not app.button(key=START).disabled
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
-    with pytest.raises(StrataError) as refused:
-        corpora.without_evaluated(
-            corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences], 64
-        )
-    assert str(refused.value) in words(app.error)
+    rows, evaluated = corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences]
+    assert error_of(lambda: corpora.without_evaluated(rows, evaluated, 64)) in words(app.error)
     assert app.button(key=START).disabled
 
 
 def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypatch):
     there = []
     monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
-    app.query_params["method"] = "conisi-o2"
-    app.run()
+    by_link(app, method="conisi-o2")
     need = wordnet.WORDNET
-    warning = method_menu.MISSING.format("conisi-o2", need.name, need.how)
-    assert words(app.warning).count(warning) == 1
+    assert words(app.warning).count(method_menu.MISSING.format("conisi-o2", need.name, need.how)) == 1
     assert fetches(app) == [method_menu.FETCH.format(need.name, need.size)]
     assert app.button(key=START).disabled
     there.append(True)
@@ -314,9 +282,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     monkeypatch.setattr(generator, "make_generator", partial(generator.make_generator, steps=3))
     text = tmp_path / "text.txt"
     text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)))
-    app.query_params["model"], app.query_params["data"] = str(place.model), str(text)
-    app.query_params["method"] = "diffcse"
-    app.run()
+    by_link(app, model=str(place.model), data=str(text), method="diffcse")
     missing = "distilbert-base-uncased"
     assert words(app.warning) == [method_menu.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
     assert fetches(app) == [sidebar_choice.FETCH.format(missing)]
@@ -338,21 +304,18 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
 
 @pytest.mark.parametrize("text", ["/no/such/file.csv", "nonsense", "<b>x</b>", "\0", "x" * 400])
 def test_text_that_is_not_there_is_an_error_in_words(app, text):
-    app.query_params["data"] = text
-    well(app.run())
+    by_link(app, data=text)
     assert app.error
     assert app.button(key=START).disabled
 
 
 def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
-    app.query_params["data"] = "STS12"
-    well(app.run())
+    by_link(app, data="STS12")
     assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
     assert not app.error
     assert any(told.startswith(sidebar_choice.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
     assert app.button(key=START).disabled
-    app.multiselect(key="data").set_value(["nonsense", "STS12"])
-    well(app.run())
+    app.multiselect(key="data").set_value(["nonsense", "STS12"]).run()
     assert "nonsense" in app.error[0].value
     assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
 
@@ -364,7 +327,7 @@ def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tm
         rows = [f"{row % 6}\tsentence {row}\tother sentence {row}\n" for row in range(count)]
         (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(rows), encoding="utf-8")
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
-    well(app.run())
+    app.run()
     assert [app.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == ["STS-B dev", "STS-B test"]
 
 
@@ -376,9 +339,7 @@ def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
 def test_what_was_typed_is_there_after_a_look_at_another_page(app):
     say(app.run(), learning_rate="3e-5", batch_size=32)
     app.text_input(key="recipe seeds").set_value("1, 2").run()
-    app.switch_page("pages/start.py").run()
-    app.switch_page(PAGE).run()
-    well(app)
+    app.switch_page("pages/start.py").run().switch_page(PAGE).run()
     assert app.text_input(key="knob sg-opt learning_rate").value == "3e-5"
     assert app.number_input(key="knob sg-opt batch_size").value == 32
     assert app.text_input(key="recipe seeds").value == "1, 2"
@@ -387,15 +348,14 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
 def test_one_step_can_be_tried_first(tiny):
     tiny.button(key="run estimate").click().run()
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
-    well(tiny.run())
+    tiny.run()
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
     assert recipe_form.ESTIMATE.format(job.result.words) in words(tiny.info)
     assert runs.every() == []
 
 
 def test_a_method_whose_settings_are_no_papers_says_so(app):
-    app.query_params["method"] = "contrast-hard"
-    well(app.run())
+    by_link(app, method="contrast-hard")
     assert marks(app) == []
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
@@ -423,9 +383,8 @@ def of_rows(folder, method):
 
 @pytest.mark.parametrize("method", ROWS)
 def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reason(visit, tmp_path, method):
-    well(visit.run())
+    visit.run()
     visit.multiselect(key="data").set_value([of_rows(tmp_path, method)]).run()
-    well(visit)
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
@@ -437,31 +396,28 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
 
 
 def test_a_method_that_somebody_has_chosen_stays_and_the_fitting_one_is_a_click_away(visit, tmp_path):
-    well(visit.run())
+    visit.run()
     visit.selectbox(key="method").set_value("simcse-hard").run()
     visit.multiselect(key="data").set_value([of_rows(tmp_path, "contrast")]).run()
     assert visit.selectbox(key="method").value == "simcse-hard"
     assert len(words(visit.error)) == 1
-    well(visit.button(key="use fitting method").click().run())
+    visit.button(key="use fitting method").click().run()
     assert visit.selectbox(key="method").value == "contrast"
     assert words(visit.error) == []
 
 
 def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, place, tmp_path):
-    app.query_params["model"], app.query_params["method"] = str(place.model), "contrast"
-    app.query_params["data"] = of_rows(tmp_path, "contrast")
-    well(app.run())
+    by_link(app, model=str(place.model), method="contrast", data=of_rows(tmp_path, "contrast"))
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("base on test"))
     wait_until(lambda: not job.live)
-    well(app.run())
+    app.run()
     assert job.error == ""
-    shown = [*words(app.caption), *words(app.info)]
-    assert job.result.text in shown
+    assert job.result.text in [*words(app.caption), *words(app.info)]
     app.selectbox(key="recipe test").set_value(sample.TEST).run()
     assert job.result.text not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
 
 
 def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
     monkeypatch.setattr(sidebar_choice, "on_this_disk", lambda name: True)
-    well(visit.run())
+    visit.run()
     assert [visit.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == [sample.DEV, sample.TEST]

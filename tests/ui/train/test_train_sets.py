@@ -12,8 +12,8 @@ from explorer.data.text_sets import GradedPairs
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import BY_HAND
 from explorer.ui.train import recipe_form
-from tests.train_visits import PAGE, well
-from tests.visits import lead, words
+from tests.train_visits import PAGE
+from tests.visits import by_link, lead, words
 
 
 @pytest.fixture(autouse=True)
@@ -45,16 +45,14 @@ def optimistic(app):
 
 
 def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
-    app.query_params["sts"] = name = kept()
-    well(app.run())
+    by_link(app, sts=(name := kept()))
     assert judged(app) == halves(name)
     assert words(app.error) == []
     assert f"--dev '{name} · dev half' --test '{name} · test half'" in app.code[0].value
 
 
 def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
-    app.query_params["sts"] = name = kept(12)
-    well(app.run())
+    by_link(app, sts=(name := kept(12)))
     assert judged(app) == halves()
     for key in ("recipe dev", "recipe test"):
         assert not set(halves(name)) & set(app.selectbox(key=key).options)
@@ -62,7 +60,7 @@ def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
 
 
 def test_further_test_sets_are_part_of_the_run(app):
-    well(app.run())
+    app.run()
     further = [SEARCH, sample.PAIRS]
     app.multiselect(key=recipe_form.MORE_TESTS).set_value(further).run()
     main = app.selectbox(key="recipe test").value
@@ -98,7 +96,7 @@ def typed(app, test):
     """Type a test set before the first display; later AppTest refuses to set what is no option."""
     app.session_state["recipe test"] = test
     app.session_state[BY_HAND] = {"recipe test"}
-    well(app.run())
+    app.run()
 
 
 def choose_set(app, name):
@@ -109,7 +107,7 @@ def choose_set(app, name):
 
 
 def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
-    well(app.run())
+    app.run()
     assert judged(app) == halves()
     name, other = kept(), kept(name="other.csv")
     choose_set(app, name)
@@ -117,27 +115,23 @@ def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
     app.selectbox(key="recipe test").set_value("none").run()
     choose_set(app, other)
     assert judged(app) == (halves(other)[0], "none"), "what was set by hand stays"
-    app.switch_page("pages/start.py").run()
-    app.switch_page(PAGE).run()
+    app.switch_page("pages/start.py").run().switch_page(PAGE).run()
     assert judged(app) == (halves(other)[0], "none")
 
 
 @pytest.mark.parametrize("whole", [sample.PAIRS, "mine.csv"])
 def test_training_on_a_train_part_is_judged_on_its_dev_part_and_test_half(app, whole):
     name = kept() if whole == "mine.csv" else whole
-    well(app.run())
+    app.run()
     train, dev = parts(name)
     assert train in app.multiselect(key="data").options
     app.multiselect(key="data").set_value([train]).run()
-    well(app)
     assert judged(app) == (dev, halves(name)[1])
     assert optimistic(app) == [], "no sentence is in two splits"
 
 
 def test_shared_sentences_of_text_and_sets_are_warned_of(app):
-    app.query_params["sts"] = name = kept()
-    app.query_params["data"] = name
-    well(app.run())
+    by_link(app, sts=(name := kept()), data=name)
     (told,) = optimistic(app)
     every = " and ".join(map(training_form.ALL_OF.format, ("dev", "test")))
     assert told == training_form.OPTIMISTIC.format(every)
@@ -150,15 +144,13 @@ def test_shared_sentences_of_text_and_sets_are_warned_of(app):
 
 
 def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
-    app.query_params["sts"] = name = kept()
-    app.run().selectbox(key="recipe dev").set_value(name).run()
+    by_link(app, sts=(name := kept())).selectbox(key="recipe dev").set_value(name).run()
     assert training_form.TEST_IN_DEV in words(app.warning)
 
 
 def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
     name = kept()
-    app.query_params["data"] = parts(name)[0]
-    well(app.run())
+    by_link(app, data=parts(name)[0])
     assert f"--data '{name} · train part' --dev '{name} · dev part' --test '{name} · test half'" in app.code[0].value
 
 
@@ -169,28 +161,24 @@ def own_pairs(folder, count=60):
 
 
 def test_own_pairs_are_evaluated_on_held_out_rows_until_somebody_names_a_set(app, tmp_path):
-    app.query_params["method"], app.query_params["data"] = "contrast", own_pairs(tmp_path)
-    well(app.run())
+    by_link(app, method="contrast", data=own_pairs(tmp_path))
     assert judged(app) == (HELD_OUT, HELD_OUT)
     assert f"--dev '{HELD_OUT}' --test '{HELD_OUT}'" in app.code[0].value
     assert any("40 rows in batches" in told and "20 rows are held out" in told for told in words(app.caption))
     app.selectbox(key="recipe dev").set_value(SEARCH).run()
-    well(app)
     assert f"--dev '{SEARCH}' --test '{HELD_OUT}'" in app.code[0].value
 
 
 def test_sentences_cannot_be_held_out_as_an_evaluation_set(app):
-    well(app.run())
+    app.run()
     for key in ("recipe dev", "recipe test"):
-        assert HELD_OUT not in app.selectbox(key=key).options
-        assert SEARCH in app.selectbox(key=key).options
+        assert {HELD_OUT, SEARCH} & {*app.selectbox(key=key).options} == {SEARCH}, key
 
 
 def test_text_with_the_passages_of_a_retrieval_set_is_warned_of(app, tmp_path):
     path = tmp_path / "pairs.tsv"
     rows = [f"what is {row}\t{text}" for row, text in enumerate(sample.search().documents)]
     path.write_text("\n".join(["query\tpassage", *rows]))
-    app.query_params["method"], app.query_params["data"] = "contrast", str(path)
-    app.run().selectbox(key="recipe dev").set_value(SEARCH).run()
+    by_link(app, method="contrast", data=str(path)).selectbox(key="recipe dev").set_value(SEARCH).run()
     (told,) = optimistic(app)
     assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(600, 660, "dev"))

@@ -5,11 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import jobs
 from explorer.ui.runs import training_form, training_queue
 from tests import trainings
 from tests.live import ROOT
-from tests.train_visits import PAGE, START, ended, show, stands, well
+from tests.train_visits import PAGE, START, ended, show, stands
 from tests.visits import buttons, words
 
 NAME = "run"
@@ -25,21 +24,15 @@ def both():
     return tabs
 
 
-@pytest.fixture(autouse=True)
-def nothing_goes_on():
-    yield
-    jobs.stop_all()
-
-
 def in_both(both, run):
     """Both tabs show a run."""
     for tab in both:
-        well(show(tab, run))
+        show(tab, run)
 
 
 def press(tab, key):
     """Press a button of the page as it was when it was drawn last."""
-    return well(tab.button(key=key).click().run())
+    return tab.button(key=key).click().run()
 
 
 def stopped(place):
@@ -67,7 +60,7 @@ def test_a_run_that_another_tab_deleted_or_renamed_is_said_to_be_gone(both, plac
     run = stopped(place)
     in_both(both, run)
     happens(both[0], run)
-    well(both[1].run())
+    both[1].run()
     assert words(both[1].toast) == [training_form.GONE.format(NAME)]
     assert START in buttons(both[1])
 

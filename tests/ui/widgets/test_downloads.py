@@ -7,8 +7,7 @@ from explorer.ui.widgets import downloads
 
 
 def test_the_figure_stands_alone(bundled_scores):
-    found = find("all-MiniLM-L6-v2")
-    shown = ModelScores(found, sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
+    shown = ModelScores(find("all-MiniLM-L6-v2"), sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
     page = layers._html_page(shown, "Spearman", "all").decode()
     assert "all-MiniLM-L6-v2 on Sample pairs" in page
     assert "<script src=" not in page, "nothing is fetched when it is opened"

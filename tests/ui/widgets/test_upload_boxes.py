@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data import sources, uploads
 from explorer.ui.search import query_view
-from tests.visits import measured
+from tests.visits import entered, opened, pressed
 
 LINES = b"a man plays a guitar\nthe dog runs\ntwo women talk\n"
 
@@ -19,9 +19,7 @@ def cache(tmp_path, monkeypatch):
 
 def brought(app, page, name="mine.txt", data=LINES):
     app.switch_page(f"pages/{page}.py").run()
-    app.file_uploader[0].set_value((name, data, "text/plain"))
-    measured(app)
-    assert not app.exception
+    entered(app, app.file_uploader[0], (name, data, "text/plain"))
     return app
 
 
@@ -67,9 +65,7 @@ def test_a_link_finds_an_uploaded_file_by_its_name_or_its_path(furnished, cache,
     path = uploads.keep("mine.txt", LINES)
     uploads.keep("mine.txt", LINES * 2)
     furnished.query_params[key] = sources.label(path) if by_name else path
-    furnished.switch_page(f"pages/{page}.py")
-    measured(furnished)
-    assert not furnished.exception
+    opened(furnished, page)
     assert not furnished.error
     menu = furnished.multiselect(key=key) if page == "train" else furnished.selectbox(key=key)
     assert menu.value in (path, [path])
@@ -94,7 +90,6 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
     brought(furnished, "sentences")
-    furnished.button(key="use sentences of file").click()
-    measured(furnished)
+    pressed(furnished, "use sentences of file")
     assert furnished.text_area[0].value.encode() + b"\n" == LINES
     assert not (cache / "texts").exists(), "it is only read"
