@@ -1,4 +1,4 @@
-"""Test the pages on evaluation sets of the visitor that are no scored pairs, and on labels of 0 and 1."""
+"""Test the pages on evaluation sets that are no scored pairs, and on labels of 0 and 1, and what is downloaded."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,16 @@ from sklearn.metrics import average_precision_score
 
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.pooling import parse
 from explorer.evaluating.tasks import judges
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from explorer.ui import layers
+from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
+from explorer.ui.widgets import downloads
 from tests.visits import cards, measured, opened, words
 
 ROWS = sample.triplets()
@@ -100,3 +103,15 @@ def test_train_offers_them_as_dev_and_test_set_but_those_that_training_cannot_sc
         options = furnished.selectbox(key=key).options
         assert {sources.label(own[name]) for name in ("queries.csv", "triplets.csv", "pairs.csv")} <= {*options}
         assert sources.label(own["labels.csv"]) not in options
+
+
+def test_the_figure_stands_alone(bundled_scores):
+    shown = ModelScores(find("all-MiniLM-L6-v2"), sample.pairs(), bundled_scores, parse("mean of layer 6", 6))
+    page = layers._html_page(shown, "Spearman", "all").decode()
+    assert "all-MiniLM-L6-v2 on Sample pairs" in page
+    assert "<script src=" not in page, "nothing is fetched when it is opened"
+
+
+def test_a_file_name_is_safe_whatever_the_set_is_called():
+    assert downloads.file_name("org/model-../../x <b>.csv") == "org-model-..-..-x-b-.csv"
+    assert downloads.file_name("///") == "strata"

@@ -1,4 +1,7 @@
-"""Test training in a real browser: reload, second tab, stop, stopped server. Skipped without a browser."""
+"""Test training in a real browser: reload, second tab, stop, stopped server, killed app. Skipped without a browser.
+
+The app is killed in one call of one method; `make kill ARGS=app` tries calls of five methods.
+"""
 
 import re
 from urllib.parse import urlencode
@@ -9,7 +12,8 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import page_frame
 from explorer.ui.train import run_view
-from tests import app_kills, live, trainings
+from tests import app_kills, kill_points, live, trainings
+from tests.app_kills import Trial, unbroken
 from tests.live import keyed, parameters, settle
 from tests.train_visits import START
 from tests.visits import lead
@@ -137,3 +141,10 @@ def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_
     keyed(page, "run stop").click()
     page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
     assert "resumed at step" in run.log_tail(1000)
+
+
+def test_an_open_page_resumes_a_run_after_the_app_was_killed(page, place, tmp_path):
+    chosen = kill_points.short(place, "simcse", tmp_path, steps=2)
+    whole, points = unbroken(tmp_path / "unbroken", chosen)
+    last_step = max(at for at, point in enumerate(points) if point == "write metrics.jsonl")
+    assert Trial(page, tmp_path / "killed", chosen).fault(last_step, whole, at_rest=True) == ""
