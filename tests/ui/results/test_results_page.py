@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.evaluating.results import result_files, result_table
+from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, sts
 from explorer.measuring.scores import measure
@@ -365,3 +366,15 @@ def test_a_result_that_cannot_be_read_is_named(app, saved):
     path.write_text(path.read_text()[:100])
     opened(app)
     assert any(str(path) in text for text in words(app.warning))
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe", "is_shown"), [("run:a", "one", False), ("run:renamed", "one", False), ("run:a", "another", True)]
+)
+def test_the_score_of_a_run_is_shown_unless_its_model_was_evaluated(monkeypatch, name, recipe, is_shown):
+    evaluated = result("run:a", "pairs", 80, recipe="one", seed=1)
+    result_files.write(evaluated)
+    model = ScoredModel(name, "run's test set", "", replace(evaluated.model.origin, recipe=recipe))  # without a digest
+    own = replace(evaluated, model=model)
+    monkeypatch.setattr(run_results, "of_runs", lambda: [own])
+    assert (own in table_view.every_result()) == is_shown

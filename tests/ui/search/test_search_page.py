@@ -1,4 +1,4 @@
-"""Test the Search page without a browser."""
+"""Test the Search page without a browser, also on judged queries: their menu, scores and relevant documents."""
 
 import json
 import re
@@ -6,12 +6,17 @@ import re
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import sample, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.sample import SEARCH
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.evaluating.tasks.retrieval import retrieval
+from explorer.progress import finish
 from explorer.ui.access import sidebar_choice
 from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, by_link, cards, measured, opened, pressed, words
+from tests.visits import buttons, by_link, cards, entered, measured, opened, pressed, words
 
 NASTY = (
     "<b>bold</b> <img src=x onerror=alert(1)>",
@@ -189,3 +194,115 @@ def test_a_b_that_is_not_there_leaves_a_in_view(app):
     measured(app, beside="run:nobody")
     assert app.error
     assert len(shown(app, "A")) == 10
+
+
+DOCUMENTS = ("a man is playing a guitar", "two dogs run", "a woman reads", "the dog sleeps", "men talk", "a cat",
+             "children sing", "the man walks", "women dance", "a dog barks", "birds fly", "a woman cooks")  # fmt: skip
+QUERIES = {"who plays music": {0: 1, 6: 1}, "**which** animals <b>sleep</b>": {3: 2}}
+
+
+@pytest.fixture(scope="module")
+def judged_folder(place):
+    """Two queries that are judged."""
+    folder = place.folder / "judged"
+    (folder / "qrels").mkdir(parents=True)
+    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
+        lines = [json.dumps({"_id": f"{name}{at}", "text": text}) for at, text in enumerate(texts)]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    rows = [
+        f"queries{at}\tcorpus{document}\t{grade}"
+        for at, judged in enumerate(QUERIES.values())
+        for document, grade in judged.items()
+    ]
+    (folder / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
+    return folder
+
+
+@pytest.fixture
+def queries(app, judged_folder):
+    """The page on them."""
+    app.query_params["corpus"] = str(judged_folder)
+    return app
+
+
+def told(app) -> list[tuple[float, list[int]]]:
+    """The score of each side that has one, and the ranks of the relevant documents."""
+    found = (re.match(r"\*\*nDCG@10 ([\d.]+)\*\* · relevant at rank ([\d, ]+)$", text) for text in words(app.markdown))
+    return [(float(one[1]), [int(rank) for rank in one[2].split(",")]) for one in found if one]
+
+
+def badges(app) -> int:
+    return sum("relevant]" in text for text in words(app.markdown))
+
+
+def slow_ndcg(ranks: list[int]) -> float:
+    """For documents that are all graded 1, or for a single one."""
+    gain = [0.0, *(1.0 for _ in range(10))]
+    discount = [0.0, 1.0, 1.5849625, 2.0, 2.32192809, 2.5849625, 2.80735492, 3.0, 3.169925, 3.32192809, 3.45943162]
+    found = sum(gain[rank] / discount[rank] for rank in ranks if rank <= 10)
+    return 100 * found / sum(1 / discount[place] for place in range(1, len(ranks) + 1))
+
+
+def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(queries, place):
+    measured(queries, beside=str(place.folder / "other"), query=query_view.DEFAULT)
+    assert told(queries) == [], "this query is not judged"
+    assert queries.selectbox(key=neighbours.MENU).value is None
+    for query, judged in QUERIES.items():
+        entered(queries, queries.selectbox(key=neighbours.MENU), query)
+        assert queries.text_input(key=query_view.QUERY).value == query
+        scores = told(queries)
+        assert len(scores) == 2
+        for score, ranks in scores:
+            assert len(ranks) == len(judged)
+            assert score == pytest.approx(slow_ndcg(ranks), abs=0.006)
+        assert badges(queries) == sum(rank <= 10 for _, ranks in scores for rank in ranks)
+
+
+def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(queries):
+    measured(queries, query=next(iter(QUERIES)))
+    assert queries.selectbox(key=neighbours.MENU).value == next(iter(QUERIES))
+    assert len(told(queries)) == 1
+    ask(queries, "who plays")
+    assert queries.selectbox(key=neighbours.MENU).value is None
+    assert told(queries) == []
+    assert badges(queries) == 0
+
+
+def test_the_first_query_of_the_set_is_searched_before_one_is_given(queries):
+    measured(queries)
+    assert queries.text_input(key=query_view.QUERY).value == next(iter(QUERIES))
+    assert len(told(queries)) == 1
+
+
+def test_all_queries_are_compared_as_the_retrieval_task_scores_them(queries, place, judged_folder):
+    measured(queries, beside=str(place.folder / "other"))
+    task = sources.evaluation_set(sources.identity(str(judged_folder)))
+    encoders = [load(find(str(folder)), precision="float32", device="cpu")
+                for folder in (place.model, place.folder / "other")]  # fmt: skip
+    wanted = [finish(retrieval(one, task, titles=["model default"])) for one in encoders]
+    means = [100 * one.items.values.mean() for one in wanted]
+    shown = cards(queries)
+    assert [shown[f"nDCG@10 of {name}"] for name in "AB"] == [f"{mean:.2f}" for mean in means]
+    assert shown["B - A"] == f"{means[1] - means[0]:+.2f}"
+    gaps = wanted[1].items.values - wanted[0].items.values
+    told = f"2 queries: {(gaps > 1e-9).sum()} improved, {(gaps < -1e-9).sum()} got worse"
+    assert any(text.startswith(told) for text in words(queries.caption))
+
+
+def test_a_pooling_under_which_nothing_can_be_ranked_is_told(queries, place):
+    measured(queries, beside=str(place.folder / "other"), reading="cls of layer 0")
+    assert neighbours.NO_SCORE in words(queries.info)
+
+
+def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):
+    by_link(app, corpus=sample.SEARCH)
+    assert len(app.selectbox(key=neighbours.MENU).options) == 60
+    entered(app, app.selectbox(key="corpus"), SAMPLE)
+    assert neighbours.MENU not in {box.key for box in app.selectbox}
+
+
+def test_a_damaged_folder_is_told_and_not_searched(app, place):
+    (place.folder / "judged2" / "qrels").mkdir(parents=True, exist_ok=True)
+    (place.folder / "judged2" / "corpus.jsonl").write_text('{"_id": "d1", "text": "a man"}\n')
+    by_link(app, corpus=str(place.folder / "judged2"))
+    assert any("has no file of queries" in text for text in words(app.error))

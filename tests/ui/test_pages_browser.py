@@ -1,0 +1,153 @@
+"""Test Sentences, Layer attention and Search in a real browser: clicks, markup as text, the query in the address.
+
+Skipped without a browser.
+"""
+
+from urllib.parse import quote
+
+import pytest
+
+from explorer.ui.layer_attention import pair_view
+from explorer.ui.search import query_view
+from tests import live
+from tests.live import parameters, settle
+
+pytestmark = live.IN_A_BROWSER
+
+
+@pytest.fixture(scope="module")
+def sentences(tabs, address):
+    page = live.tab(tabs, height=2600)
+    page.goto(f"{address}/sentences")
+    live.plots(page, 5)
+    return page
+
+
+@pytest.fixture(scope="module")
+def attention(tabs, address):
+    page = live.tab(tabs, height=2000)
+    page.goto(f"{address}/layer_attention")
+    live.plots(page, 3)
+    return page
+
+
+def never_run(page, plot, markup):
+    """What was typed is text in a figure; nothing of it is markup or stands in the address."""
+    assert page.locator(".js-plotly-plot").nth(plot).locator("text", has_text=markup).count() > 0
+    assert page.locator("img[src=x], blockquote strong, blockquote img, a[href*=example]").count() == 0
+    assert "img" not in page.url
+
+
+def test_a_clicked_cell_is_the_pair_under_the_microscope(sentences):
+    live.click_cell(sentences, column=9, row=4)
+    sentences.locator("blockquote", has_text="The bank raised its interest rates again.").wait_for()
+    sentences.locator("blockquote", has_text="The concert starts at nine.").wait_for()
+    live.plots(sentences, 5)
+
+
+def test_sentences_that_are_typed_are_never_run_and_never_in_the_address(sentences):
+    typed = "<img src=x onerror=alert(1)> **bold** http://x.example www.x.example me@x.example :streamlit: 1 -> 2"
+    box = sentences.get_by_role("textbox", name="Sentences, one a line")
+    box.fill(f"{typed}\n{typed} twice\n\n")
+    box.press("Control+Enter")
+    sentences.locator("blockquote", has_text=typed).first.wait_for()
+    live.plots(sentences, 5)
+    never_run(sentences, 0, "<img")
+
+
+def test_a_clicked_head_is_the_one_that_is_shown_and_the_address_remembers_it(attention):
+    live.click_cell(attention, column=9, row=4, plot=1)
+    attention.get_by_text(pair_view.SHOWN.format(4, 9)).wait_for()
+    settle(attention)
+    assert parameters(attention) == {"layer": "4", "head": "9"}
+    attention.reload()
+    live.plots(attention, 3)
+    attention.get_by_text(pair_view.SHOWN.format(4, 9)).wait_for()
+
+
+def test_a_pair_that_is_typed_is_never_run_and_never_in_the_address(attention):
+    for label in ("One sentence", "Another sentence"):
+        box = attention.get_by_role("textbox", name=label, exact=True)
+        box.fill("<img src=x onerror=alert(1)> **bold**")
+        box.press("Control+Enter")
+        settle(attention)
+    live.plots(attention, 3)
+    attention.locator(".js-plotly-plot").nth(2).locator("text", has_text="bold").first.wait_for()
+    never_run(attention, 2, "<")
+
+
+NASTY = "<img src=x onerror=alert(1)> **bold** $x^2$ :red[red]"
+ODD = "\"] {} </style><script>alert(1)</script> 'é' \\22 \U0001f469\u200d\U0001f680 */ \\"
+
+
+@pytest.fixture(scope="module")
+def search(tabs, address, tmp_path_factory):
+    corpus = tmp_path_factory.mktemp("corpus") / "nasty.txt"
+    corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
+    page = live.tab(tabs, width=400, height=1200)
+    page.goto(f"{address}/search?corpus={corpus}&query={quote(query_view.DEFAULT)}")
+    return page
+
+
+def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(search):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=60_000)
+    query = search.get_by_role("textbox", name="Query")
+    search.get_by_text(NASTY).wait_for()
+    expect(query).to_have_value(query_view.DEFAULT)
+    settle(search)
+    row = search.locator("[data-testid=stHorizontalBlock]", has=search.get_by_text(NASTY)).last
+    row.get_by_role("button").first.click()
+    search.get_by_text(query_view.LEFT_OUT).wait_for()
+    settle(search)
+    expect(query).to_have_value(NASTY)
+    assert parameters(search)["query"] == NASTY
+    search.reload()
+    search.get_by_text(query_view.LEFT_OUT).wait_for()
+    settle(search)
+    expect(query).to_have_value(NASTY)
+    assert search.locator("img[src=x], .katex").count() == 0
+    assert search.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off at 400 px"
+
+
+def test_enter_and_the_button_search_and_what_is_typed_greys_the_results_of_another_query(search):
+    from playwright.sync_api import expect
+
+    box, hint = search.get_by_role("textbox", name="Query"), search.get_by_text(query_view.TYPED)
+    button, results = search.get_by_role("button", name="Search", exact=True), search.locator(".st-key-results")
+
+    def is_of(query):
+        expect(search.get_by_text(query_view.NAMED.format(query), exact=True)).to_be_visible()
+        expect(box).to_have_value(query)
+        expect(results).to_have_css("opacity", "1")
+        expect(hint).to_be_hidden()
+        settle(search)
+        assert parameters(search)["query"] == query
+
+    settle(search)
+    assert is_beside(box, button), "at 400 px too"
+    for query, send in (("a  bird", lambda: box.press("Enter")), (ODD, button.click)):
+        before = search.url
+        box.fill(query)
+        expect(hint).to_be_visible()
+        expect(results).to_have_css("filter", "grayscale(1)")
+        assert search.url == before, "it is not searched yet"
+        send()
+        is_of(" ".join(query.split()))
+    search.reload()
+    is_of(ODD)
+    box.press("End")
+    box.press("x")
+    expect(hint).to_be_visible()
+    box.press("Backspace")
+    expect(hint).to_be_hidden()
+    box.blur()  # Streamlit replaces no text that is being typed
+    search.go_back()
+    is_of("a bird")
+
+
+def is_beside(one, other):
+    """Whether both stand on one line, the other on the right."""
+    left, right = one.bounding_box(), other.bounding_box()
+    return right["x"] > left["x"] + left["width"] and abs(right["y"] - left["y"]) < 20
