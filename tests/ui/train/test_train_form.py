@@ -16,7 +16,7 @@ from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, method_menu, recipe_form, text_form
+from explorer.ui.train import knob_form, method_menu, recipe_form
 from tests import trainings
 from tests.train_visits import PAGE, START, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
@@ -360,64 +360,3 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
     assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Demonstration", "Quick"]
-
-
-ROWS = {
-    "contrast": ("query,passage", "what is number {0},it is {0} and nothing else"),
-    "contrast-hard": ("anchor,positive,negative", "it rains {0} times,rain falls {0} times,it is dry on day {0}"),
-    "cosent": ("sentence1,sentence2,score", "it rains {0} times,rain falls {0} times,{1}"),
-    "ct-in-batch": ("sentence", "it rains {0} times in the afternoon"),
-    "sbert-nli": ("premise,hypothesis,label", "it rains {0} times,rain falls {0} times,{2}"),
-    "classify": ("text,label", "it rains {0} times in the afternoon,{2}"),
-}
-
-
-def of_rows(folder, method):
-    """A file of the rows that a method is suggested for."""
-    head, row = ROWS[method]
-    path = folder / f"{method}.csv"
-    lines = (row.format(number, number % 5, ("neutral", "entailment")[number % 2]) for number in range(240))
-    path.write_text("\n".join([head, *lines]), encoding="utf-8")
-    return str(path)
-
-
-@pytest.mark.parametrize("method", ROWS)
-def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reason(visit, tmp_path, method):
-    visit.run()
-    visit.multiselect(key="data").set_value([of_rows(tmp_path, method)]).run()
-    assert visit.selectbox(key="method").value == method
-    assert words(visit.error) == []
-    assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
-    assert why in words(visit.caption)
-    assert not visit.button(key=START).disabled
-    visit.multiselect(key="data").set_value(["minimal pairs"]).run()
-    assert visit.subheader[0].value == recipe_form.DEMONSTRATION, "its text has its method and settings"
-
-
-def test_a_method_that_somebody_has_chosen_stays_and_the_fitting_one_is_a_click_away(visit, tmp_path):
-    visit.run()
-    visit.selectbox(key="method").set_value("simcse-hard").run()
-    visit.multiselect(key="data").set_value([of_rows(tmp_path, "contrast")]).run()
-    assert visit.selectbox(key="method").value == "simcse-hard"
-    assert len(words(visit.error)) == 1
-    visit.button(key="use fitting method").click().run()
-    assert visit.selectbox(key="method").value == "contrast"
-    assert words(visit.error) == []
-
-
-def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, place, tmp_path):
-    by_link(app, model=str(place.model), method="contrast", data=of_rows(tmp_path, "contrast"))
-    (job,) = (job for job in jobs._jobs.values() if job.key.startswith("base on test"))
-    wait_until(lambda: not job.live)
-    app.run()
-    assert job.error == ""
-    assert job.result.text in [*words(app.caption), *words(app.info)]
-    app.selectbox(key="recipe test").set_value(sample.TEST).run()
-    assert job.result.text not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
-
-
-def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
-    monkeypatch.setattr(sidebar_choice, "on_this_disk", lambda name: True)
-    visit.run()
-    assert [visit.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == [sample.DEV, sample.TEST]
