@@ -69,8 +69,7 @@ def test_a_second_passes_between_two_looks(machine):
 
 @pytest.mark.parametrize(("load", "threads"), [(0.3, 2), (4.0, 1)])
 def test_after_a_pause_the_load_decides(machine, load, threads):
-    two = machine(2, load)
-    assert two.after(3600, 0.0) == threads
+    assert machine(2, load).after(3600, 0.0) == threads
 
 
 def test_the_first_decision_is_by_what_others_did_since_the_start(machine):
@@ -97,8 +96,7 @@ def test_a_number_of_threads_that_is_set_stays(monkeypatch, given, used):
     monkeypatch.setenv("OMP_NUM_THREADS", given) if given else monkeypatch.delenv("OMP_NUM_THREADS")
     finish(iter([Progress("one", 1, 2)]))
     assert using[-1] == used
-    job = jobs.follow("shares", "shares", lambda: iter([Progress("one", 1, 2)]))
-    assert job.ends_within(10)
+    assert jobs.follow("shares", "shares", lambda: iter([Progress("one", 1, 2)])).ends_within(10)
     jobs.forget("shares")
     assert using[-1] == used
 

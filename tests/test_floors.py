@@ -224,8 +224,7 @@ def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Pat
 
 
 def test_only_files_that_read_a_text_back_are_allowed_to() -> None:
-    found = {source.path for source in read_sources(ROOT, *PROGRAM) if read_back(source)}
-    assert found == set(READ_BACK)
+    assert {source.path for source in read_sources(ROOT, *PROGRAM) if read_back(source)} == set(READ_BACK)
 
 
 def test_a_text_may_name_families_and_any_file_what_all_of_them_have(house: Path) -> None:

@@ -147,8 +147,7 @@ def test_knobs_are_inherited_and_may_be_stated_anew():
 
 def test_a_knob_knows_its_name_and_what_was_said_of_it():
     assert all(one.name == name for name, one in GasStove.knobs.items())
-    heat = Stove.knobs["heat"]
-    assert heat == Knob("heat", 5e-5, "Hot enough to boil.", low=1e-7, high=1e-2, front=True)
+    assert Stove.knobs["heat"] == Knob("heat", 5e-5, "Hot enough to boil.", low=1e-7, high=1e-2, front=True)
     assert [one.kind for one in Stove.knobs.values()] == [float, int, bool, str, float, int, float, str]
     assert not Stove.knobs["pots"].front
 

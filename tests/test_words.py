@@ -105,5 +105,4 @@ def test_no_name_in_code_has_a_word_that_the_glossary_replaces():
 
 def test_a_name_with_a_replaced_word_is_found(tmp_path):
     (tmp_path / "loop.py").write_text("def wear_best(): told = 1\nclass LooksEvery:\n    eats: int\n", encoding="utf-8")
-    found = {name for _, _, name in words.identifiers(tmp_path)}
-    assert found == {"wear_best", "told", "LooksEvery", "eats"}
+    assert {name for _, _, name in words.identifiers(tmp_path)} == {"wear_best", "told", "LooksEvery", "eats"}

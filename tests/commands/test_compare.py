@@ -59,8 +59,7 @@ def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said, a
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=1e-3)
     assert verdict["same_reading_base"] is None or verdict["same_reading_base"] in scores[place.model].values()
     assert (numbers["chosen"]["A"], numbers["chosen"]["B"]) == (verdict["declared_base"], verdict["exported"])
-    text = said(*words)[1]
-    assert text.splitlines()[0] == numbers["learned"]["text"]
+    assert said(*words)[1].splitlines()[0] == numbers["learned"]["text"]
     cells = answered(*words, "--json", "--reading", "cls of layer 1")
     assert cells["verdict"] == verdict, "whatever else is looked at"
     back = answered("compare", "run:tuned", place.model, "--sts", place.test, "--json")["verdict"]
@@ -169,8 +168,7 @@ def test_the_words_of_two_models_add_up_to_their_cosines(place, answered):
     told = answered("explain", *PAIR, place.model, place.model, "--other-reading", "max of layer 1", "--json")
     for side in "AB":
         assert sum(row["contribution"] for row in told[side]["matrix"]) == pytest.approx(told[side]["cosine"], abs=0.01)
-        words = [row["word"] for row in told[side]["words"] if row["sentence"] == 1]
-        assert words[:-1] == PAIR[0].split()
+        assert [row["word"] for row in told[side]["words"] if row["sentence"] == 1][:-1] == PAIR[0].split()
     assert {row["word"] for row in told["changes"]} == {*PAIR[0].split(), *PAIR[1].split()}
     assert told["A"]["reading"] != told["B"]["reading"]
 

@@ -66,8 +66,7 @@ def test_scores_of_layers_and_results_have_it(few_pairs, bundled_encoder):
 
 
 def test_its_interval_is_that_of_its_own_draws():
-    random = np.random.default_rng(3)
-    gold, one, other = random.normal(size=(3, 12))
+    gold, one, other = np.random.default_rng(3).normal(size=(3, 12))
     found = bootstrap.difference(gold, one, other, metric="Concordance", resamples=50, seed=5)
     drawn = []
     for places in np.random.default_rng(5).multinomial(12, np.full(12, 1 / 12), size=50):

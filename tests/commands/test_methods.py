@@ -53,8 +53,7 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
         scheduled = kind.schedule.values() if kind.trains() else {}
         own = {name: knob.default for name, knob in kind.knobs.items()}
         assert paper == own | {name: value for name, value in scheduled.items() if name in knobs_of(kind)}
-        stated = {knob["name"]: knob["paper"] for knob in one["knobs"]}
-        assert stated == paper_values(kind)
+        assert {knob["name"]: knob["paper"] for knob in one["knobs"]} == paper_values(kind)
         assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])
     _, out, _ = said("methods", "sg-opt", "--json")
     assert json.loads(out) == [one for one in found if one["name"] == "sg-opt"]

@@ -35,8 +35,7 @@ def test_three_files_of_one_name_have_the_scores_that_scipy_gives_each(desk, cap
     expected = [namesakes.outside_score(desk / "tiny", path) for path in paths]
     assert len({round(score) for score in expected}) == 3, "the premise: they differ"
     row = evaluate(desk, capsys, *paths)[0]["tiny"]
-    found = [float(row[f"{path.parent.name}/test.tsv"]) for path in paths]
-    assert found == pytest.approx(expected, abs=0.006)
+    assert [float(row[f"{path.parent.name}/test.tsv"]) for path in paths] == pytest.approx(expected, abs=0.006)
     assert float(row["average of 3"]) == pytest.approx(sum(expected) / 3, abs=0.006)
     for path, score in zip(paths, expected, strict=True):
         row, told = evaluate(desk, capsys, path)

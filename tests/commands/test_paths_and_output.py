@@ -115,8 +115,7 @@ def runs_folder(request, tmp_path, monkeypatch):
 )
 def test_a_folder_of_runs_that_cannot_be_read_is_named(runs_folder, place, refused, words):
     given = words_of(recipe(place)) if words == ("train",) else words
-    err = refused(*given)
-    (line,) = err.splitlines()
+    (line,) = refused(*given).splitlines()
     assert str(runs_folder) in line
     assert "Permission denied" in line or "Not a directory" in line
 
@@ -150,8 +149,7 @@ def test_what_ascii_lacks_is_written_as_in_json(place, tmp_path, monkeypatch):
     pairs.write_bytes(place.test.read_bytes())
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     assert printed(monkeypatch, out, "score", str(place.model), "--sts", str(pairs), "--json") == 0
-    text = out.buffer.getvalue().decode("ascii")
-    assert json.loads(text)["set"] == "größe 𝄞.csv"
+    assert json.loads(out.buffer.getvalue().decode("ascii"))["set"] == "größe 𝄞.csv"
     assert out.errors == "strict", "it is as before"
 
 

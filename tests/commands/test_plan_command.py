@@ -67,8 +67,7 @@ def test_a_signal_saves_the_run_under_way_after_its_step_and_the_plan_goes_on(fi
 
 
 def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, said):
-    run = runs.new(Recipe("simcse"), "damaged")
-    (run.folder / "status.json").write_text("{")
+    (runs.new(Recipe("simcse"), "damaged").folder / "status.json").write_text("{")
     code, out, err = said("plan", file(), "--table")
     assert code == 0
     assert out.startswith("row")

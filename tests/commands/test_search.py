@@ -78,8 +78,7 @@ def test_models_of_different_widths_are_compared(place, tmp_path, said):
     from transformers import AutoModel
 
     other = save_tiny("bert", tmp_path / "wide")
-    model = AutoModel.from_pretrained(other)
-    config = model.config
+    config = AutoModel.from_pretrained(other).config
     config.hidden_size = 48
     AutoModel.from_config(config).save_pretrained(other)
     words = ("search", "the dog", "--corpus", place.test, "--model", place.model, "--model", other, "--json", "--whole")

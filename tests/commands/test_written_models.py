@@ -175,8 +175,7 @@ def test_every_named_size_is_in_the_table(asked, place):
         "--layers", "1,2", "--poolings", "mean,max", "--dimensions", "16,8", "--stored", "int8", "--json"
     )
     assert code == 0, err
-    told = json.loads(out)
-    whole, *points = told["points"]
+    whole, *points = json.loads(out)["points"]
     assert (whole["layer & pooling"], whole["difference"]) == ("model default", 0)
     titles = {(point["layer & pooling"], point["dimensions"], point["stored"]) for point in points}
     layers = ["mean of layer 1", "max of layer 1", "mean of layer 2", "max of layer 2"]

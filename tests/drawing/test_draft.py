@@ -90,8 +90,7 @@ def test_two_figures_of_one_draft_share_nothing_and_margins_are_changed_one_by_o
     assert layout.legend.to_plotly_json() == ABOVE | {"y": 1.08}
     assert (layout.height, layout.barmode) == (300, "overlay")
     draft = Draft()
-    one = draft.figure(300)
-    one.update_layout(margin={"t": 99}, legend={"y": 5})
+    draft.figure(300).update_layout(margin={"t": 99}, legend={"y": 5})
     assert (draft.figure(300).layout.margin.t, draft.figure(300).layout.legend.y) == (MARGIN["t"], ABOVE["y"])
 
 

@@ -163,8 +163,7 @@ def layer_weights(desk: Desk, x: Any) -> Hashable:
 def attention(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(cached, "attending", lambda one: one.digest)
     desk.patch.setattr(sentence_pairs, "self_attention", lambda *given: given)
-    answer = pair_view.self_attention(found(x), *x.sentences, x.way)
-    return own(answer, (x.model, *x.sentences, x.way))
+    return own(pair_view.self_attention(found(x), *x.sentences, x.way), (x.model, *x.sentences, x.way))
 
 
 def measured(x: Any) -> tuple[Hashable, ...]:
@@ -237,8 +236,7 @@ def results(desk: Desk, x: Any) -> Hashable:
 
 def model_and_text(desk: Desk, x: Any) -> tuple[str, tuple[str, ...]]:
     desk.keep("tiny/config.json", "{}")
-    model = desk.keep("tiny/model.safetensors", x.weights).parent
-    return str(model), (str(desk.keep("text.txt", x.content)),)
+    return str(desk.keep("tiny/model.safetensors", x.weights).parent), (str(desk.keep("text.txt", x.content)),)
 
 
 def plans(desk: Desk, x: Any) -> Hashable:

@@ -63,8 +63,7 @@ def digest_of(desk: Desk, x: Any) -> Hashable:
 
 
 def put_scores(desk: Desk, x: Any) -> Hashable:
-    pairs = replace(x.pairs, name=x.name)
-    key = score_key(x.model, pairs.digest, x.precision, x.device, x.max_length, x.grid)
+    key = score_key(x.model, replace(x.pairs, name=x.name).digest, x.precision, x.device, x.max_length, x.grid)
     store_scores(key, scores_of(x.number, x.grid))
     return key
 
@@ -76,8 +75,7 @@ def read_scores(desk: Desk, key: Hashable) -> int:
 
 
 def put_item_scores(desk: Desk, x: Any) -> Hashable:
-    given = replace(x.given, name=x.name)
-    key = item_scores.key(x.model, given.digest, x.main, x.device, x.max_length, x.grid)
+    key = item_scores.key(x.model, replace(x.given, name=x.name).digest, x.main, x.device, x.max_length, x.grid)
     plain = scores_of(x.number, x.grid)
     of_plain = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
     item_scores.keep(key, ItemScores(**of_plain, measure=x.main, named=("query", "queries")))

@@ -45,8 +45,7 @@ def searched(desk: Desk, x: Any) -> Hashable:
 
 
 def index(desk: Desk, x: Any) -> Hashable:
-    corpus = SimpleNamespace(folder=desk.folder / x.corpus, name=x.name)
-    return vector_search._files(corpus, x.setting)
+    return vector_search._files(SimpleNamespace(folder=desk.folder / x.corpus, name=x.name), x.setting)
 
 
 def embedding(desk: Desk, x: Any) -> Hashable:

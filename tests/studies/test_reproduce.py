@@ -30,8 +30,7 @@ STEPS = {"steps": 2, "batch_size": 4}
 
 def settings_of(table):
     """What each row of a table sets, by method."""
-    rows = table.published().rows
-    return [(row.label, table.how(row)) for row in rows]
+    return [(row.label, table.how(row)) for row in table.published().rows]
 
 
 @pytest.fixture
@@ -45,8 +44,7 @@ def scale(place, own_runs, tmp_path, monkeypatch) -> ReproductionOptions:
 @pytest.fixture
 def poolers(place):
     """The table of poolers, on a few pairs."""
-    whole = paper_table("layerattpooler-2")
-    return replace(whole, tasks=(str(place.test),), column={str(place.test): "STS-B"})
+    return replace(paper_table("layerattpooler-2"), tasks=(str(place.test),), column={str(place.test): "STS-B"})
 
 
 def test_every_published_table_has_a_name_and_the_weights_and_poolers_of_the_papers():
@@ -90,8 +88,7 @@ def test_rows_of_one_training_are_trained_once(scale):
     (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     assert plan.rows == 9, "the default stands in the table twice"
     assert len(cells(plan)) == 18
-    both = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS))
-    (plan,) = both.plans.values()
+    (plan,) = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS)).plans.values()
     poolings = [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]]
     assert poolings == ["cls", "model default"] * 2
 
@@ -128,8 +125,7 @@ def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(sc
 
 
 def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):
-    found = reproduction(poolers, replace(scale, data=(str(place.triplets),)))
-    header, rows = written(found)
+    header, rows = written(reproduction(poolers, replace(scale, data=(str(place.triplets),))))
     assert header == ["row", f"{place.test}, published", "setting"]
     assert len(rows) == 11
     with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):

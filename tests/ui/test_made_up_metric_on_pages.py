@@ -43,8 +43,7 @@ def app(furnished, place):
 
 def by_hand(scores, title):
     """The metric of the cosines of a layer & pooling, as a page shows it."""
-    cosines = scores.cosines_of(parse(title, scores.last))
-    return f"{100 * slowly(scores.gold, cosines):.2f}"
+    return f"{100 * slowly(scores.gold, scores.cosines_of(parse(title, scores.last))):.2f}"
 
 
 def test_layers_shows_it_with_its_help(app, scores):

@@ -122,13 +122,11 @@ def test_it_stands_alone(page):
 
 
 def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
-    findings = made_up.findings(made_up.geometry((2, 1)), (2, 1))
-    page = report(findings).decode()
+    page = report(made_up.findings(made_up.geometry((2, 1)), (2, 1))).decode()
     assert "A has 2 layers and B 1: cell by cell they cannot be compared." in page
     assert "their layers do not correspond" in page
     assert [row["layer & pooling"] for row in tables(page)[-3]] == ["model default"]
-    without = report(made_up.findings()).decode()
-    assert "Embedding geometry by layer" not in without
+    assert "Embedding geometry by layer" not in report(made_up.findings()).decode()
 
 
 def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():

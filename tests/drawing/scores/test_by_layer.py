@@ -43,8 +43,7 @@ def test_the_arrow_leads_from_the_reading_of_a_to_that_of_b_and_never_to_nowhere
     one, other = looked.chosen
     stays = replace(looked, chosen=(one, one))
     unknown = replace(looked, chosen=(one, replace(other, alignment=float("nan"))))
-    alone = replace(looked, layers=looked.layers[:1], chosen=(one,), alike=(), shift=())
-    for which in (stays, unknown, alone):
+    for which in (stays, unknown, replace(looked, layers=looked.layers[:1], chosen=(one,), alike=(), shift=())):
         assert not alignment_by_uniformity(which).layout.annotations
 
 
@@ -83,8 +82,7 @@ def test_times_that_are_far_from_one_another_are_on_a_logarithmic_axis(seconds, 
 
 @pytest.fixture
 def found():
-    findings = made_up.findings()
-    return findings.comparison.gold_bins()
+    return made_up.findings().comparison.gold_bins()
 
 
 def test_a_row_for_every_fifth_with_the_lowest_at_the_bottom(found):

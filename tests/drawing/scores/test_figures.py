@@ -66,8 +66,7 @@ def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chose
 
 
 def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
-    figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
-    cells, *_ = points(figure)
+    cells, *_ = points(layer_by_pooling(bundled_scores, "Spearman", "all", chosen))
     last = cells.hovertext[list(cells.customdata).index(readings(6).index(parse("mean of layer 6", 6)))]
     for metric in ("Spearman", "Pearson"):
         for way in ("all", "mean", "wmean"):
@@ -121,13 +120,11 @@ def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, 
 
 
 def test_every_pair_is_a_point_whose_sentences_are_text_and_every_box_holds_its_fifth(bundled_scores, chosen):
-    figure = cosine_by_gold(bundled_scores, sample.pairs(), chosen)
-    points, *boxes = figure.data
+    points, *boxes = cosine_by_gold(bundled_scores, sample.pairs(), chosen).data
     assert len(points.x) == len(points.text) == 240
     assert np.allclose(points.y, bundled_scores.cosines[bundled_scores.place(chosen)])
     assert sum(len(box.y) for box in boxes) == 240
-    lowest = points.y[points.x < 1]
-    assert sorted(boxes[0].y) == pytest.approx(sorted(lowest))
+    assert sorted(boxes[0].y) == pytest.approx(sorted(points.y[points.x < 1]))
     assert hover_text("<b>bold</b> & <script>") == "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;script&gt;"
     assert hover_text("word " * 100).count("<br>") >= 2
     assert len(hover_text("x" * 10_000)) < 400
@@ -199,8 +196,7 @@ def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, 
 
 def test_lines_are_the_scores_and_bars_the_intervals(comparison):
     grid = comparison.grid(resamples=50)
-    figure = compared_by_layer(comparison, "max", "Spearman", "all", grid)
-    one, other, between = figure.data
+    one, other, between = compared_by_layer(comparison, "max", "Spearman", "all", grid).data
     column = GRID_POOLINGS.index("max")
     assert np.allclose(one.y, comparison.one.table()[:7, column], equal_nan=True)
     assert np.allclose(other.y, comparison.other.table()[:7, column], equal_nan=True)

@@ -130,8 +130,7 @@ LOOKS = [
 
 def test_points_are_where_the_sentences_are_and_lines_lead_from_where_they_were():
     way = travel(np.random.default_rng(1).normal(size=(3, 5, 4)))
-    figure = places(way, ["<b>one</b>", "two", "three", "four", "five"], 2)
-    lines, points = figure.data
+    lines, points = places(way, ["<b>one</b>", "two", "three", "four", "five"], 2).data
     assert np.allclose(np.stack([points.x, points.y], axis=1), way.places[2], atol=1e-6)
     ends = np.stack([lines.x, lines.y], axis=1).reshape(5, 3, 2)
     assert np.allclose(ends[:, 0], way.places[0], atol=1e-6)
@@ -142,8 +141,7 @@ def test_points_are_where_the_sentences_are_and_lines_lead_from_where_they_were(
 
 def test_the_way_has_the_looks_that_are_known_and_its_frame_is_the_same_at_every_step():
     way = travel(np.random.default_rng(1).normal(size=(3, 5, 4)))
-    frames = {tuple(places(way, ["a"] * 5, at).layout.xaxis.range) for at in range(3)}
-    assert len(frames) == 1
+    assert len({tuple(places(way, ["a"] * 5, at).layout.xaxis.range) for at in range(3)}) == 1
     figure = alignment_and_uniformity(LOOKS, 2)
     assert list(figure.data[0].customdata) == [0, 8]
     assert (figure.data[1].x, figure.data[1].y) == ((-2.0,), (0.3,))

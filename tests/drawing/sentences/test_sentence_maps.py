@@ -61,8 +61,7 @@ def test_markup_in_a_sentence_is_shown_as_it_is_typed():
 
 
 def test_selected_sentences_are_lit_in_whatever_group_they_are_and_drawn_once_more_in_three_dimensions():
-    lit = {int(t.customdata[row]) for t in marks(flat(selected=(2, 3))) for row in t.selectedpoints}
-    assert lit == {2, 3}
+    assert {int(t.customdata[row]) for t in marks(flat(selected=(2, 3))) for row in t.selectedpoints} == {2, 3}
     assert all(trace.selectedpoints is None for trace in marks(flat()))
     assert all(trace.selectedpoints == () for trace in marks(flat(selected=())))
     deep = np.c_[PLACES, PLACES[:, 0]]
@@ -76,23 +75,20 @@ def test_lines_join_the_sentences_of_a_pair_and_names_stand_at_the_centres_of_cl
     assert [(list(line.x[:2]), list(line.y[:2])) for line in lines] == [([0, 2], [0, 1]), ([1, 3], [2, 3])]
     assert all(math.isnan(line.x[2]) for line in lines)
     boat = "<b>boat</b>, sail", (1.0, 2.0)
-    figure = drawing.flat_map(PLACES, drawing.spans(PLACES), SENTENCES, NAMES, None, [boat])
-    (name,) = figure.layout.annotations
+    (name,) = drawing.flat_map(PLACES, drawing.spans(PLACES), SENTENCES, NAMES, None, [boat]).layout.annotations
     assert (name.x, name.y) == (1.0, 2.0)
     assert "<b>" not in name.text
 
 
 def test_names_beyond_the_colours_are_one_group_behind_the_others():
-    cells = tuple(f"name {place % 12}" for place in range(100))
-    groups = drawing.groups(Attribute("kind", cells))
+    groups = drawing.groups(Attribute("kind", tuple(f"name {place % 12}" for place in range(100))))
     assert (groups[0].name, len(groups)) == (drawing.OTHERS, 1 + len(drawing.NAME_COLOURS))
     assert sorted(place for group in groups for place in group.members) == list(range(100))
     assert len({group.colour for group in groups}) == len(groups)
 
 
 def test_both_maps_have_room_for_all_sentences_of_either():
-    spans = drawing.spans(PLACES, PLACES * 2)
-    assert all(low < 0 < 6 < high for low, high in spans)
+    assert all(low < 0 < 6 < high for low, high in drawing.spans(PLACES, PLACES * 2))
     still = drawing.spans(np.zeros((3, 2), dtype=np.float32))
     assert all(low < high for low, high in still), "sentences on one spot have room round them"
     content = drawing.canvas_content(np.ones((4, 2), dtype=np.float32), ["a"] * 4, [])

@@ -52,8 +52,7 @@ def copied(folder):
 
 def copied_with_its_checksum(folder):
     copied(folder)
-    text = checksum(folder, 1).read_text().replace("00000001", "00000003")
-    checksum(folder, 3).write_text(text)
+    checksum(folder, 3).write_text(checksum(folder, 1).read_text().replace("00000001", "00000003"))
 
 
 def copied_without_a_checksum(folder):

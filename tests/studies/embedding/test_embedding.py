@@ -50,8 +50,7 @@ def begun(desk, whole, request):
 
 
 def test_each_row_has_the_vector_of_its_sentence_alone(desk, encoder):
-    done = desk.embed("titles", titles=TITLES[::-1], with_text=True)
-    found = columns(done.merged)
+    found = columns(desk.embed("titles", titles=TITLES[::-1], with_text=True).merged)
     assert (list(found), found["row"]) == (["row", "text", *TITLES], list(range(len(LINES))))
     assert found["text"] == LINES
     for title in TITLES:
@@ -70,8 +69,7 @@ def test_by_default_it_is_the_model_default_in_shards_of_fixed_rows_and_all_of_t
         list(range(start, min(start + ROWS, len(LINES)))) for start in range(0, len(LINES), ROWS)
     ]
     assert pa.concat_tables(map(pq.read_table, shards)).equals(pq.read_table(whole / "vectors.parquet"))
-    frame = pd.read_parquet(whole / "vectors.parquet")
-    assert np.stack(frame["model default"]).shape == (len(LINES), 32)
+    assert np.stack(pd.read_parquet(whole / "vectors.parquet")["model default"]).shape == (len(LINES), 32)
 
 
 def test_float16_is_the_rounded_vector_and_a_number_that_it_cannot_hold_is_refused(desk, whole):

@@ -210,8 +210,7 @@ def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(p
 
 def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
     executed(plan_folder.new(plan))
-    cell = cells(plan)[3]
-    alone = runs.new(cell.recipe, "alone")
+    alone = runs.new(cells(plan)[3].recipe, "alone")
     finish(running.train(alone))
     of_plan = runs.find("short-temperature-0-1-seed-2")
     assert all((weights(alone)[name] == weight).all() for name, weight in weights(of_plan).items())

@@ -198,8 +198,7 @@ def test_a_row_that_no_interval_reaches_is_best(tmp_path):
 
 
 def test_no_row_is_called_best_where_intervals_overlap_and_known_sentences_are_optimistic(tmp_path):
-    table = found(tmp_path, (done(5, 1),) * 2, (done(5.5, 1),) * 2, (done(0, 1),) * 2)
-    told = verdict(table)
+    told = verdict(found(tmp_path, (done(5, 1),) * 2, (done(5.5, 1),) * 2, (done(0, 1),) * 2))
     assert told.kind == BETTER, "than the base"
     assert "overlaps with that of temperature 0.1: which of them is best may be chance" in told.text
     assert "temperature 0.3" not in told.text
@@ -222,8 +221,7 @@ def test_a_row_that_lacks_a_seed_or_has_another_base_is_not_compared(tmp_path):
     )
     assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None
     two = replace(PLAN, grid={}, models=("all-MiniLM-L6-v2", "/x/other"))
-    told = verdict(found(tmp_path, (done(5, 1),) * 2, (done(4.9, 1),) * 2, plan=two))
-    assert "overlap" not in told.text
+    assert "overlap" not in verdict(found(tmp_path, (done(5, 1),) * 2, (done(4.9, 1),) * 2, plan=two)).text
 
 
 def test_what_is_left_takes_as_long_as_the_other_seeds_of_a_row_did(tmp_path):

@@ -110,8 +110,7 @@ def test_a_task_that_cannot_be_read_is_refused_before_anything_is_trained(own, t
 
 def test_a_budget_counts_the_runs_of_its_own_plan(own):
     plain = replace(own, tasks=())
-    longer = replace(plain, name="short-and-long", settings={**own.settings, "learning_rate": 2e-3})
-    executed(longer)
+    executed(replace(plain, name="short-and-long", settings={**own.settings, "learning_rate": 2e-3}))
     spent_there = sum(run.status().step for run in runs.every())
     folder, status = executed(replace(plain, grid={"temperature": (0.1,)}, budget=PlanBudget(steps=2)))
     assert spent_there == 2
@@ -132,8 +131,7 @@ def test_a_plan_that_has_the_name_of_a_deleted_one_begins_with_its_whole_budget(
 
 def test_a_plan_does_not_go_on_with_a_run_of_another_plan(own):
     plain = replace(own, tasks=())
-    other = plan_folder.new(replace(plain, name="short-other"))
-    work = execution.execute(other)
+    work = execution.execute(plan_folder.new(replace(plain, name="short-other")))
     while "training" not in next(work).stage:
         pass
     work.close()

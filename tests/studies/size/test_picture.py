@@ -219,8 +219,7 @@ def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
 
 @pytest.fixture
 def vectors():
-    random = np.random.default_rng(0)
-    return (random.normal(size=(60, 16)) * np.geomspace(3, 0.1, 16) + 0.5).astype(np.float32)
+    return (np.random.default_rng(0).normal(size=(60, 16)) * np.geomspace(3, 0.1, 16) + 0.5).astype(np.float32)
 
 
 @pytest.mark.parametrize("dimensions", [1, 5, 16])
@@ -229,8 +228,7 @@ def test_pca_is_that_of_scikit_learn(vectors, dimensions):
     exact = vectors.astype(np.float64)  # in float32 scikit-learn's own is off by 1e-5 on some processors
     theirs = PCA(dimensions).fit(exact[:40]).transform(exact)
     assert np.abs(np.abs(ours(vectors)) - np.abs(theirs)).max() < 2e-6  # signs are free
-    dense = ours.as_dense()
-    assert np.allclose(dense(torch.from_numpy(vectors)).numpy(), ours(vectors), atol=1e-5)
+    assert np.allclose(ours.as_dense()(torch.from_numpy(vectors)).numpy(), ours(vectors), atol=1e-5)
 
 
 def test_the_first_dimensions_are_the_vectors_cut_off_and_pca_needs_more_sentences_than_dimensions(vectors):
