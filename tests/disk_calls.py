@@ -93,7 +93,7 @@ def watched(watch: Watch) -> Iterator[None]:
         opening = calls.opening(builtins.open)
         for module in (builtins, io):
             patches.enter_context(mock.patch.object(module, "open", opening))
-        patches.enter_context(mock.patch.object(os, "open", calls.opening_a_handle(os.open)))
+        patches.enter_context(mock.patch.object(os, "open", calls.opening(os.open)))
         library = safetensors.torch
         patches.enter_context(mock.patch.object(library, "serialize_file", calls.saving(library.serialize_file)))
         yield
@@ -124,26 +124,17 @@ class _Calls:
 
         return call
 
-    def opening_a_handle(self, real: Callable[..., int]) -> Callable[..., int]:
-        def call(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
-            found = self._inside(path, options.get("dir_fd")) if flags & _WRITES else None
-            if found is None:
-                return real(path, flags, *arguments, **options)
-            self._watch.call("open", found)
-            handle = real(path, flags, *arguments, **options)
-            self._watch.call(WRITE, found, handle)
-            return handle
-
-        return call
-
     def opening(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(path: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
-            found = self._inside(path) if set(mode) & set("wax+") else None
+        """Of files by a mode, and of handles by flags."""
+
+        def call(path: Any, how: Any = "r", *arguments: Any, **options: Any) -> Any:
+            writes = how & _WRITES if isinstance(how, int) else set(how) & set("wax+")
+            found = self._inside(path, options.get("dir_fd")) if writes else None
             if found is None:
-                return real(path, mode, *arguments, **options)
+                return real(path, how, *arguments, **options)
             self._watch.call("open", found)
-            file = real(path, mode, *arguments, **options)
-            self._watch.call(WRITE, found, file.fileno())
+            file = real(path, how, *arguments, **options)
+            self._watch.call(WRITE, found, file if isinstance(file, int) else file.fileno())
             return file
 
         return call

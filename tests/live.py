@@ -21,6 +21,8 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
+from tests import colours
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
@@ -231,20 +233,12 @@ def contrast_of(colour: str, grounds: list[str]) -> float:
     under = (255.0, 255.0, 255.0)
     for layer in reversed(grounds):
         under = _over(layer, under)
-    darker, lighter = sorted(map(_lightness, (under, _over(colour, under))))
-    return (lighter + 0.05) / (darker + 0.05)
+    return colours.contrast(*([part / 255 for part in parts] for parts in (under, _over(colour, under))))
 
 
 def _over(colour: str, under: tuple[float, ...]) -> tuple[float, ...]:
     *parts, share = ([float(number) for number in re.findall(r"[0-9.]+", colour)] + [1.0])[:4]
     return tuple(share * part + (1 - share) * below for part, below in zip(parts, under, strict=True))
-
-
-def _lightness(colour: tuple[float, ...]) -> float:
-    red, green, blue = (
-        part / 255 / 12.92 if part / 255 <= 0.04045 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def wait_for(address: str) -> None:

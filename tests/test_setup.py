@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.colours import contrast, parts_of
 from tests.floors import PROGRAM
 from tests.imports import read_sources
 from tests.machine_paths import machine_paths
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+WHITE = parts_of("#ffffff")
 NAMES_COMMANDS = [name for name in ("README.md", "CONTRIBUTING.md", ".ci/run") if (ROOT / name).exists()]
 
 
@@ -33,24 +35,6 @@ def commands(text: str) -> set[str]:
     code = "\n".join(re.findall(r"^ *```.*?^ *```|`[^`\n]+`", text, re.MULTILINE | re.DOTALL) or [text])
     calls = re.findall(r"(?:^ *|`|\$ )make((?: [\w=.-]+)+)", re.sub('"[^"]*"', "", code), re.MULTILINE)
     return {word for call in calls for word in call.split() if re.fullmatch("[a-z]+", word)}
-
-
-def contrast(one: str, other: str) -> float:
-    """How far apart two colours are in lightness, from 1 to 21: WCAG 2.2, "contrast ratio"."""
-
-    def light(colour: str) -> float:
-        parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-    darker, lighter = sorted((light(one), light(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def mixed(one: str, other: str, share: float) -> str:
-    """A colour that lets the other one through."""
-    parts = [[int(colour[start : start + 2], 16) for start in (1, 3, 5)] for colour in (one, other)]
-    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*parts, strict=True))
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -166,12 +150,13 @@ def test_streamlit_knows_every_setting() -> None:
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_text_and_accents_stand_out(look: str) -> None:
-    theme = CONFIG["theme"][look]
-    assert contrast("#ffffff", "#000000") == pytest.approx(21)
-    assert contrast("#ffffff", theme["primaryColor"]) >= 4.5  # the word on a button
+    theme = {name: parts_of(colour) for name, colour in CONFIG["theme"][look].items() if str(colour).startswith("#")}
+    assert contrast(WHITE, parts_of("#000000")) == pytest.approx(21)
+    assert contrast(WHITE, theme["primaryColor"]) >= 4.5  # the word on a button
     for ground in (theme["backgroundColor"], theme["secondaryBackgroundColor"]):
         assert contrast(theme["textColor"], ground) >= 7
-        assert contrast(mixed(theme["textColor"], ground, 0.6), ground) >= 4.5  # a caption
+        mixed = [0.6 * one + 0.4 * other for one, other in zip(theme["textColor"], ground, strict=True)]
+        assert contrast(mixed, ground) >= 4.5  # a caption, which lets the ground through
         assert contrast(theme["linkColor"], ground) >= 4.5
         assert contrast(theme["primaryColor"], ground) >= 3  # controls
 

@@ -13,6 +13,7 @@ from explorer.drawing.scores.grid import difference_grid, layer_by_pooling
 from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text, text_colours
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
+from tests.colours import contrast, parts_of
 
 
 @pytest.fixture
@@ -95,18 +96,11 @@ def test_a_cell_without_a_score_says_so_in_the_colour_of_the_page_and_why_on_hov
     assert [round((one.y0 + one.y1) / 2, 6) for one in frames] == [heights[0], heights[3], heights[-1]]
 
 
-def luminance(rgb):
-    """Relative luminance of a colour, as WCAG 2.2 defines it."""
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def test_numbers_stand_out_from_every_colour_of_the_scale():
     shares = np.linspace(0, 1, 50)
     backgrounds = sample_colorscale(GRID_SCALE, shares.tolist(), colortype="tuple")
     for text, background in zip(text_colours(shares, 0.0, 1.0), backgrounds, strict=True):
-        light, dark = sorted((luminance(background), 1.0 if text == "#ffffff" else 0.0), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, level AA
+        assert contrast(background, parts_of(text)) >= 4.5  # WCAG 2.2, level AA
 
 
 def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, chosen):

@@ -18,6 +18,7 @@ from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
+from tests.colours import contrast, parts_of
 from tests.tiny_models import LAYERS, SENTENCES
 
 
@@ -66,18 +67,6 @@ def test_bars_are_the_shares_of_both_sides_and_lines_mark_the_layers_that_are_re
     assert len(set(other.marker.size)) == 1
 
 
-def contrast(one, other):
-    """As WCAG 2.2 defines it."""
-
-    def luminance(colour):
-        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
 @pytest.mark.parametrize(
     ("sentence", "words"),
     [
@@ -100,7 +89,7 @@ def test_the_sign_decides_the_hue_the_size_its_strength_and_every_text_can_be_re
     values = np.linspace(-0.8, 0.8, 33)
     found, _ = coloured("x " * 33, ("x",) * 33, values, 0.8)
     assert [one.value for one in found] == pytest.approx(values)
-    assert min(contrast(one.background, one.ink) for one in found) >= 4.5
+    assert min(contrast(parts_of(one.background), parts_of(one.ink)) for one in found) >= 4.5
     red, blue = ([int(one.background[at : at + 2], 16) for one in found] for at in (1, 5))
     gaps = np.subtract(blue, red)
     assert (np.sign(gaps) == np.sign(values)).all()

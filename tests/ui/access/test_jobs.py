@@ -1,5 +1,4 @@
 import threading
-import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -7,13 +6,11 @@ from streamlit.testing.v1 import AppTest
 from explorer.errors import BadChoice
 from explorer.progress import Progress
 from explorer.ui.access import jobs
+from tests.visits import buttons, wait_until, words
 
 
-def wait_for(job, *states, seconds=10.0):
-    end = time.monotonic() + seconds
-    while job.state not in states and time.monotonic() < end:
-        time.sleep(0.01)
-    assert job.state in states
+def wait_for(job, *states):
+    wait_until(lambda: job.state in states, 10.0)
 
 
 def counting(to, gate=None):
@@ -192,3 +189,45 @@ def test_two_jobs_on_a_page_each_have_their_progress_and_the_first_a_figure_that
     assert [button.label for button in page.button] == ["Start again", "Stop"]
     assert not page.get("plotly_chart"), "a later wait needs none"
     gates["two"].set()
+
+
+def asks_too_early():
+    import streamlit as st
+
+    from explorer.ui.access import jobs
+
+    job = jobs.find("ended")
+    if st.session_state.setdefault("asked before", False):
+        st.write(f"its result is {job.result}")
+    else:
+        st.session_state["asked before"] = True
+        jobs.progress_of(job)
+
+
+def test_work_that_ends_while_a_page_asks_for_it_is_shown():
+    def short_work():
+        yield Progress("reading", 1, 1)
+        return 42
+
+    assert jobs.follow("ended", "short work", short_work).ends_within(10)
+    assert words(AppTest.from_function(asks_too_early).run().markdown) == ["its result is 42"]
+
+
+def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
+    gate = threading.Event()
+
+    def long_work():
+        gate.wait(30)
+        yield Progress("reading", 1, 1)
+
+    first = jobs.follow("first", "what is in front", long_work)
+    for key in ("one", "two"):
+        jobs.follow(key, key, long_work)
+    try:
+        wait_until(lambda: first.state == jobs.RUNNING)
+        app = AppTest.from_function(two_jobs).run()
+        assert buttons(app) == ["stop one", "stop before one", "stop two", "stop before two"]
+        app.button[3].click().run()
+        assert first.stopping
+    finally:
+        gate.set()  # else the next test's work would wait behind this one

@@ -1,17 +1,13 @@
 """Test that errors and names are shown as they are, with a line for each folder or run that cannot be read."""
 
-import threading
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import jobs
 from tests import trainings
 from tests.rendered import Shown
-from tests.visits import buttons, wait_until, words
+from tests.visits import words
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -35,59 +31,6 @@ def test_an_error_is_shown_as_it_is(text):
     shown = Shown(AppTest.from_function(page, args=(text,)).run().error[0].value)
     assert shown.words == text.split()
     assert shown.tags <= {"p", "br"}
-
-
-def asks_too_early():
-    import streamlit as st
-
-    from explorer.ui.access import jobs
-
-    job = jobs.find("ended")
-    if st.session_state.setdefault("asked before", False):
-        st.write(f"its result is {job.result}")
-    else:
-        st.session_state["asked before"] = True
-        jobs.progress_of(job)
-
-
-def test_work_that_ends_while_a_page_asks_for_it_is_shown():
-    def short_work():
-        yield Progress("reading", 1, 1)
-        return 42
-
-    assert jobs.follow("ended", "short work", short_work).ends_within(10)
-    assert words(AppTest.from_function(asks_too_early).run().markdown) == ["its result is 42"]
-
-
-def two_that_wait():
-    from explorer.ui.access import jobs
-
-    for key in ("one", "other"):
-        jobs.progress_of(jobs.find(key))
-
-
-def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
-    gate = threading.Event()
-
-    def long_work():
-        gate.wait(30)
-        yield Progress("reading", 1, 1)
-
-    first = jobs.follow("first", "what is in front", long_work)
-    waiting = [jobs.follow(key, key, long_work) for key in ("one", "other")]
-    try:
-        wait_until(lambda: first.state == jobs.RUNNING)
-        app = AppTest.from_function(two_that_wait).run()
-        assert buttons(app) == ["stop one", "stop before one", "stop other", "stop before other"]
-        app.button[3].click().run()
-        assert first.stopping
-    finally:
-        gate.set()  # else the next test's work would wait behind this one
-        for job in (first, *waiting):
-            job.stop()
-    for job in (first, *waiting):
-        assert job.ends_within(10)
-        jobs.forget(job.key)
 
 
 def test_a_long_name_keeps_both_ends():
