@@ -1,7 +1,6 @@
 """Shared by the tests of the command line: a folder of runs, and a place with a model, text and pairs."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -56,12 +55,18 @@ def refused(said):
 
 
 @pytest.fixture
-def answered(said):
-    """The JSON that a command answers with."""
+def done(said):
+    """Say something that succeeds: what is said on standard output and on the other."""
 
-    def answer(*words: object) -> Any:
+    def do(*words: object) -> tuple[str, str]:
         code, out, err = said(*words)
         assert code == 0, err
-        return json.loads(out)
+        return out, err
 
-    return answer
+    return do
+
+
+@pytest.fixture
+def answered(done):
+    """The JSON that a command answers with."""
+    return lambda *words: json.loads(done(*words)[0])

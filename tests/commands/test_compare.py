@@ -23,22 +23,21 @@ def run(place):
     return train(new(place, "simcse", name="tuned", settings={"steps": 2}))
 
 
-def test_a_run_is_compared_with_its_base_by_name(place, run, said, answered):
-    code, out, err = said("compare", place.model, "run:tuned", "--sts", place.test, "--reading", "cls of layer 2")
-    assert code == 0, err
+def test_a_run_is_compared_with_its_base_by_name(place, run, done, answered):
+    out, _ = done("compare", place.model, "run:tuned", "--sts", place.test, "--reading", "cls of layer 2")
     assert "cls of layer 2 of run:tuned" in out
     assert "B - A" in out
     found = answered("compare", place.model, "run:tuned", "--sts", place.test, "--json")
-    _, scores, _ = said("score", run.model, "--sts", place.test, "--json", "--precision", "float32")
-    readings = {row["reading"]: row["spearman"] for row in json.loads(scores)["readings"]}
+    scores = answered("score", run.model, "--sts", place.test, "--json", "--precision", "float32")
+    readings = {row["reading"]: row["spearman"] for row in scores["readings"]}
     for cell in found["cells"]:
         assert cell["B"] == pytest.approx(readings[cell["layer & pooling"]], abs=1e-3)
     assert found["chosen"]["layer & pooling A"] == "mean of layer 2"
 
 
-def test_an_encoder_beside_itself_differs_by_nothing(place, said):
-    _, told, _ = said("compare", place.model, place.model, "--sts", place.test, "--json")
-    cells = [cell for cell in json.loads(told)["cells"] if cell["difference"] is not None]
+def test_an_encoder_beside_itself_differs_by_nothing(place, answered):
+    told = answered("compare", place.model, place.model, "--sts", place.test, "--json")
+    cells = [cell for cell in told["cells"] if cell["difference"] is not None]
     assert cells
     assert all(
         (cell["difference"], cell["low"], cell["high"], cell["significant"]) == (0, 0, 0, False) for cell in cells
@@ -95,30 +94,18 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
     assert "is the best on" in file.read_text(encoding="utf-8")
 
 
-def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path, said):
+def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path, done):
 
     other = save_tiny("bert", tmp_path / "other")
     configure(other / "config.json", num_hidden_layers=1)
-    code, out, err = said("compare", place.model, other, "--sts", place.test)
-    assert code == 0, err
+    out, _ = done("compare", place.model, other, "--sts", place.test)
     assert "A has 2 layers and B 1: cell by cell they cannot be compared." in out
 
 
-def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
+def test_the_report_holds_the_numbers_of_the_json(place, run, done, answered, tmp_path):
     file = tmp_path / "new folder" / "out.html"
-    words = (
-        "compare",
-        place.model,
-        "run:tuned",
-        "--sts",
-        place.test,
-        "--reading",
-        "cls of layer 2",
-        "--pooling",
-        "max",
-    )
-    code, out, err = said(*words, "--json", "--report", file)
-    assert code == 0, err
+    words = ("compare", place.model, "run:tuned", "--sts", place.test, "--reading", "cls of layer 2", "--pooling=max")
+    out, err = done(*words, "--json", "--report", file)
     numbers = json.loads(out)
     page = file.read_text(encoding="utf-8")
     found = tables(page)
@@ -133,8 +120,7 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
     assert found[-3] == shown(for_people(numbers["cells"]))
     assert [path.name for path in file.parent.iterdir()] == ["out.html"]
     assert str(file) in err
-    _, again, _ = said(*words, "--json", "--geometry")
-    assert json.loads(again) == numbers
+    assert answered(*words, "--json", "--geometry") == numbers
 
 
 def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, said, tmp_path):
@@ -173,9 +159,8 @@ def test_the_words_of_two_models_add_up_to_their_cosines(place, answered):
     assert told["A"]["reading"] != told["B"]["reading"]
 
 
-def test_the_text_says_it_first(place, said):
-    code, out, _ = said("explain", *PAIR, place.model, "--reference", "mean embedding", "--max-length", 6)
-    assert code == 0
+def test_the_text_says_it_first(place, done):
+    out, _ = done("explain", *PAIR, place.model, "--reference", "mean embedding", "--max-length", 6)
     assert out.splitlines()[0].endswith(".")
     assert "adds most to the cosine" in out.splitlines()[0]
     assert "guitar" not in out.split(PAIR[0])[-1], "it was cut"
@@ -186,16 +171,14 @@ def test_a_model_that_is_not_there_and_a_reference_that_is_none_are_refused(plac
     assert "[MASK]" in refused("explain", *PAIR, place.model, "--reference", "nothing")
 
 
-def test_a_file_of_pairs_is_explained_pair_by_pair_and_shown_in_a_report(place, said, tmp_path):
+def test_a_file_of_pairs_is_explained_pair_by_pair_and_shown_in_a_report(place, done, answered, tmp_path):
     file, report = tmp_path / "pairs.csv", tmp_path / "words.html"
     file.write_text(f"first,second\n{PAIR[0]},{PAIR[1]}\n<b>a dog</b>,a dog\n,empty\n", encoding="utf-8")
-    code, out, err = said("explain", "--pairs", file, place.model, place.model, "--html", report, "--json")
-    assert code == 0, err
+    out, err = done("explain", "--pairs", file, place.model, place.model, "--html", report, "--json")
     assert "1 dropped: empty sentence (line 4)" in err
     found = json.loads(out)
     assert [one["sentences"] for one in found] == [list(PAIR), ["<b>a dog</b>", "a dog"]]
-    code, alone, _ = said("explain", *PAIR, place.model, place.model, "--json")
-    assert json.loads(alone) == found[0], "as without a file"
+    assert answered("explain", *PAIR, place.model, place.model, "--json") == found[0], "as without a file"
     page = report.read_text(encoding="utf-8")
     for one in found:
         assert one["told"] in unescape(page)

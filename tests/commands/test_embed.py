@@ -24,14 +24,12 @@ def whole(desk):
     return desk.folder / "whole"
 
 
-def test_the_result_is_json_and_the_same_command_finds_all_done(desk, said):
-    code, out, _ = said(*desk.words("told"))
-    told = json.loads(out)
-    assert (code, told["rows"], told["shards"], told["embedded"]) == (0, 26, 6, 26)
+def test_the_result_is_json_and_the_same_command_finds_all_done(desk, answered):
+    told = answered(*desk.words("told"))
+    assert (told["rows"], told["shards"], told["embedded"]) == (26, 6, 26)
     assert told["vectors"] == {"model default": 32}
     assert told["merged"] == str(desk.folder / "told" / "vectors.parquet")
-    code, out, _ = said(*desk.words("told"))
-    assert (code, json.loads(out)["embedded"]) == (0, 0)
+    assert answered(*desk.words("told"))["embedded"] == 0
 
 
 def test_rows_without_a_sentence_are_counted(desk, said):
@@ -43,16 +41,15 @@ def test_rows_without_a_sentence_are_counted(desk, said):
     assert desks.columns(desk.shards("table")[0])["text"] == ["a man plays", "no"]
 
 
-def test_an_estimate_writes_nothing(desk, said):
-    code, out, _ = said(*desk.words("estimated"), "--estimate")
-    assert code == 0
+def test_an_estimate_writes_nothing(desk, done):
+    out, _ = done(*desk.words("estimated"), "--estimate")
     assert out.startswith("26 rows in 6 shards: about")
     assert "vectors.parquet on disk" in out
     assert not (desk.folder / "estimated").exists()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_says_how_many_shards_are_written(desk, said, monkeypatch, number, code):
+def test_a_signal_says_how_many_shards_are_written(desk, said, answered, monkeypatch, number, code):
     def interrupted(*arguments):
         if len(desk.shards("stopped")) == 2:
             signal.raise_signal(number)
@@ -67,8 +64,7 @@ def test_a_signal_says_how_many_shards_are_written(desk, said, monkeypatch, numb
     assert (ended, out) == (code, "")
     assert err == f"Stopped. 2 of 6 shards are written in {folder}; the same command resumes.\n"
     monkeypatch.undo()
-    code, out, _ = said(*desk.words("stopped"))
-    assert (code, json.loads(out)["embedded"]) == (0, 16)
+    assert answered(*desk.words("stopped"))["embedded"] == 16
     shutil.rmtree(folder)
 
 

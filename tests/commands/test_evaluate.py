@@ -7,7 +7,6 @@ import signal
 
 import pytest
 
-from explorer.__main__ import main
 from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
@@ -30,13 +29,25 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
-def evaluate(desk, *flags, models=("one",)):
-    return main(["evaluate", *(str(desk / name) for name in models), "--data", str(desk / "data"), *flags])
+@pytest.fixture
+def evaluate(desk, said):
+    """Evaluate models of the desk; what is said on standard output and on the other."""
+
+    def run(*flags, models=("one",), code=0):
+        paths = (desk / name if (desk / name).exists() else name for name in models)
+        ended, out, err = said("evaluate", *paths, "--data", desk / "data", *flags)
+        assert ended == code, err
+        return out, err
+
+    return run
 
 
-def test_each_result_is_a_file_and_a_row(desk, capsys):
-    assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other")) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+def rows_of(out):
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def test_each_result_is_a_file_and_a_row(desk, evaluate):
+    rows = rows_of(evaluate("--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other"))[0])
     results = result_files.read_all(desk / "results").results
     assert len(results) == 4
     assert {row["model"] for row in rows} == {"one", "other"}
@@ -50,43 +61,38 @@ def test_each_result_is_a_file_and_a_row(desk, capsys):
         assert row["rank group"]
 
 
-def test_json_has_every_layer_and_pooling(desk, capsys):
-    assert evaluate(desk, "--task", "STS17", "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)
+def test_json_has_every_layer_and_pooling(evaluate):
+    (found,) = json.loads(evaluate("--task", "STS17", "--json")[0])
     assert found["task"] == "STS17"
     assert len(found["scores"]) > 9
     assert set(found["scores"]["model default"]) == {"spearman", "pearson"}
 
 
-def test_a_task_that_is_not_there_is_named_and_there_is_no_average(desk, capsys):
-    assert evaluate(desk, "--task", "STS17", "--task", "STS15", "--csv") == 0
-    told = capsys.readouterr()
-    (row,) = csv.DictReader(io.StringIO(told.out))
+def test_a_task_that_is_not_there_is_named_and_there_is_no_average(evaluate):
+    out, err = evaluate("--task", "STS17", "--task", "STS15", "--csv")
+    (row,) = rows_of(out)
     assert row["STS17"]
     assert row["STS15"] == row["average of 2"] == ""
-    assert "STS15" in told.err
+    assert "STS15" in err
 
 
-def test_a_set_without_a_part_of_its_pairs_has_no_score(desk, capsys):
+def test_a_set_without_a_part_of_its_pairs_has_no_score(desk, evaluate):
     write_set(desk / "data", "STS17_es_es/test.tsv", 200)
-    assert evaluate(desk, "--task", "STS17-es-es") == 1
-    assert "200 pairs here, but 250" in capsys.readouterr().err
+    assert "200 pairs here, but 250" in evaluate("--task", "STS17-es-es", code=1)[1]
     assert result_files.read_all(desk / "results").results == ()
 
 
-def test_nothing_that_can_be_scored_is_an_error(desk, capsys):
-    assert main(["evaluate", str(desk / "one"), "--data", str(desk / "nowhere")]) == 1
-    told = capsys.readouterr().err
+def test_nothing_that_can_be_scored_is_an_error(desk, refused):
+    told = refused("evaluate", desk / "one", "--data", desk / "nowhere")
     assert all(task in told for task in tasks_of("sts"))
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "named"),
     [(("--task", "STS99"), "STS99"), (("--suite", "nonsense"), "nonsense"), (("--seeds", "1,x"), "1,x")],
 )
-def test_what_is_not_there_is_refused_before_anything_is_measured(desk, capsys, flags, said):
-    assert evaluate(desk, *flags) == 1
-    assert said in capsys.readouterr().err
+def test_what_is_not_there_is_refused_before_anything_is_measured(desk, evaluate, flags, named):
+    assert named in evaluate(*flags, code=1)[1]
     assert not (desk / "results").exists()
 
 
@@ -101,78 +107,66 @@ def write_labelled(folder, count=120):
     return path
 
 
-def test_labelled_texts_of_a_user_are_a_task(desk, capsys):
-    path = write_labelled(desk / "own")
-    chosen = ("--reading", "mean of layer 1", "--reading", "cls of layer 2")
-    assert evaluate(desk, "--task", str(path), "--seeds", "1,2", *chosen, "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)
+def test_labelled_texts_of_a_user_are_a_task(desk, evaluate):
+    chosen = (*FEW, "--reading", "cls of layer 2", "--seeds", "1,2")
+    (found,) = json.loads(evaluate("--task", write_labelled(desk / "own"), *chosen, "--json")[0])
     assert found["task"] == "moods.csv"
     assert found["seeds"] == [1, 2]
     assert all(set(scores) == {"accuracy", "macro F1"} for scores in found["scores"].values())
     assert set(found["scores"]) == {"mean of layer 1", "cls of layer 2", "model default"}
 
 
-def test_scored_pairs_of_a_user_are_a_task(desk, capsys):
+def test_scored_pairs_of_a_user_are_a_task(desk, evaluate):
     write_set(desk / "own", "pairs.tsv", 60)
-    assert evaluate(desk, "--task", str(desk / "own/pairs.tsv"), "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(evaluate("--task", desk / "own/pairs.tsv", "--json")[0])
     assert found["task"] == "pairs.tsv"
     assert "spearman" in found["scores"]["model default"]
 
 
-def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, capsys):
-    assert evaluate(desk, "--task", str(write_labelled(desk / "own", 8))) == 1
-    assert "8" in capsys.readouterr().err
+def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, evaluate):
+    assert "8" in evaluate("--task", write_labelled(desk / "own", 8), code=1)[1]
     assert result_files.read_all(desk / "results").results == ()
 
 
-def test_models_without_a_transformer_are_rows_too(desk, capsys):
+def test_models_without_a_transformer_are_rows_too(desk, evaluate):
     (desk / "glove.txt").write_text("the 1 0 0\na 0 1 0\nman 0 0 1\nis 1 1 0\nof 0 1 1\n", encoding="utf-8")
-    models = [str(desk / "one"), "bag-of-words", str(desk / "glove.txt")]
-    path = write_labelled(desk / "own")
-    assert (
-        main(["evaluate", *models, "--data", str(desk / "data"), "--task", "STS17", "--task", str(path), *FEW, "--csv"])
-        == 0
-    )
-    told = capsys.readouterr()
-    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(told.out))}
+    tasks = ("--task", "STS17", "--task", write_labelled(desk / "own"))
+    out, err = evaluate(*tasks, *FEW, "--csv", models=("one", "bag-of-words", "glove.txt"))
+    rows = {row["model"]: row for row in rows_of(out)}
     assert set(rows) == {"one", "bag-of-words", "glove.txt"}
     assert all(row["STS17"] for row in rows.values())
     assert rows["one"]["moods.csv"]
     assert rows["bag-of-words"]["moods.csv"] == rows["bag-of-words"]["average of 2"] == ""
-    assert "STS sets and files of scored pairs only" in told.err
+    assert "STS sets and files of scored pairs only" in err
 
 
-def test_searches_are_a_task(desk, capsys):
+def test_searches_are_a_task(desk, evaluate):
     path = desk / "data/QQP/dev.tsv"
     path.parent.mkdir(parents=True)
     pairs = sample.pairs()
     rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
     path.write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
-    assert evaluate(desk, "--suite", "search", "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(evaluate("--suite", "search", "--json")[0])
     assert found["scores"]["model default"]["MRR@10"] > 0
     assert len(found["scores"]) > 9
 
 
-def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, capsys):
+def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, evaluate):
     path = desk / "questions.csv"
     pairs = sample.pairs()
     rows = dict(zip(pairs.first, pairs.second, strict=True))
     path.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in list(rows.items())[:40])]))
-    assert evaluate(desk, "--task", str(path)) == 0
+    out, _ = evaluate("--task", path)
     (found,) = result_files.read_all(desk / "results").results
     intervals = found.measured.intervals
     assert intervals.choice.title in found.measured.titles
-    assert f"questions.csv, one, {retrieval.intervals_text(intervals)}" in capsys.readouterr().out
-    assert evaluate(desk, "--task", str(path), "--csv") == 0
-    assert "Chosen on half" not in capsys.readouterr().out
+    assert f"questions.csv, one, {retrieval.intervals_text(intervals)}" in out
+    assert "Chosen on half" not in evaluate("--task", path, "--csv")[0]
 
 
-def test_an_estimate_scores_nothing(desk, capsys):
-    path = str(write_labelled(desk / "own"))
-    assert evaluate(desk, "--task", path, "--probe", "senteval", "--seeds", "1,2", "--estimate") == 0
-    told = capsys.readouterr().out
+def test_an_estimate_scores_nothing(desk, evaluate):
+    probe = ("--probe", "senteval", "--seeds", "1,2", "--estimate")
+    told, _ = evaluate("--task", write_labelled(desk / "own"), *probe)
     assert "one, moods.csv (SentEval's MLP): about" in told
     assert "120 texts, 220 trainings" in told  # two seeds, ten folds, each with ten inner ones and a refit
     assert result_files.read_all(desk / "results").results == ()
@@ -191,7 +185,7 @@ def counting(arguments, told, environment):
     command(arguments, told, environment)
 
 
-def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, capsys):
+def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, done):
     chosen = ("--task", "STS17", "--task", "STS17-es-es", "--task", "STS15")
     models = [str(desk / name) for name in ("one", "other")]
     words = ["evaluate", *models, "--data", str(desk / "data"), *chosen, "--precision", "float32", "--csv"]
@@ -201,56 +195,48 @@ def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, cap
     assert sorted(written) == ["one STS17 0", "one STS17-es-es 1", "other STS17 1", "other STS17-es-es 0"]
     told = [(desk / f"told.{rank}").read_text() for rank in "01"]
     assert told[1] == "", "one of them talks"
-    assert main([*words, "--again"]) == 0
-    alone = capsys.readouterr()
-    assert alone.out in told[0]
-    assert "STS15" in told[0].replace(alone.out, ""), "the task without data is named"
+    alone, _ = done(*words, "--again")
+    assert alone in told[0]
+    assert "STS15" in told[0].replace(alone, ""), "the task without data is named"
 
 
-def test_every_task_is_estimated_that_is_not_saved(desk, capsys):
-    path = str(write_labelled(desk / "own"))
-    assert evaluate(desk, "--task", "STS17") == 0
-    capsys.readouterr()
-    tasks = ("--task", "STS17", "--task", "STS17-es-es", "--task", path, *FEW)
-    assert evaluate(desk, *tasks, "--estimate") == 0
-    told = capsys.readouterr().out
+def test_every_task_is_estimated_that_is_not_saved(desk, evaluate):
+    evaluate("--task", "STS17")
+    tasks = ("--task", "STS17", "--task", "STS17-es-es", "--task", write_labelled(desk / "own"), *FEW)
+    told, _ = evaluate(*tasks, "--estimate")
     assert "one, STS17:" not in told
     assert "1 more is saved" in told
     assert all(f"one, {task}: about" in told for task in ("STS17-es-es", "moods.csv"))
 
 
-def test_what_is_saved_is_not_measured_again(desk, capsys, monkeypatch):
-    tasks = ("--task", "STS17", "--task", str(write_labelled(desk / "own")), *FEW, "--json")
-    assert evaluate(desk, *tasks) == 0
-    first = capsys.readouterr()
-    assert "not measured again" not in first.err
+def test_what_is_saved_is_not_measured_again(desk, evaluate, monkeypatch):
+    tasks = ("--task", "STS17", "--task", write_labelled(desk / "own"), *FEW, "--json")
+    first, err = evaluate(*tasks)
+    assert "not measured again" not in err
     monkeypatch.setattr("explorer.encoding.load.loading.load", None)  # no model can be loaded
-    assert evaluate(desk, *tasks) == 0
-    second = capsys.readouterr()
-    assert second.out == first.out
-    (line,) = second.err.splitlines()
+    second, err = evaluate(*tasks)
+    assert second == first
+    (line,) = err.splitlines()
     assert line.endswith("one: STS17, moods.csv")
 
 
-def test_again_measures_what_is_saved(desk, capsys, monkeypatch):
-    assert evaluate(desk, "--task", "STS17") == 0
+def test_again_measures_what_is_saved(desk, evaluate):
+    evaluate("--task", "STS17")
     (before,) = result_files.read_all(desk / "results").results
-    assert evaluate(desk, "--task", "STS17", "--again") == 0
-    assert "not measured again" not in capsys.readouterr().err
+    assert "not measured again" not in evaluate("--task", "STS17", "--again")[1]
     (after,) = result_files.read_all(desk / "results").results
     assert after.measured.seconds != before.measured.seconds
     assert after.measured.score() == before.measured.score()
 
 
-def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys):
+def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, evaluate):
     (desk / "one/model.safetensors").write_bytes(b"no weights")
-    assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other")) == 1
-    told = capsys.readouterr()
-    (row,) = csv.DictReader(io.StringIO(told.out))
+    out, err = evaluate("--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other"), code=1)
+    (row,) = rows_of(out)
     assert row["model"] == "other"
     assert row["STS17"]
     assert row["STS17-es-es"]
-    assert told.err.count("one: ") == 1, "the error of a model is told once"
+    assert err.count("one: ") == 1, "the error of a model is told once"
 
 
 def test_the_names_of_choices_are_those_of_the_tasks():
@@ -258,7 +244,7 @@ def test_the_names_of_choices_are_those_of_the_tasks():
     assert Options.knobs["index"].choices == ranking_judge.INDEXES
 
 
-def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):
+def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, evaluate, monkeypatch):
     write = result_files.write
 
     def signalled(result, *more):
@@ -266,11 +252,9 @@ def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, cap
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(result_files, "write", signalled)
-    with pytest.raises(SystemExit) as end:
-        evaluate(desk, "--task", "STS17", "--task", "STS17-es-es")
-    assert end.value.code == 143
-    assert capsys.readouterr().err == "Stopped. What was measured is saved; the same command goes on from there.\n"
+    tasks = ("--task", "STS17", "--task", "STS17-es-es")
+    _, err = evaluate(*tasks, code=143)
+    assert err == "Stopped. What was measured is saved; the same command goes on from there.\n"
     (first,) = result_files.read_all(desk / "results").results
     monkeypatch.setattr(result_files, "write", write)
-    assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es") == 0
-    assert f"not measured again (--again does): {first.model.name}: {first.task.name}" in capsys.readouterr().err
+    assert f"not measured again (--again does): {first.model.name}: {first.task.name}" in evaluate(*tasks)[1]

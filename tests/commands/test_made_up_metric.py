@@ -1,7 +1,5 @@
 """Test that a metric is one row: a made-up one is found wherever metrics are read, with intervals of its own."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -76,10 +74,9 @@ def test_its_interval_is_that_of_its_own_draws():
     assert (float(found.low), float(found.high)) == pytest.approx(tuple(100 * np.nanquantile(drawn, [0.025, 0.975])))
 
 
-def test_commands_take_it_in_any_case_and_name_it_among_those_there_are(place, said, refused):
-    code, out, _ = said("compare", place.model, place.model, "--sts", place.test, "--metric", "concordance", "--json")
-    assert code == 0
-    assert json.loads(out)["metric"] == "Concordance"
+def test_commands_take_it_in_any_case_and_name_it_among_those_there_are(place, answered, refused):
+    told = answered("compare", place.model, place.model, "--sts", place.test, "--metric", "concordance", "--json")
+    assert told["metric"] == "Concordance"
     err = refused("score", place.model, "--metric", "tau")
     assert "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, Concordance." in err
 

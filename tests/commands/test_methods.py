@@ -1,7 +1,5 @@
 """Test that `methods` lists every method and every setting."""
 
-import json
-
 from explorer import methods
 from explorer.methods import Schedule
 from explorer.training.recipe import knobs_of, paper_values
@@ -40,9 +38,8 @@ def test_the_papers_and_the_released_codes_values_are_told_where_they_are_not_th
     assert "(on or off; the paper's value: on; the released code's: off)" in out
 
 
-def test_the_same_is_there_as_json_for_all_and_for_one(said):
-    _, out, _ = said("methods", "--json")
-    found = json.loads(out)
+def test_the_same_is_there_as_json_for_all_and_for_one(answered):
+    found = answered("methods", "--json")
     assert [one["name"] for one in found] == list(methods.names())
     for one in found:
         kind = methods.load(one["name"])
@@ -55,12 +52,9 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
         assert paper == own | {name: value for name, value in scheduled.items() if name in knobs_of(kind)}
         assert {knob["name"]: knob["paper"] for knob in one["knobs"]} == paper_values(kind)
         assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])
-    _, out, _ = said("methods", "sg-opt", "--json")
-    assert json.loads(out) == [one for one in found if one["name"] == "sg-opt"]
+    assert answered("methods", "sg-opt", "--json") == [one for one in found if one["name"] == "sg-opt"]
 
 
-def test_an_unknown_method_is_refused_with_the_nearest(said):
+def test_an_unknown_method_is_refused_with_the_nearest(refused):
     for flags in ((), ("--json",)):
-        code, out, err = said("methods", "simsce", *flags)
-        assert (code, out) == (1, "")
-        assert "There is no method 'simsce'. Did you mean 'simcse'?" in err
+        assert "There is no method 'simsce'. Did you mean 'simcse'?" in refused("methods", "simsce", *flags)

@@ -66,9 +66,8 @@ def test_a_signal_saves_the_run_under_way_after_its_step_and_the_plan_goes_on(fi
     assert run.status().state == FINISHED
 
 
-def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, said):
+def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, done):
     (runs.new(Recipe("simcse"), "damaged").folder / "status.json").write_text("{")
-    code, out, err = said("plan", file(), "--table")
-    assert code == 0
+    out, err = done("plan", file(), "--table")
     assert out.startswith("row")
     assert err.startswith("'damaged' has a damaged status")

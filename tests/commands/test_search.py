@@ -1,7 +1,5 @@
 """Test that `search` finds the results of a slow loop, the changes from A to B, and what an index costs and misses."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -54,10 +52,9 @@ def test_both_sides_find_what_a_slow_loop_finds(place, run, answered):
     assert sum(told["whole"]["sentences_by_neighbours_kept"]) == len(sentences)
 
 
-def test_a_table_for_the_terminal_says_what_was_kept(place, run, said):
+def test_a_table_for_the_terminal_says_what_was_kept(place, run, done):
     words = ("--corpus", place.test, "--model", place.model, "--model", "run:found", "--k", "3", "--whole")
-    code, out, err = said("search", "a red ball", *words)
-    assert code == 0, err
+    out, _ = done("search", "a red ball", *words)
     assert "A  mean of layer 2 of " in out
     assert "B  model default of run:found" in out
     assert "kept · " in out or "lost · " in out
@@ -74,7 +71,7 @@ def test_one_model_searches_alone_and_itself_beside_itself_changes_nothing(place
     assert told["jaccard"] == told["whole"]["mean_jaccard"] == 1
 
 
-def test_models_of_different_widths_are_compared(place, tmp_path, said):
+def test_models_of_different_widths_are_compared(place, tmp_path, answered):
     from transformers import AutoModel
 
     other = save_tiny("bert", tmp_path / "wide")
@@ -82,9 +79,7 @@ def test_models_of_different_widths_are_compared(place, tmp_path, said):
     config.hidden_size = 48
     AutoModel.from_config(config).save_pretrained(other)
     words = ("search", "the dog", "--corpus", place.test, "--model", place.model, "--model", other, "--json", "--whole")
-    code, out, err = said(*words)
-    assert code == 0, err
-    assert json.loads(out)["whole"]["mean_jaccard"] <= 1
+    assert answered(*words)["whole"]["mean_jaccard"] <= 1
 
 
 @pytest.mark.parametrize(
@@ -121,16 +116,10 @@ def words(desk, query, *more, vectors="vectors"):
     return ("search", query, "--vectors", desk.folder / vectors, "--precision", "float32", "--k", 4, *more)
 
 
-def found(said, *given):
-    code, out, err = said(*given, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 @pytest.mark.parametrize("kind", ["exact", "ivf", "hnsw"])
 @pytest.mark.parametrize("title", TITLES)
-def test_a_query_finds_what_a_slow_loop_finds(desk, said, title, kind):
-    told = found(said, *words(desk, "a new query", "--model", desk.model, "--reading", title, "--index", kind))
+def test_a_query_finds_what_a_slow_loop_finds(desk, answered, title, kind):
+    told = answered(*words(desk, "a new query", "--model", desk.model, "--reading", title, "--index", kind), "--json")
     vectors, (query,) = vectors_of_desk(desk, LINES, title), vectors_of_desk(desk, ["a new query"], title)
     places, cosines = slow(vectors, query, 4)
     assert [row["row"] for row in told["results"]] == places
@@ -142,37 +131,36 @@ def test_a_query_finds_what_a_slow_loop_finds(desk, said, title, kind):
     assert (told["index"]["recall_measured_on"] > 0) is (kind != "exact")
 
 
-def test_a_sentence_of_the_corpus_needs_no_encoder_and_does_not_find_itself(desk, said, tmp_path):
+def test_a_sentence_of_the_corpus_needs_no_encoder_and_does_not_find_itself(desk, said, answered, tmp_path):
     vectors = vectors_of_desk(desk, LINES)
     np.save(tmp_path / "mine.npy", vectors)
     (tmp_path / "other.txt").write_text("\n".join(LINES), encoding="utf-8")
     files = ("--vectors", tmp_path / "mine.npy", "--text", tmp_path / "other.txt")
     given = (*files, "--k", "3", "--precision", "float32")
-    told = found(said, "search", LINES[7], *given)
+    told = answered("search", LINES[7], *given, "--json")
     assert [row["row"] for row in told["results"]] == slow(vectors, vectors[7], 3, without=7)[0]
     assert told["query_row"] == 7
     assert "model" not in told
     code, _, err = said("search", "a new query", *given)
     assert (code, "Name the encoder with --model" in err) == (1, True)
-    told = found(said, "search", "a new query", *given, "--model", desk.model, "--reading", TITLES[0])
+    told = answered("search", "a new query", *given, "--model", desk.model, "--reading", TITLES[0], "--json")
     assert [row["row"] for row in told["results"]] == slow(vectors, vectors_of_desk(desk, ["a new query"])[0], 3)[0]
 
 
-def test_rows_with_a_zero_vector_are_counted_and_named(said, tmp_path):
+def test_rows_with_a_zero_vector_are_counted_and_named(said, answered, tmp_path):
     vectors = np.random.default_rng(0).normal(size=(len(LINES), 4))
     vectors[[2, 9]] = 0
     np.save(tmp_path / "mine.npy", vectors)
     (tmp_path / "mine.txt").write_text("\n".join(LINES), encoding="utf-8")
-    told = found(said, "search", LINES[7], "--vectors", tmp_path / "mine.npy", "--k", len(LINES))
+    told = answered("search", LINES[7], "--vectors", tmp_path / "mine.npy", "--k", len(LINES), "--json")
     assert (told["sentences"], told["zero_vectors"], told["zero_rows"]) == (len(LINES), 2, [2, 9])
     assert sorted(row["row"] for row in told["results"]) == [row for row in range(len(LINES)) if row not in (2, 7, 9)]
     _, out, _ = said("search", LINES[7], "--vectors", tmp_path / "mine.npy")
     assert "2 rows are left out" in out
 
 
-def test_the_terminal_is_told_index_recall_and_cost(desk, said):
-    code, out, err = said(*words(desk, LINES[3], "--reading", TITLES[0], "--index", "ivf"))
-    assert code == 0, err
+def test_the_terminal_is_told_index_recall_and_cost(desk, done):
+    out, _ = done(*words(desk, LINES[3], "--reading", TITLES[0], "--index", "ivf"))
     assert f"{len(LINES)} sentences of vectors" in out
     assert "Recall@10 1.000" in out
     assert "ms for this query" in out

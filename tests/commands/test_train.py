@@ -65,11 +65,10 @@ def test_a_refused_training_names_no_folder_and_leaves_none(place, refused):
     assert names(place) == before
 
 
-def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, said):
+def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, done):
     steps = ("--set", "batch_size=2", "--steps", 1)
     sets = ("--dev", place.dev, "--test", "none")
-    code, _, err = said("train", "--model", place.model, "--data", place.triplets, *sets, *steps, "--name", "fitting")
-    assert code == 0, err
+    _, err = done("train", "--model", place.model, "--data", place.triplets, *sets, *steps, "--name", "fitting")
     assert "has triplets; contrast-hard fits them: " in err
     assert runs.find("fitting").recipe().method == "contrast-hard"
 
@@ -105,11 +104,10 @@ def test_a_recipe_s_file_is_refused_once_the_text_it_names_has_changed(place, fi
     assert model(runs.find("other")) != model(first)
 
 
-def test_flags_change_the_recipe_of_a_file(place, first, said):
+def test_flags_change_the_recipe_of_a_file(place, first, done):
     file = first.folder / "recipe.yaml"
     sg = ("sg", "--recipe", file, "--name", "sg", "--set", "first-layer=1", "--set", "projection=off")
-    code, _, err = said("train", *sg, "--steps", 2, "--seed", 9, "--test", "none", "--precision", "float32")
-    assert code == 0, err
+    done("train", *sg, "--steps", 2, "--seed", 9, "--test", "none", "--precision", "float32")
     made = runs.find("sg").recipe()
     assert (made.method, made.seeds, made.test) == ("sg", (9,), None)
     assert made.settings | {"first_layer": 1, "steps": 2, "projection": False} == made.settings
@@ -118,10 +116,9 @@ def test_flags_change_the_recipe_of_a_file(place, first, said):
     assert runs.find("sg").status().results[0].test is None
 
 
-def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
+def test_an_estimate_is_told_and_nothing_is_left(place, words, done):
     before = names(place)
-    code, out, _ = said(*words, "--estimate")
-    assert code == 0
+    out, _ = done(*words, "--estimate")
     assert out.count("\n") == 1
     assert "s per step, about " in out
     assert " KB on disk" in out
@@ -237,7 +234,7 @@ def interrupted(monkeypatch, number: signal.Signals, times: int) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, "130"), (signal.SIGTERM, "143")])
 def test_a_signal_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
-    terminal, place, words, first, said, tmp_path, monkeypatch, capsys, number, code
+    terminal, place, words, first, answered, tmp_path, monkeypatch, capsys, number, code
 ):
     interrupted(monkeypatch, number, times=1)
     before = signal.getsignal(number)
@@ -249,15 +246,13 @@ def test_a_signal_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
     assert signal.getsignal(number) is before
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == 3
-    code, out, err = said(*said_so.partition("explorer ")[2].split())
-    assert code == 0, err
-    assert json.loads(out)["run"] == "pressed"
+    assert answered(*said_so.partition("explorer ")[2].split())["run"] == "pressed"
     assert model(run) == model(first)
     assert losses(run) == losses(first)
 
 
 def test_a_second_signal_is_heard_at_once_and_keeps_nothing_half_learned(
-    terminal, words, first, said, tmp_path, monkeypatch
+    terminal, words, first, done, tmp_path, monkeypatch
 ):
     interrupted(monkeypatch, signal.SIGTERM, times=2)
     with pytest.raises(SystemExit, match="143"):
@@ -266,8 +261,7 @@ def test_a_second_signal_is_heard_at_once_and_keeps_nothing_half_learned(
     assert list(losses(run)) == [1, 2], "the third was never told"
     assert run.status().state == INTERRUPTED
     assert not states.there(run.state)
-    code, _, err = said("train", "--resume", "pressed", "--out", tmp_path)
-    assert code == 0, err
+    done("train", "--resume", "pressed", "--out", tmp_path)
     assert model(run) == model(first)
 
 

@@ -25,7 +25,7 @@ def models(tmp_path_factory) -> tuple[object, ...]:
     return "--there", there, "--back", back
 
 
-def test_sentences_are_translated_there_and_back_and_learned_from(place, models, said, tmp_path):
+def test_sentences_are_translated_there_and_back_and_learned_from(place, models, said, answered, tmp_path):
     out = tmp_path / "bt.tsv"
     command = ("backtranslate", place.text, *models, "--out", out, "--beams", 2, "--batch", 10, "--device", "cpu")
     code, told, err = said(*command)
@@ -38,9 +38,7 @@ def test_sentences_are_translated_there_and_back_and_learned_from(place, models,
     assert said(*command)[0] == 0, "it is all there already"
     assert out.read_bytes() == before
     learn = words_of(recipe(place, "bt", data=(str(out),), settings={"steps": 1, "projection": False}))
-    code, told, err = said(*learn)
-    assert code == 0, err
-    assert json.loads(told)["seeds"][0]["steps"] == 1
+    assert answered(*learn)["seeds"][0]["steps"] == 1
 
 
 def test_a_signal_keeps_what_was_translated_and_the_same_command_goes_on(place, models, said, tmp_path, monkeypatch):
@@ -79,7 +77,7 @@ def test_a_translation_that_cannot_be_is_refused_and_no_file_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said, tmp_path):
+def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said, answered, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)), encoding="utf-8")
     out = tmp_path / "generator"
@@ -88,10 +86,9 @@ def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said,
     assert (code, told) == (0, f"{out}\n")
     assert re.search(r"Of \d+ masked words in held-out sentences, it predicts [\d.]+ % right \([\d.]+ % before", err)
     learn = words_of(recipe(place, "diffcse", settings={"steps": 1, "batch_size": 4, "generator": str(out)}))
-    code, told, err = said(*learn)
-    assert code == 0, err
-    assert json.loads(told)["seeds"][0]["steps"] == 1
-    run = Path(json.loads(told)["folder"])
+    told = answered(*learn)
+    assert told["seeds"][0]["steps"] == 1
+    run = Path(told["folder"])
     assert "generator_digest:" in (run / "recipe.yaml").read_text()
     weights = out / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
