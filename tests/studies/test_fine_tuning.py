@@ -22,7 +22,7 @@ from explorer.studies.fine_tuning import TuningOptions
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.training.test_graded_runs import labelled_file
-from tests.trainings import furnish, in_no_time
+from tests.trainings import furnish
 
 SETTINGS = {"steps": 2, "batch_size": 8, "max_length": 24}
 QUICK = TuningOptions((1, 2), SETTINGS, "float32", "cpu")
@@ -40,8 +40,6 @@ def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    with in_no_time():
-        yield
 
 
 def tuned(shelf, options=QUICK) -> EvaluationResult:

@@ -3,13 +3,6 @@
 import pytest
 
 from tests.studies.embedding import desk as desks
-from tests.trainings import in_no_time
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick():
-    with in_no_time():
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -199,28 +199,18 @@ def test_bad_choices_make_no_folder(desk, changes, said):
     assert not (desk.folder / "never").exists()
 
 
-def test_a_text_that_changes_meanwhile_is_noticed(tmp_path):
+@pytest.mark.parametrize(("written", "lines"), [(1, [*LINES[:20], *LINES]), (6, [*LINES, "one more"])])
+def test_a_text_that_changes_meanwhile_or_grows_after_its_last_shard_is_noticed(tmp_path, written, lines):
     other = furnish(tmp_path)
 
-    def add(progress):
-        if len(other.shards()) == 1:
-            other.text.write_text("\n".join([*LINES[:20], *LINES]) + "\n", encoding="utf-8")
+    def change(progress):
+        if len(other.shards()) == written:
+            other.text.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     with pytest.raises(DataError, match=r"changed while it was embedded: text\.txt"):
-        other.embed(tell=add)
-    assert 1 <= len(other.shards()) < 6
-    assert not (tmp_path / "vectors" / "vectors.parquet").exists()
-
-
-def test_a_text_that_grows_after_its_last_shard_is_noticed(tmp_path):
-    other = furnish(tmp_path)
-
-    def add(progress):
-        if len(other.shards()) == 6:
-            other.text.write_text("\n".join([*LINES, "one more"]) + "\n", encoding="utf-8")
-
-    with pytest.raises(DataError, match=r"changed while it was embedded: text\.txt"):
-        other.embed(tell=add)
+        other.embed(tell=change)
+    assert other.shards()
+    assert (len(other.shards()) == 6) == (written == 6)
     assert not (tmp_path / "vectors" / "vectors.parquet").exists()
 
 
