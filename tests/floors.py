@@ -368,12 +368,5 @@ def _literals(node: ast.expr) -> list[str]:
     return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
-RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (
-    direction,
-    apart,
-    homes,
-    quick_start,
-    shape,
-    wording,
-    families,
-)
+Rule = Callable[[Source], Iterator[Breach]]
+RULES: tuple[Rule, ...] = (direction, apart, homes, quick_start, shape, wording, families)

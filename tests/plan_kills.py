@@ -35,18 +35,13 @@ PATIENCE = 180.0  # seconds without progress
 
 def plan_of(place: Place, seeds: int, steps: int) -> Plan:
     """Two methods × two temperatures × seeds, of steps of milliseconds."""
+    every = max(1, steps // 4)
     return Plan(
         "killed",
         ("simcse", "sg-opt"),
         (str(place.model),),
         ((str(place.text),),),
-        {
-            "batch_size": 4,
-            "steps": steps,
-            "max_length": 16,
-            "learning_rate": 1e-3,
-            "evaluate_every": max(1, steps // 4),
-        },
+        {"batch_size": 4, "steps": steps, "max_length": 16, "learning_rate": 1e-3, "evaluate_every": every},
         {"temperature": (0.05, 0.1)},
         seeds=tuple(range(1, seeds + 1)),
         dev=str(place.dev),

@@ -60,12 +60,9 @@ def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     table = text.split("## Which words did it?")[1].split("\n\n|")[1]  # that of the bundled encoder
     means = {method: float(mean) for method, mean in re.findall(r"^\| ([a-z].*?) \| (-?\d\.\d\d) ", table, re.M)}
-    assert {
-        f"exact, {reference}": value for reference, value in word_tables.CORRELATIONS.items()
-    }.items() <= means.items()
+    assert {f"exact, {one}": value for one, value in word_tables.CORRELATIONS.items()}.items() <= means.items()
     for reference in REFERENCES:
         shown = [float(number.replace("−", "-")) for number in re.findall(r"−?\d\.\d\d", word_tables.trust(reference))]
-        assert shown[:3] == [
-            means[method] for method in (f"exact, {reference}", "states of the last layer", "random order")
-        ]
+        compared = (f"exact, {reference}", "states of the last layer", "random order")
+        assert shown[:3] == [means[method] for method in compared]
         assert ("agree better" in word_tables.trust(reference)) == (shown[0] < shown[1])

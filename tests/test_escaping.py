@@ -56,14 +56,7 @@ def test_text_in_a_table_stays_in_its_cell():
 
 
 def test_ordinary_names_and_numbers_are_not_changed():
-    for text in (
-        "all-MiniLM-L6-v2",
-        "-0.50 ± 0.10",
-        "+1.10 (0.36 to 1.77)",
-        "org/name@main",
-        "run: step 3.",
-        "layer & pooling",
-    ):
+    for text in ("all-MiniLM-L6-v2", "-0.50 ± 0.10", "+1.10 (0.36 to 1.77)", "org/name@main", "run: step 3.", "A & B"):
         assert plain(text) == text
 
 

@@ -85,7 +85,7 @@ PLANTED = [
     (
         "page rooms",
         "pages/map.py",
-        "from explorer.ui.layers.view import show",
+        "from explorer.ui.layers.view import x",
         "share stands in a room that is no page",
     ),
     ("shape", "pages/long.py", "\n" * LONGEST_PAGE, f"{LONGEST_PAGE} are allowed"),
@@ -105,7 +105,7 @@ PLANTED = [
     ("wording", "explorer/training/record.py", "if step.progress.stage == 'resuming':\n    pass", "compares .stage"),
     (
         "wording",
-        "explorer/training/record.py",
+        "explorer/training/run.py",
         "if step.stage in (FIRST, encoded.READING):\n    pass",
         "compares .stage",
     ),
@@ -114,7 +114,7 @@ PLANTED = [
     ("families", "explorer/encoding/up.py", "KINDS = ('bert', 'mine')", "knows bert of an architecture"),
     (
         "families",
-        "explorer/encoding/up.py",
+        "explorer/data/up.py",
         "KINDS = 'mpnet roberta'.split()",
         "knows mpnet, roberta of an architecture",
     ),

@@ -36,9 +36,8 @@ def settings_of(table):
 @pytest.fixture
 def scale(place, own_runs, tmp_path, monkeypatch) -> ReproductionOptions:
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    return ReproductionOptions(
-        str(place.model), (str(place.text),), "", "", STEPS, (1, 2), str(place.dev), str(place.test)
-    )
+    model, text, dev, test = map(str, (place.model, place.text, place.dev, place.test))
+    return ReproductionOptions(model, (text,), "", "", STEPS, (1, 2), dev, test)
 
 
 @pytest.fixture

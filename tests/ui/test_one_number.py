@@ -233,19 +233,8 @@ def same(one, other):
 
 
 def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
-    pages = [
-        of_start,
-        of_layers,
-        of_compare,
-        of_sentences,
-        of_verdicts,
-        of_run,
-        of_checkpoint,
-        of_list,
-        of_results,
-        of_size,
-    ]
-    found = {page.__name__: page(run) for page in pages}
+    pages = [of_start, of_layers, of_compare, of_sentences, of_verdicts, of_run, of_checkpoint, of_list, of_results]
+    found = {page.__name__: page(run) for page in (*pages, of_size)}
     found["of_plan"] = of_plan(run, plan)
     found["by_the_plan"] = by_the_plan(told, run, plan)
     found |= {command.__name__: command(told, run) for command in (by_score, by_evaluate, by_compare)}

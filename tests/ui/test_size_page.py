@@ -120,14 +120,12 @@ def picture(*points) -> Picture:
 
 
 def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
-    told = size_points.verdict(
-        picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
-    )
-    assert told[0].text.startswith(
-        "The smallest vectors without a significant loss: mean of layer 6, 100 dimensions, int8"
-    )
-    assert told[1].text.startswith("The fastest encoder without a significant loss: mean of layer 3")
-    assert "2.0 times as many sentences per second" in told[1].text
+    points = point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20)
+    smallest, fastest = (one.text for one in size_points.verdict(picture(*points)))
+    without = "without a significant loss: mean of layer"
+    assert smallest.startswith(f"The smallest vectors {without} 6, 100 dimensions, int8")
+    assert fastest.startswith(f"The fastest encoder {without} 3")
+    assert "2.0 times as many sentences per second" in fastest
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():

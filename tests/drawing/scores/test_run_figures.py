@@ -99,11 +99,8 @@ def test_each_seed_has_one_colour_in_every_figure_and_then_the_dashes_differ():
 
 @pytest.mark.parametrize(("total", "end"), [(0, 4), (4, 4), (6, 6), (100_000, 8)])
 def test_the_axis_of_steps_goes_on_towards_the_end_of_the_run_without_squeezing_what_is_there(total, end):
-    for figure in (
-        run_figures.dev_scores(ONE, 60.0, total),
-        run_figures.losses(ONE, total),
-        run_figures.geometry(ONE, total),
-    ):
+    others = [draw(ONE, total) for draw in (run_figures.losses, run_figures.geometry)]
+    for figure in (run_figures.dev_scores(ONE, 60.0, total), *others):
         assert figure.layout.xaxis.range == pytest.approx((-0.02 * end, 1.02 * end))
 
 

@@ -148,12 +148,7 @@ def test_a_budget_that_is_no_limit_is_refused_with_its_value(name, most):
 
 
 def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_a_power():
-    for budget in (
-        PlanBudget(steps=1.5),
-        PlanBudget(minutes=math.nan),
-        PlanBudget(minutes=10**400),
-        PlanBudget(steps=True),
-    ):
+    for budget in (PlanBudget(steps=1.5), PlanBudget(math.nan), PlanBudget(10**400), PlanBudget(steps=True)):
         with pytest.raises(BadChoice, match="budget"):
             cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
     found = plans.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
@@ -175,14 +170,10 @@ def found(tmp_path, *rows, plan=PLAN):
     by_row = {}
     for cell in cells(plan):
         by_row.setdefault(cell.row, []).append(cell)
-    made = [
-        PlanRow(
-            label,
-            tuple(replace(cell, run=Run(tmp_path), status=status) for cell, status in zip(own, given, strict=True)),
-            {},
-        )
-        for (label, own), given in zip(by_row.items(), rows, strict=False)
-    ]
+    made = []
+    for (label, own), given in zip(by_row.items(), rows, strict=False):
+        trained = (replace(cell, run=Run(tmp_path), status=status) for cell, status in zip(own, given, strict=True))
+        made.append(PlanRow(label, tuple(trained), {}))
     return PlanTable(plan, {}, tuple(made), {}, ())
 
 

@@ -53,11 +53,8 @@ def test_a_number_says_by_colour_whether_it_became_better(app, place):
     looks = run_status.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
     app.select_slider(key="replayed_step").set_value(looks[-1].step).run()
     shown = {card.label: card for card in app.metric}
-    for label, name, better in (
-        ("Dev score", "dev", 1),
-        ("Alignment", "alignment", -1),
-        ("Uniformity", "uniformity", -1),
-    ):
+    for label, better in (("Dev score", 1), ("Alignment", -1), ("Uniformity", -1)):
+        name = label.split()[0].lower()
         change = round(getattr(looks[-1], name) - getattr(looks[0], name), 2 if name == "dev" else 3)
         expected = {1: "GREEN", -1: "RED", 0: "GRAY"}[int(np.sign(change)) * better]
         assert MetricProto.MetricColor.Name(shown[label].proto.color) == expected, (label, change)

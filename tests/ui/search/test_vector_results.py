@@ -40,17 +40,8 @@ def shown(app):
 def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, desk, capsys, index):
     measured(app, query="a red ball", index=index)
     capsys.readouterr()
-    asked = [
-        "search",
-        "a red ball",
-        "--vectors",
-        desk.folder / "vectors",
-        "--model",
-        desk.model,
-        "--index",
-        index.lower(),
-    ]
-    assert main([*map(str, asked), "--precision", "float32", "--json"]) == 0
+    asked = ["search", "a red ball", "--vectors", desk.folder / "vectors", "--model", desk.model]
+    assert main([*map(str, asked), "--index", index.lower(), "--precision", "float32", "--json"]) == 0
     assert shown(app) == [row["sentence"] for row in json.loads(capsys.readouterr().out)["results"]]
     assert any(f"{len(LINES)} sentences of vectors" in one for one in words(app.caption))
     assert any("Recall@10 1.000" in one for one in words(app.caption)) is (index != "exact")

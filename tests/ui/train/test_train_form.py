@@ -81,11 +81,8 @@ def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     assert words(app.error) == []
     app.query_params["method"] = "sbert-nli"
     app.selectbox(key="method").set_value("sbert-nli").run()
-    assert refusals(app) == [
-        error_of(
-            lambda: methods.load("sbert-nli").check_rows(corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0])
-        )
-    ]
+    rows = corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0]
+    assert refusals(app) == [error_of(lambda: methods.load("sbert-nli").check_rows(rows))]
 
 
 def test_the_form_of_a_link_is_not_the_demonstration_and_can_be_started_as_it_stands(app):
@@ -154,9 +151,8 @@ def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
     by_link(app, method="simcse-sup")
     assert app.number_input(key="knob simcse-sup batch_size").value == 16
     assert marks(app) == ["paper: 512", "paper: cls"]
-    assert any(
-        told.startswith(recipe_form.FITTED.format(16, 160, recipe_form.OF_PAPER, 512)) for told in words(app.caption)
-    )
+    fitted = recipe_form.FITTED.format(16, 160, recipe_form.OF_PAPER, 512)
+    assert any(told.startswith(fitted) for told in words(app.caption))
     assert not app.button(key=START).disabled
 
 

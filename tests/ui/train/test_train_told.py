@@ -67,9 +67,8 @@ def outcome(difference, low, high):
 )
 def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, difference, low, high, kind):
     test = outcome(difference, low, high)
-    run = displayed(
-        app, place, statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=RunVerdict(test, test)
-    )
+    scores = {"base": 72.0, "best": 70.0, "results": (result(),)}
+    run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(test, test), **scores)
     (told,) = words(getattr(app, kind))
     assert told == learned.line(run.status().learned).text
     assert len([*app.success, *app.error, *app.info, *app.warning]) == 1, "one result, one box"
@@ -164,22 +163,12 @@ def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        {"facts": [1]},
-        {"seconds": "x"},
-        {"state": 5},
-        {"best": "high"},
-        {"total": None},
-        {"results": 3},
-        {"results": [1]},
-    ],
+    [{"facts": [1]}, {"seconds": "x"}, {"state": 5}, {"best": "x"}, {"total": None}, {"results": 3}, {"results": [1]}],
 )
 def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
     whole, damaged = new(place), new(place)
     path = damaged.folder / run_folder.STATUS
-    path.write_text(
-        json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": ""} | damage), encoding="utf-8"
-    )
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": ""} | damage))
     app.run()
     assert len(app.dataframe[0].value) >= 2, "both are listed"
     show(app, whole)
