@@ -42,9 +42,8 @@ def read_sources(root: Path, *places: str) -> tuple[Source, ...]:
     files = sorted(path for path in found if path.is_file())
     paths = [file.relative_to(root) for file in files]
     modules = frozenset(map(module_of, paths))
-    return tuple(
-        _read(path, file.read_text(encoding="utf-8"), modules) for path, file in zip(paths, files, strict=True)
-    )
+    texts = (file.read_text(encoding="utf-8") for file in files)
+    return tuple(_read(path, text, modules) for path, text in zip(paths, texts, strict=True))
 
 
 def module_of(path: Path) -> str:

@@ -159,7 +159,5 @@ def main(arguments: Sequence[str]) -> int:
         fault, moments = trial(Path(place), options.kills, seeds=5, steps=60, seed=options.seed)
     for doing, count in Counter(moments).most_common():
         print(f"{count:>4} × killed while: {doing}")
-    print(
-        f"{len(moments)} kills in {time.monotonic() - started:.0f} s. " + (fault or "The table is the unbroken one's.")
-    )
+    print(f"{len(moments)} kills in {time.monotonic() - started:.0f} s. {fault or 'The table is the unbroken one.'}")
     return 1 if fault else 0

@@ -69,9 +69,8 @@ def keeps_values(file):
     tree = list(ast.walk(ast.parse(text))) if re.search(r"cache|jobs", text) else []
     decorators = (one for node in tree if isinstance(node, ast.FunctionDef) for one in node.decorator_list)
     called = {ast.unparse(getattr(one, "func", one)).rpartition(".")[2] for one in decorators}
-    return bool(called & DECORATORS) or any(
-        isinstance(one, ast.Call) and ast.unparse(one.func) in CALLS for one in tree
-    )
+    calls = {ast.unparse(one.func) for one in tree if isinstance(one, ast.Call)}
+    return bool(called & DECORATORS or calls & CALLS)
 
 
 def test_every_store_of_the_tables_is_tried_and_the_other_way_round():

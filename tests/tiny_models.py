@@ -102,9 +102,7 @@ def _word_pieces(spelling: Spelling) -> Tokenizer:
     ends = [token for token in (spelling.first, spelling.last) if token]
     backend.post_processor = processors.TemplateProcessing(
         single=f"{spelling.first or ''} $A {spelling.last or ''}".strip(),
-        pair=" ".join(
-            part for part in (spelling.first, "$A", spelling.between or spelling.last, f"$B:{second}", end) if part
-        ),
+        pair=" ".join(filter(None, (spelling.first, "$A", spelling.between or spelling.last, f"$B:{second}", end))),
         special_tokens=[(token, vocabulary[token]) for token in ends],
     )
     return backend

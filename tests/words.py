@@ -30,11 +30,8 @@ class Text:
 def texts() -> tuple[Text, ...]:
     """Every text of the interface, the command line, errors, figures, methods and model cards."""
     paths = (path for pattern in FILES for path in sorted(ROOT.glob(pattern)))
-    return tuple(
-        text
-        for path in paths
-        for text in of_source(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
-    )
+    sources = ((path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()) for path in paths)
+    return tuple(text for source in sources for text in of_source(*source))
 
 
 def documents() -> Iterator[Text]:

@@ -16,7 +16,7 @@ from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
 from explorer.ui.widgets import downloads
-from tests.visits import cards, measured, opened, words
+from tests.visits import cards, opened, words
 
 ROWS = sample.triplets()
 COLUMNS = {
@@ -48,24 +48,16 @@ def own(furnished, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "metric", "items"),
-    [
-        ("queries.csv", "nDCG@10", "queries"),
-        ("triplets.csv", "accuracy", "triplets"),
-        ("labels.csv", "accuracy", "rows"),
-    ],
+    [("queries", "nDCG@10", "queries"), ("triplets", "accuracy", "triplets"), ("labels", "accuracy", "rows")],
 )
-def test_layers_says_which_layer_is_best_for_them_and_shows_the_judges_numbers(
-    furnished, place, own, name, metric, items
-):
-    furnished.switch_page("pages/layers.py")
-    label = sources.label(own[name])
-    measured(furnished, sts=label)
+def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished, place, own, name, metric, items):
+    path = own[f"{name}.csv"]
+    opened(furnished, "layers", sts=(label := sources.label(path)))
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
     assert layers.BEST_ON_DEV in cards(furnished)
-    scores = finish(
-        judges.judged(judges.evaluated_on(sources.identity(own[name]))).measured(find(str(place.model)), Settings())
-    )
+    judge = judges.judged(judges.evaluated_on(sources.identity(path)))
+    scores = finish(judge.measured(find(str(place.model)), Settings()))
     assert scores.metrics[0] == metric
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     shown = float(table.loc["mean of layer 2", metric.lower()])

@@ -281,9 +281,7 @@ def task():
     random = np.random.default_rng(2)
     texts = tuple(f"text {number}" for number in range(240))
     labels = tuple("abc"[number % 3] for number in range(240))
-    train, test = (
-        Labelled(name, texts[part], labels[part]) for name, part in (("train", slice(160)), ("test", slice(160, 240)))
-    )
+    train, test = Labelled("train", texts[:160], labels[:160]), Labelled("test", texts[160:], labels[160:])
     centres, noise = random.normal(size=(3, 8)), random.normal(size=(240, 8))
     vectors = {text: centres[number % 3] + noise[number] for number, text in enumerate(texts)}
     return LabelledSet("letters", train, None, test), vectors
@@ -301,9 +299,8 @@ def test_labels_are_judged_by_logistic_regression_with_one_c(task):
     items = settled.items(of(vectors, settled.texts))
     x, wanted = (of(vectors, rows.texts).numpy() for rows in (given.train, given.test))
     scaler = StandardScaler().fit(x)
-    theirs = LogisticRegression(C=settled.strength, tol=1e-8, max_iter=9999).fit(
-        scaler.transform(x), given.train.labels
-    )
+    theirs = LogisticRegression(C=settled.strength, tol=1e-8, max_iter=9999)
+    theirs.fit(scaler.transform(x), given.train.labels)
     right = theirs.predict(scaler.transform(wanted)) == np.array(given.test.labels)
     assert items.sum() == right.sum()
     assert settled.score(items) == pytest.approx(100 * right.mean())
@@ -316,9 +313,8 @@ def test_labels_are_judged_by_logistic_regression_with_one_c(task):
 
 def test_rows_without_a_test_split_are_predicted_from_the_other_folds(task):
     given, vectors = task
-    judge = LabelJudge(LabelledSet("letters", given.train)).settled(
-        of(vectors, tuple(dict.fromkeys(given.train.texts)))
-    )
+    texts = tuple(dict.fromkeys(given.train.texts))
+    judge = LabelJudge(LabelledSet("letters", given.train)).settled(of(vectors, texts))
     items = judge.items(of(vectors, judge.texts))
     assert len(items) == len(given.train)
     assert 60 < judge.score(items) < 100

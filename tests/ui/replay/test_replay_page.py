@@ -92,10 +92,8 @@ def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
 def test_all_steps_are_scored_once_and_share_their_scales(app, place):
     measured(app, replayed="kept", every_step="true")
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
-    scored = [
-        finish(measure(model_names.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(OWN)
-        for step in steps
-    ]
+    models = (model_names.find(f"run:kept@step-{step}") for step in steps)
+    scored = [finish(measure(model, sample.pairs(), Settings())).score(OWN) for model in models]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(jobs._jobs)
     for at, step in enumerate(steps):

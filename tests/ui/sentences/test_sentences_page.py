@@ -157,9 +157,8 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
     assert len(app.dataframe[1].value) == 60
     (verdicts,) = (one.value.split("\n") for one in app.markdown if "a coin would get 50 %" in one.value)
     shares = app.dataframe[0].value.set_index("pack")
-    for line, pack in zip(
-        verdicts, ("negation", "role swap", "antonym", "number", "quantifier", "time order"), strict=True
-    ):
+    packs = ("negation", "role swap", "antonym", "number", "quantifier", "time order")
+    for line, pack in zip(verdicts, packs, strict=True):
         said_of_a, said_of_b = line.removeprefix(f"- **{pack}**: ").split("a coin would get 50 %.")[:2]
         for name, said in (("A", said_of_a), ("B", said_of_b)):
             assert f"{name} " in said

@@ -160,9 +160,7 @@ def test_a_summary_counts_what_the_splits_hold():
     assert summary.families == 60
 
 
-PAIRS_FILE = "\n".join(
-    ["query,passage", *(f"what are {n} men playing,{n} people sing a song" for n in range(40))]
-).encode()
+PAIRS_FILE = b"query,passage\n" + b"".join(b"what are %d men playing,%d people sing\n" % (n, n) for n in range(40))
 
 
 @pytest.mark.parametrize(
@@ -180,9 +178,7 @@ def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(start
     ("header", "texts", "method"), [("text", 1, "classify"), ("sentence1,sentence2", 2, "sbert-nli")]
 )
 def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(start, header, texts, method):
-    rows = (
-        ",".join([*(f"{n} men play {place}" for place in range(texts)), "yes" if n % 2 else "no"]) for n in range(40)
-    )
+    rows = (",".join([*(f"{n} men play {at}" for at in range(texts)), "yes" if n % 2 else "no"]) for n in range(40))
     uploaded(start, "\n".join([f"{header},label", *rows]).encode())
     pressed(start, "file to pages/train.py")
     assert start.session_state[training_form.METHOD] == method
