@@ -25,6 +25,13 @@ def no_run_fails(monkeypatch):
     monkeypatch.setattr(AppTest, "_run", whole)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    """Trainings take milliseconds, and judge few pairs of each probe pack."""
+    with trainings.in_no_time(), trainings.few_probes():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_jobs(monkeypatch):
     """What a test began ends with the test, and is not shown to the next one."""

@@ -39,6 +39,13 @@ ALL_PROBED = "all packs, base", "all packs, tuned"
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    """The pages of probe packs show all pairs, and so does the run."""
+    with trainings.in_no_time():
+        yield
+
+
 @pytest.fixture(scope="module")
 def own(tmp_path_factory, place):
     """Folders of this file, on a machine that prefers bfloat16."""
