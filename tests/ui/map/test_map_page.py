@@ -187,10 +187,10 @@ def source(tmp_path_factory):
 
 
 @pytest.fixture
-def large(furnished, source):
-    furnished.switch_page("pages/map.py")
-    furnished.query_params["mapped"], furnished.query_params["map_file"] = "a file", str(source)
-    return furnished
+def large(app, source):
+    """The page on vectors on disk."""
+    app.query_params["mapped"], app.query_params["map_file"] = "a file", str(source)
+    return app
 
 
 @pytest.mark.parametrize(("projection", "kind"), [("PCA", "PCA"), ("UMAP", "UMAP"), ("t-SNE", "UMAP")])
