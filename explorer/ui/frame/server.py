@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
 
+import uvicorn
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from streamlit.starlette import App
 
 LEFT_ALONE = 10  # seconds
+LAST_ANSWERS = 3  # seconds
 INTERRUPTED = "'%s' is interrupted. Resume it on its page, or with: python -m explorer train --resume %s"
 LONGEST = 200  # characters of what was sent, in the answer
 logger = logging.getLogger(__name__)
@@ -48,6 +50,7 @@ logger = logging.getLogger(__name__)
 async def until_the_server_ends(app: App) -> AsyncIterator[None]:
     """Prepare the first page and restore the queue, in threads; stop every job when the server ends."""
     _end_with_the_terminal()
+    _end_despite_open_connections()
     jobs.follow("first page", "Preparing the first page", _first_page, lane=jobs.LOADING)
     threading.Thread(target=restore_queue, name="restoring the queue", daemon=True).start()
     under_way: list[str] = []
@@ -65,6 +68,17 @@ def _end_with_the_terminal() -> None:
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
+def _end_despite_open_connections() -> None:
+    """Limit how long the server waits for its visitors when it ends.
+
+    A browser whose tab lost the server connects again at once. Where that falls between the end of accepting and the
+    closing of all connections, uvicorn would wait for ever, and no job would be stopped.
+    """
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)  # its method handles the signal
+    if isinstance(server, uvicorn.Server):
+        server.config.timeout_graceful_shutdown = LAST_ANSWERS
 
 
 def _first_page() -> Work[None]:

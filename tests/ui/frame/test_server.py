@@ -8,6 +8,8 @@ import signal
 import threading
 
 import pytest
+import uvicorn
+from starlette.applications import Starlette
 from streamlit import config
 
 from explorer.encoding.load import loading
@@ -155,3 +157,30 @@ def test_a_site_that_the_settings_name_may(settings):
     settings["server.corsAllowedOrigins"] = ["https://portal.example"]
     _, headers = answered()
     assert headers[b"content-security-policy"] == b"frame-ancestors 'self' https://portal.example"
+
+
+def test_the_server_ends_and_stops_its_jobs_though_a_connection_is_never_closed(monkeypatch):
+    class Open:
+        def shutdown(self):
+            """Close nothing, as for a connection that is opened after all others were closed."""
+
+    stopped, signals = [], []
+    monkeypatch.setattr(server, "LAST_ANSWERS", 0.1)
+    monkeypatch.setattr(jobs, "stop_all", lambda: stopped.append(True))
+    web = uvicorn.Server(uvicorn.Config(Starlette(lifespan=server.until_the_server_ends), port=0, log_level="critical"))
+    web.server_state.connections.add(Open())
+    before = signal.signal(signal.SIGTERM, lambda *_: signals.append(True))  # uvicorn passes it on at its end
+
+    def end():
+        wait_until(lambda: web.started)
+        signal.raise_signal(signal.SIGTERM)
+        web.force_exit = not ended.wait(20)  # so that the test ends if the server does not
+
+    ended = threading.Event()
+    ending = threading.Thread(target=end)
+    ending.start()
+    web.run()
+    ended.set()
+    ending.join()
+    signal.signal(signal.SIGTERM, before)
+    assert (signals, stopped, web.force_exit) == ([True], [True], False)
