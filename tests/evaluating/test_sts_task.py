@@ -24,7 +24,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import AGGREGATES
 from explorer.progress import finish
-from tests.evaluating.test_evaluation import furnished
+from tests.evaluating import test_evaluation
 
 
 def of_cosines(own, gold, parts, grid=None):
@@ -154,7 +154,7 @@ NAMES = {"sts": "STS17", "transfer": "moods.csv", "search": "Quora search", "ret
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    folder = furnished(tmp_path_factory.mktemp("tasks"))
+    folder = test_evaluation.furnished(tmp_path_factory.mktemp("tasks"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("STRATA_DATA", str(folder / "data"))
