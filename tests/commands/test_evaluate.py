@@ -12,7 +12,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, tasks_of, transfer
 from explorer.measuring.neighbours import ranking_judge
-from tests.evaluating.test_sts_task import write_set
+from tests.evaluating.results_by_hand import write_set
 from tests.processes import ended, two
 from tests.tiny_models import save_tiny
 from tests.trainings import command

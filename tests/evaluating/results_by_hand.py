@@ -1,7 +1,10 @@
-"""Results made by hand: scores on tasks, with items that pairs of models can be tested on."""
+"""Results and sets made by hand: scores on tasks, with items that pairs of models can be tested on."""
+
+from pathlib import Path
 
 import numpy as np
 
+from explorer.data import sample
 from explorer.data.text_sets import digest_of
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
 from explorer.evaluating.results.scored_task import TRANSFER, Items, Measured, ScoredTask
@@ -26,3 +29,14 @@ def result(model, name, score, *, recipe="", seed=None, revision="local-1", of=N
     origin = Origin("simcse", "base", recipe, seed) if recipe else Origin()
     scored = ScoredModel(model, revision, digest_of((model, revision)), origin)
     return Result(scored, of or task(name), measured(score, **how))
+
+
+def write_set(folder: Path, file: str, count: int, text: str = "{}") -> None:
+    """A set of that size with the sentences of the sample, each in that text."""
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pairs = sample.pairs()
+    known = list(zip(pairs.gold, pairs.first, pairs.second, strict=True))
+    chosen = (known[row % len(known)] for row in range(count))
+    rows = (f"{gold}\t{text.format(first)}\t{text.format(second)}" for gold, first, second in chosen)
+    path.write_text("\n".join(["score\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")

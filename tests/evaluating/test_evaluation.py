@@ -18,8 +18,7 @@ from explorer.evaluating.tasks import ALL, Subject, retrieval
 from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from tests.evaluating import test_sts_task
-from tests.evaluating.results_by_hand import measured
+from tests.evaluating.results_by_hand import measured, write_set
 from tests.tiny_models import save_tiny
 
 SETTINGS = Settings("float32", "cpu")
@@ -29,7 +28,7 @@ FEW = Options(titles=("mean of layer 1",))
 def furnished(folder):
     """The folder with a model and a set of each kind."""
     save_tiny("bert", folder / "model")
-    test_sts_task.write_set(folder / "data", "STS17_en/test.tsv", 250)
+    write_set(folder / "data", "STS17_en/test.tsv", 250)
     pairs = sample.pairs()
     rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
     write_moods(folder / "moods.csv")
@@ -41,7 +40,7 @@ def furnished(folder):
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = furnished(tmp_path_factory.mktemp("reused"))
-    test_sts_task.write_set(folder / "data", "STS17_en/test_senteval.tsv", 250, "a {}")
+    write_set(folder / "data", "STS17_en/test_senteval.tsv", 250, "a {}")
     return folder
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,8 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import AGGREGATES
 from explorer.progress import finish
-from tests.evaluating import test_evaluation
+from tests.evaluating.results_by_hand import write_set
+from tests.evaluating.test_evaluation import furnished
 
 
 def of_cosines(own, gold, parts, grid=None):
@@ -79,17 +79,6 @@ def test_a_task_is_found_by_its_name_and_the_seven_are_those_of_papers():
         named("STS99")
     with pytest.raises(BadChoice, match="sts"):
         tasks_of("nonsense")
-
-
-def write_set(folder: Path, file: str, count: int, text: str = "{}") -> None:
-    """A set of that size with the sentences of the sample, each in that text."""
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pairs = sample.pairs()
-    known = list(zip(pairs.gold, pairs.first, pairs.second, strict=True))
-    chosen = (known[row % len(known)] for row in range(count))
-    rows = (f"{gold}\t{text.format(first)}\t{text.format(second)}" for gold, first, second in chosen)
-    path.write_text("\n".join(["score\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
 
 
 def test_sentevals_text_is_read_from_a_file_beside(tmp_path):
@@ -154,7 +143,7 @@ NAMES = {"sts": "STS17", "transfer": "moods.csv", "search": "Quora search", "ret
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    folder = test_evaluation.furnished(tmp_path_factory.mktemp("tasks"))
+    folder = furnished(tmp_path_factory.mktemp("tasks"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("STRATA_DATA", str(folder / "data"))

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from explorer.data import sample
-from tests.evaluating.test_sts_task import write_set
+from tests.evaluating.results_by_hand import write_set
 from tests.golden.scrubbing import ROOT, scrubbed
 
 TEXTS = (".json", ".jsonl", ".yaml", ".md", ".csv", ".html", ".txt", ".py", ".log")

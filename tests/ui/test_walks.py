@@ -15,7 +15,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import sidebar
 from tests import live, trainings
-from tests.evaluating.test_sts_task import write_set
+from tests.evaluating.results_by_hand import write_set
 from tests.live import parameters
 from tests.walks import Walk, engineer, lecturer, researcher
 

@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.encoding.export import source_code
 from explorer.encoding.export.exporting import export
 from explorer.encoding.export.source_code import of_head
-from explorer.encoding.load import declared
+from explorer.encoding.load import declared, loading
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.flow_map import Flow, FlowMap
 from explorer.encoding.read.parts.layer_attention import LayerAttention
@@ -86,11 +86,16 @@ def exported(head: Head, folder) -> Path:
     return folder / "run"
 
 
-def in_a_new_process(codes: list[str], cwd) -> list[torch.Tensor]:
-    """What vectors pieces of Python make, one after another, in a place from which Strata cannot be imported."""
+def in_a_new_process(codes: list[str], cwd) -> tuple[list[torch.Tensor], set[str]]:
+    """What vectors pieces of Python make, one after another, in a place from which Strata cannot be imported.
+
+    Before that, BERT is imported; the second answer is all that comes with it.
+    """
     run = """
 import json, sys
 sys.modules["explorer"] = None
+import transformers.models.bert.modeling_bert
+print(json.dumps(sorted(sys.modules)))
 codes, own = json.load(sys.stdin), list(sys.path)
 for code in codes:
     names = {}
@@ -105,7 +110,8 @@ for code in codes:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return [torch.tensor(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[[")]
+    modules, *vectors = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    return [torch.tensor(rows) for rows in vectors], set(modules)
 
 
 @pytest.mark.parametrize("head", [*map(head_of, OF_ALL_LAYERS), *AFTER], ids=Head.describe)
@@ -136,7 +142,9 @@ def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
 
 
-def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path):
+def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not_and_bert_brings_all_that_is_imported_early(
+    tmp_path,
+):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
     heads = [head_of("attention of cls to mean, cls"), *AFTER]
     codes, expected = [], []
@@ -150,7 +158,8 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
             codes.append(code)
             expected.append(as_trained(tuned, head, tuple(known["sentences"])))
     (tmp_path / "elsewhere").mkdir()
-    found = in_a_new_process(codes, tmp_path / "elsewhere")
+    found, modules = in_a_new_process(codes, tmp_path / "elsewhere")
+    assert {name for name in loading.LIBRARIES if "models.auto" not in name} <= modules
     assert len(found) == 2 * len(heads) > 10
     for vectors, one in zip(found, expected, strict=True):
         assert_close(vectors, one)

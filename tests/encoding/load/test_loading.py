@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.encoding.load import hardware, loading
+from explorer.encoding.load import hardware
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
@@ -245,26 +245,11 @@ assert gc.get_threshold() == usual, gc.get_threshold()
 assert [stage.done for stage in loading.importing()] == list(range(len(loading.LIBRARIES)))
 assert set(loading.LIBRARIES) <= set(sys.modules)
 """
-ALREADY = """
-import sys
-import {last}
-wanted = {wanted}
-assert not (missing := [name for name in wanted if name not in sys.modules]), missing
-"""
-
-
-def run(code):
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_threads_that_need_the_libraries_at_once_all_get_them_whole():
-    run(AT_ONCE)
-
-
-def test_nothing_is_imported_that_an_encoder_would_not_import():
-    wanted = [name for name in loading.LIBRARIES if "models.auto" not in name]
-    run(ALREADY.format(last="transformers.models.bert.modeling_bert", wanted=wanted))
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)

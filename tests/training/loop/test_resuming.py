@@ -145,22 +145,23 @@ def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(pla
     assert run.status().facts == before
 
 
-@pytest.mark.parametrize(
-    ("what", "told"),
-    [("text", "the training text"), ("dev", "the dev set"), ("test", "the test set"),
-     ("model", "the base model")],
-)  # fmt: skip
-def test_a_run_is_not_gone_on_with_on_something_else(tmp_path, what, told):
+def test_a_run_is_not_gone_on_with_on_something_else(tmp_path):
     own = furnish(tmp_path)
     run = begun(own)
     train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" else None)
-    path = own.model / "model.safetensors" if what == "model" else getattr(own, what)
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + b"\x01" if what == "model" else content + b"5,no dog,a dog\n")
-    with pytest.raises(CannotResume, match=f"made with another version of {told} .*Restore that version"):
-        train(run)
-    assert run.status().state == FAILED
-    assert told in run.status().error
-    path.write_bytes(content)
+    weights = own.model / "model.safetensors"
+    for path, told in (
+        (own.text, "training text"),
+        (own.dev, "dev set"),
+        (own.test, "test set"),
+        (weights, "base model"),
+    ):
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + b"\x01" if path == weights else content + b"5,no dog,a dog\n")
+        with pytest.raises(CannotResume, match=f"made with another version of the {told} .*Restore that version"):
+            train(run)
+        assert run.status().state == FAILED, told
+        assert f"the {told}" in run.status().error
+        path.write_bytes(content)
     train(run)
     assert run.status().state == FINISHED

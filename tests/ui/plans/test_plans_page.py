@@ -19,7 +19,7 @@ from explorer.ui.plans import plan_form, plan_start, plan_view
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.runs.training_form import BY_HAND
 from tests import namesakes
-from tests.evaluating.test_sts_task import write_set
+from tests.evaluating.results_by_hand import write_set
 from tests.visits import buttons, by_link, wait_until, words
 
 PAGE = "pages/plans.py"

@@ -19,8 +19,7 @@ from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.widgets import controls
 from tests import trainings, visits
 from tests.commands.test_evaluate import write_labelled
-from tests.evaluating.results_by_hand import result, task
-from tests.evaluating.test_sts_task import write_set
+from tests.evaluating.results_by_hand import result, task, write_set
 from tests.visits import entered, pressed, words
 
 RANDOM = np.random.default_rng(0)
