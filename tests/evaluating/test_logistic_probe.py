@@ -166,7 +166,8 @@ def test_networks_that_are_trained_together_equal_those_of_plain_loops():
     found = finish(trained(rows, dev, 3, senteval.DECAYS, 7890, TOLD, network=Network(rate=1e-2)))
     for decay, one in zip(senteval.DECAYS, found, strict=True):
         slow = senteval_loops.Classifier(8, 3, decay, 7890, rate=1e-2)
-        assert (one.evaluations, one.accuracy) == (slow.evaluations, slow.fit(rows.x, rows.y, (dev.x, dev.y)))
+        best = slow.fit(rows.x, rows.y, (dev.x, dev.y))
+        assert (one.evaluations, one.accuracy) == (slow.evaluations, best)
         weights = [slow.model[0].weight, slow.model[0].bias, slow.model[3].weight, slow.model[3].bias]
         for mine, wanted in zip(one.weights, weights, strict=True):
             torch.testing.assert_close(mine, wanted.detach(), rtol=1e-6, atol=1e-8)
