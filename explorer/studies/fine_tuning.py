@@ -12,10 +12,9 @@ from itertools import product
 import numpy as np
 
 from explorer import methods, run_folder
-from explorer.data import corpora, sources
+from explorer.data import corpora, sources, text_sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.tables.columns import plain
-from explorer.data.text_sets import LABELLED_TEXTS, Corpus
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
@@ -28,11 +27,9 @@ from explorer.measuring.scores.metrics import MEASURES
 from explorer.progress import Progress, Work
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running
-from explorer.training.loop.estimate import try_out
-from explorer.training.loop.measured_facts import Estimate
+from explorer.training.loop import estimate, measured_facts
 from explorer.training.recipe import Recipe
-from explorer.training.record import runs
-from explorer.training.record.run_results import scored
+from explorer.training.record import run_results, runs
 from explorer.training.record.status import FINISHED
 
 SUITE = GLUE
@@ -66,7 +63,7 @@ def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
     """The recipe of the run that fine-tunes a model on a task."""
     kinds = {name: methods.load(name) for name in methods.names()}
     return Recipe(
-        next(name for name, kind in kinds.items() if kind.rows == LABELLED_TEXTS and kind.predicts()),
+        next(name for name, kind in kinds.items() if kind.rows == text_sets.LABELLED_TEXTS and kind.predicts()),
         model,
         (task,),
         settings={"validate_by": MAIN.get(task, MEASURES[0]), **options.settings},
@@ -76,16 +73,16 @@ def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
     ).checked()
 
 
-def cost(task: str, model: str, options: TuningOptions) -> Work[Estimate]:
+def cost(task: str, model: str, options: TuningOptions) -> Work[measured_facts.Estimate]:
     """Estimate time and memory of the training, from one step."""
-    return try_out(recipe(task, model, options), options.online)
+    return estimate.try_out(recipe(task, model, options), options.online)
 
 
 def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> Work[result_files.Result]:
     """Train a run, or find it among those that are known, and take the scores of its test rows."""
     name, folder = column(task)
     yield Progress(f"{model}: {name}", 0, 0)
-    (rows, _), wanted = corpora.corpus([task], LABELLED_TEXTS), recipe(task, model, options)
+    (rows, _), wanted = corpora.corpus([task], text_sets.LABELLED_TEXTS), recipe(task, model, options)
     found = model_names.find(model, online=options.online)
     (run,) = known.of([wanted])
     if run is None:
@@ -102,7 +99,7 @@ def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> W
         "device": facts.device or "",
     }
     key = ScoredTask(SUITE if task in TASKS else FINE_TUNING, rows.digest, settings, name, folder)
-    return result_files.Result(scored(found), key, _measured(run, task, rows))
+    return result_files.Result(run_results.scored(found), key, _measured(run, task, rows))
 
 
 def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: TuningOptions) -> Work[EvaluationResult]:
@@ -134,7 +131,7 @@ def _trained(run: runs.Run, online: bool, task: str) -> Work[None]:
         raise RunError(f"The run '{run.name}' was stopped before its end. Evaluate again to resume it.")
 
 
-def _measured(run: runs.Run, task: str, rows: Corpus) -> Measured:
+def _measured(run: runs.Run, task: str, rows: text_sets.Corpus) -> Measured:
     """The scores of the test rows of each seed; the items are whether a row is right, averaged over seeds."""
     status, made_by = run.status(), run.recipe()
     scores = [one.classes for one in status.results if one.classes is not None]

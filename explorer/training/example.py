@@ -17,25 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from explorer.data import sample
-from explorer.data.text_sets import GradedPairs
+from explorer.data import sample, text_sets
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
-from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.pooling import OWN
+from explorer.encoding.read import attention, pooling
 from explorer.encoding.tune.lora import ALL_LINEAR
-from explorer.measuring.scores.layer_scores import score_layers
-from explorer.measuring.scores.measure import SCORES, Settings, shelf_key, store_scores
+from explorer.measuring.scores import layer_scores, measure
 from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
-from explorer.training import running
+from explorer.training import recipe, running
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Step, Training
 from explorer.training.loop.measured_facts import LORA, Adapters
-from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
 
 NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
@@ -72,13 +68,13 @@ def make(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         for name, shown, shipped in (
-            ("demonstration", demonstration(), NAME),
-            ("layer-weights", uneven_pooler(), POOLER),
+            ("demonstration", recipe.demonstration(), NAME),
+            ("layer-weights", recipe.uneven_pooler(), POOLER),
         ):
             # on a processor in float32, which every machine can repeat
             run = runs.new(replace(shown, precision="float32", device="cpu"), name, Path(place))
             _ship_run(*_trained(run), folder / shipped)
-    _ship_scores(model_names.find(demonstration().model), (sample.pairs(), sample.test()), folder)
+    _ship_scores(model_names.find(recipe.demonstration().model), (sample.pairs(), sample.test()), folder)
     for name, dev in ((NAME, sample.dev()), (POOLER, sample.pairs())):
         _ship_scores(model_names.of_folder(name, folder / name / MODEL), (dev, sample.test()), folder)
     ship_words(folder)
@@ -95,11 +91,11 @@ def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
 def ship_words(folder: Path) -> None:
     """Write the words behind the cosines of these pairs, of the base and of the run that is in the folder."""
     shutil.rmtree(folder / WORDS, ignore_errors=True)
-    for found in (model_names.find(demonstration().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
-        encoder = loading.load(found, "float32", "cpu", EAGER)
+    for found in (model_names.find(recipe.demonstration().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
+        encoder = loading.load(found, "float32", "cpu", attention.EAGER)
         for pair in word_pairs(folder):
-            words = finish(word_pair(encoder, *pair, OWN), _tell)
-            keep(key(found.digest, pair, OWN.title), words, folder / WORDS)
+            words = finish(word_pair(encoder, *pair, pooling.OWN), _tell)
+            keep(key(found.digest, pair, pooling.OWN.title), words, folder / WORDS)
 
 
 def _trained(run: runs.Run) -> tuple[runs.Run, _LowRank]:
@@ -138,13 +134,13 @@ def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
     (place / STATUS).write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _ship_scores(found: model_names.Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
+def _ship_scores(found: model_names.Found, sets: tuple[text_sets.GradedPairs, ...], folder: Path) -> None:
     """Write scores in float32 and under the default device, so that pages show them before torch is loaded."""
     encoder = loading.load(found, precision="float32", device="cpu")
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
-        scores = finish(score_layers(encoder, pairs))
-        store_scores(shelf_key(found, pairs, Settings()), scores, folder / SCORES)
+        scores = finish(layer_scores.score_layers(encoder, pairs))
+        measure.store_scores(measure.shelf_key(found, pairs, measure.Settings()), scores, folder / measure.SCORES)
 
 
 def _tell(progress: Progress) -> None:

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from explorer.data import sources
+from explorer.data import sample, sources, text_sets
 from explorer.data.graded import sets
-from explorer.data.sample import MINIMAL_PAIRS
-from explorer.data.text_sets import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice
@@ -201,7 +199,7 @@ def presets(kind: type[Method]) -> dict[str, Values]:
     return {**kind.presets, QUICK: {**quick, **kind.presets.get(QUICK, {})}}
 
 
-def suggested(rows: Kind, texts: int) -> str:
+def suggested(rows: text_sets.Kind, texts: int) -> str:
     """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
     for name in names():
         kind = load(name)
@@ -272,4 +270,4 @@ def uneven_pooler() -> Recipe:
 
 def _of_preset(preset: str) -> Recipe:
     method = next(name for name in names() if preset in load(name).presets)
-    return Recipe(method, data=(MINIMAL_PAIRS,), settings=start_values(load(method), "", preset)).checked()
+    return Recipe(method, data=(sample.MINIMAL_PAIRS,), settings=start_values(load(method), "", preset)).checked()

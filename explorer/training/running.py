@@ -9,12 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from explorer import fair_share, places, run_folder
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
-from explorer.fair_share import give_back, kept_while_training
 from explorer.measuring.geometry.vector_geometry import probe_places
-from explorer.places import write_whole
 from explorer.progress import Phase, Progress, Work
-from explorer.run_folder import LOG, RECIPE
 from explorer.training.loop import resume_state as states
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
@@ -74,7 +72,7 @@ def _kept_or_failed(
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
     try:
-        with kept_while_training():
+        with fair_share.kept_while_training():
             return (yield from _trained(run, recorder, online, signalled, training))
     except Exception as error:  # noqa: BLE001 (whatever it is, the folder says so)
         details = "" if isinstance(error, StrataError) else "".join(traceback.format_exception(error))
@@ -84,7 +82,7 @@ def _kept_or_failed(
         except RunGone as gone:  # the true reason of any failure
             trouble = gone
         traceback.clear_frames(error.__traceback__)
-    give_back()
+    fair_share.give_back()
     # if the failure cannot be written, viewers see that the process has ended
     with suppress(StrataError):  # first, since it is the smaller file
         recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
@@ -193,7 +191,7 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     recorder.check_there()
     prepared = training.prepared
     recipe = replace(prepared.recipe, made_with=prepared.facts())
-    write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
+    places.write_whole(run.folder / run_folder.RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
     texts = prepared.dev.texts
     recorder.probe_sentences([texts[place] for place in probe_places(texts)])
     facts = recorder.status.facts.found_by(training)
@@ -239,6 +237,6 @@ def _in_words(run: Run, error: Exception) -> StrataError:
             "last good state is in its folder."
         )
     return RunError(
-        f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / LOG}. Resume the "
-        "run, or start another."
+        f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / run_folder.LOG}. "
+        "Resume the run, or start another."
     )

@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from explorer import in_words
+from explorer import in_words, places
 from explorer.errors import BadChoice
-from explorer.places import is_utf8
 
 LARGEST = 100_000  # bytes; a recipe has about two thousand
 _INT = r"[-+]?(?:0|[1-9][0-9]{0,299})"  # a longer one is no float
@@ -52,7 +51,7 @@ def parsed(text: str, where: str, next_step: str, same: Mapping[str, str] | None
             event = self.peek_event()
             if getattr(event, "tag", None) is not None:
                 raise yaml.YAMLError("no tags (!name) are allowed")
-            if not is_utf8(getattr(event, "value", "")):
+            if not places.is_utf8(getattr(event, "value", "")):
                 raise yaml.YAMLError(f"half of a surrogate pair on line {event.start_mark.line + 1}")
             return super().compose_node(parent, index)
 

@@ -4,18 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
-from explorer import in_words, run_folder
+from explorer import in_words, methods, places, run_folder
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import loading
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
-from explorer.methods import PredictedClasses
-from explorer.places import sync, whole_folder, write_whole
+from explorer.training.loop import measured_facts, preparing
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
-from explorer.training.loop.measured_facts import SeedScores
-from explorer.training.loop.preparing import LIBRARIES
 from explorer.training.recipe import paper_values
 from explorer.training.record.model_card import CardFacts, card
 from explorer.training.record.runs import Run
@@ -35,17 +32,17 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     _export(training, learner, new, text)
-    if isinstance(learner.method, PredictedClasses):  # the classification layer, a file that libraries ignore
+    if isinstance(learner.method, methods.PredictedClasses):  # the classification layer, a file that libraries ignore
         tensors = learner.method.classification()
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         content = save(weights, {"classes": json.dumps(learner.method.classes)})
-        write_whole(new / CLASSIFIER, lambda file: file.write(content))
+        places.write_whole(new / CLASSIFIER, lambda file: file.write(content))
     if run.model.exists():
         run.model.rename(old)
     new.rename(run.model)
-    sync(run.folder)
+    places.sync(run.folder)
     shutil.rmtree(old, ignore_errors=True)
-    write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
+    places.write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
 
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:
@@ -78,7 +75,7 @@ def take(run: Run, folder: Path) -> None:
         text = (run.folder / "README.md").read_text(encoding="utf-8")
         export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
         return
-    with whole_folder(folder) as part:
+    with places.whole_folder(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
 
 
@@ -90,7 +87,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         settings["evaluate_every"] = learner.evaluate_every
     done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
-        done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
+        done.append(measured_facts.SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
     return CardFacts(
         run=run.name,
         facts=facts,
@@ -114,6 +111,6 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),
         opener=opener(encoder),
-        versions=in_words.versions(LIBRARIES),
+        versions=in_words.versions(preparing.LIBRARIES),
         command=recipe.command(),
     )

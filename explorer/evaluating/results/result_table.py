@@ -15,15 +15,14 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data import reference_scores, sources
+from explorer.data import sources
 from explorer.data.graded import sts
-from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable
+from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable, tables
 from explorer.data.tables.columns import plain
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import COSTS, SENTEVAL, Items, Measured, Options, ScoredTask
+from explorer.evaluating.results.scored_task import COSTS, SENTEVAL, Items, Measured, Options, ScoredTask, labels
 from explorer.measuring.scores.bootstrap import RESAMPLES, resampled
 from explorer.measuring.scores.metrics import ACCURACY, METRICS, measure_named
 
@@ -153,7 +152,7 @@ def cells(
     """
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
     last = [*([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
-    header = ["model", *scored_task.labels(tasks).values(), *last]
+    header = ["model", *labels(tasks).values(), *last]
     table = []
     sign = 1 if measure in COSTS else -1
 
@@ -215,8 +214,7 @@ class PublishedRow:
 
 def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:
     """The rows of all papers that have a score on any of the tasks with these names."""
-    tables = (table for table in reference_scores.tables() if table.kind == "scores")
-    every = (published_row(table, row, names) for table in tables for row in table.rows)
+    every = (published_row(table, row, names) for table in tables() if table.kind == "scores" for row in table.rows)
     return tuple(row for row in every if row.scores)
 
 
@@ -281,12 +279,12 @@ def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 
     by_task = [_resampled(task, resamples, seed + at) for at, task in enumerate(zip(*every, strict=True))]
     ends = np.cumsum([len(runs) for runs in models.values()])[:-1]
     draws = np.stack([runs.mean(axis=0) for runs in np.split(np.mean(by_task, axis=0), ends)])
-    tables = [np.array([[task.score() for task in run] for run in runs]) for runs in models.values()]  # (seed, task)
-    scores = np.array([table.mean() for table in tables])
+    of_models = [np.array([[task.score() for task in run] for run in runs]) for runs in models.values()]  # (seed, task)
+    scores = np.array([table.mean() for table in of_models])
     if not (np.isfinite(scores).all() and np.isfinite(draws).all()):
         return None
     # of each model's mean over its seeds; 0 for one seed, whose spread is unknown
-    variances = [np.var(table.mean(axis=1), ddof=1) / len(table) if len(table) > 1 else 0.0 for table in tables]
+    variances = [np.var(table.mean(axis=1), ddof=1) / len(table) if len(table) > 1 else 0.0 for table in of_models]
     order = np.argsort(-scores, kind="stable")
     p = holm(p_values(scores[order], draws[order], np.array(variances)[order]))
     names = list(models)

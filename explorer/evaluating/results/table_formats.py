@@ -5,9 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from explorer import escaping
+from explorer import escaping, in_words
 from explorer.evaluating.results.result_files import Result
-from explorer.in_words import rounded
 
 FORMATS = ("csv", "markdown", "latex")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, and LaTeX refuses them
@@ -78,7 +77,8 @@ def as_json(results: Sequence[Result]) -> str:
         row |= {"split": measured.split, "seeds": measured.seeds, "setting": {**task.settings, **measured.setting}}
         row |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
         scores = {
-            one: {name: rounded(measured.score(one, name)) for name in measured.measures} for one in measured.titles
+            one: {name: in_words.rounded(measured.score(one, name)) for name in measured.measures}
+            for one in measured.titles
         }
         rows.append({**row, "seconds": round(measured.seconds, 3), "scores": scores})
     return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"

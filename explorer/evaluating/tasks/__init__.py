@@ -13,9 +13,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from explorer.data import sources, uploads
+from explorer.data import sources, text_sets, uploads
 from explorer.data.tables.columns import plain
-from explorer.data.text_sets import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 
-Data = TypeVar("Data", bound=NamedSet)
+Data = TypeVar("Data", bound=text_sets.NamedSet)
 
 ALL = "all"  # in place of titles: every layer & pooling
 

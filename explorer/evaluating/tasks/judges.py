@@ -14,26 +14,21 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data import sources
+from explorer.data import retrieval_sets, sample, sources
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
-from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.sample import ProbePairs
 from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import NotWritable
 from explorer.evaluating.probes import logistic
-from explorer.evaluating.tasks import item_scores
-from explorer.evaluating.tasks.retrieval import check
-from explorer.evaluating.tasks.transfer import order_of, probe_data
+from explorer.evaluating.tasks import item_scores, retrieval, transfer
 from explorer.measuring.neighbours.ranking_judge import MRR, NDCG, RankingJudge
-from explorer.measuring.scores import measure as pair_scores
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key, stored_scores
 from explorer.measuring.scores.metrics import ACCURACY
 from explorer.progress import Progress, Work, finish
 
@@ -148,18 +143,18 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
         return settings
 
     def key(self, found: Found, settings: Settings) -> str:
-        return pair_scores.shelf_key(found, self.given, settings)
+        return shelf_key(found, self.given, settings)
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
-        return pair_scores.stored_scores(self.key(found, settings))
+        return stored_scores(self.key(found, settings))
 
     def measured(
         self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
     ) -> Work[LayerScores]:
-        return pair_scores.measure(found, self.given, settings, load, also=also)
+        return measure(found, self.given, settings, load, also=also)
 
 
-class _Probes(JudgedSet[ProbePairs]):
+class _Probes(JudgedSet[sample.ProbePairs]):
     """Scored by the share of paraphrases that are more similar than pairs with a small difference."""
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
@@ -189,7 +184,7 @@ class _Triplets(JudgedSet[Triplets]):
             yield from ((anchor, positive, 1.0), (anchor, negative, 0.0))
 
 
-class _Queries(JudgedSet[RetrievalSet]):
+class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
     """Scored by nDCG@10, held-out rows by MRR@10."""
 
     @property
@@ -204,7 +199,7 @@ class _Queries(JudgedSet[RetrievalSet]):
         return judge
 
     def _ranking(self, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
-        check(prompts, encoder, encoder.limit(None))
+        retrieval.check(prompts, encoder, encoder.limit(None))
         return RankingJudge(self.given, self.main, prompts.query, prompts.document)
 
     @property
@@ -236,7 +231,7 @@ class LabelJudge(Judge):
         self.texts = self.sentences = tuple(dict.fromkeys(rows))
         place = {text: at for at, text in enumerate(self.texts)}
         self._places = np.array([place[text] for text in rows], dtype=np.intp)
-        self._order = {split: order_of(rows) for split, rows in task.splits.items()}
+        self._order = {split: transfer.order_of(rows) for split, rows in task.splits.items()}
 
     def __len__(self) -> int:
         return len(self.task.scored)
@@ -275,7 +270,7 @@ class LabelJudge(Judge):
         return np.empty(0)
 
     def _data(self, vectors: Tensor) -> ProbeData:
-        return probe_data(self.task, vectors.float().numpy()[self._places], self._order)
+        return transfer.probe_data(self.task, vectors.float().numpy()[self._places], self._order)
 
 
 class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
@@ -293,9 +288,9 @@ class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
 
 KINDS: dict[type, type[JudgedSet[Any]]] = {
     GradedPairs: _ScoredPairs,
-    ProbePairs: _Probes,
+    sample.ProbePairs: _Probes,
     Triplets: _Triplets,
-    RetrievalSet: _Queries,
+    retrieval_sets.RetrievalSet: _Queries,
     labelled_sets.LabelledSet: _Labelled,
 }
 

@@ -23,19 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data import sources
+from explorer.data import retrieval_sets, sources
 from explorer.data.graded import question_pairs
-from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.measuring.neighbours import ranking_judge
-from explorer.measuring.neighbours.vector_index import FLAT, PER_LIST, IndexSetting
-from explorer.measuring.scores.bootstrap import mean_difference
-from explorer.measuring.scores.correlation import unit
+from explorer.measuring.neighbours import ranking_judge, vector_index
+from explorer.measuring.scores import bootstrap, correlation
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
 
 
-class Retrieval(Task[RetrievalSet]):
+class Retrieval(Task[retrieval_sets.RetrievalSet]):
     """Queries with judged documents: a published set, a folder in BEIR's layout, or a file of queries and passages."""
 
     kind = scored_task.RETRIEVAL
@@ -86,7 +83,7 @@ class Retrieval(Task[RetrievalSet]):
 
 def retrieval(
     encoder: Encoder,
-    task: RetrievalSet,
+    task: retrieval_sets.RetrievalSet,
     *,
     titles: Sequence[str] | None = None,
     max_length: int | None = None,
@@ -122,7 +119,7 @@ def retrieval(
             "distinct texts truncated": encodings.truncated,
             "query prompt": prompts.query,
             "document prompt": prompts.document,
-            "index": FLAT,
+            "index": vector_index.FLAT,
             **of_encoder(encoder, limit),
         },
         items=scored_task.Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
@@ -161,14 +158,14 @@ def check(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
 
 def ranked(
     encoder: Encoder,
-    task: RetrievalSet,
+    task: retrieval_sets.RetrievalSet,
     *,
     titles: Sequence[str],
     k: int,
     max_length: int,
     prompts: RolePrompts,
     take: Callable[[str, ranking_judge.FoundDocuments], None],
-    index: IndexSetting | None = None,
+    index: vector_index.IndexSetting | None = None,
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 
@@ -178,10 +175,10 @@ def ranked(
     texts = *(prompts.document + text for text in task.documents), *(prompts.query + text for text in task.queries)
     encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
     for title in titles:
-        vectors = unit(encodings.of(title))
+        vectors = correlation.unit(encodings.of(title))
         corpus, asked = np.split(vectors, [len(task.documents)])
         if ranking_judge.rankable(corpus, asked):
-            take(title, (yield from ranking_judge.batch_search(corpus, asked, k, index or IndexSetting())))
+            take(title, (yield from ranking_judge.batch_search(corpus, asked, k, index or vector_index.IndexSetting())))
     return encodings
 
 
@@ -200,7 +197,7 @@ def intervals(
     default = scores[titles.index(MODEL_DEFAULT)]
     if len(queries) < LEAST or not np.isfinite(default).all():
         return None
-    own = mean_difference(np.zeros_like(default), default)
+    own = bootstrap.mean_difference(np.zeros_like(default), default)
     found = scored_task.QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
     first = half(queries)
     if not every or min(first.sum(), (~first).sum()) < LEAST:
@@ -208,7 +205,7 @@ def intervals(
     on_half = scores[:, first].mean(axis=1)
     best = int(np.nanargmax(on_half))  # the model default has scores
     chosen = scores[best]
-    gap = mean_difference(default[~first], chosen[~first])
+    gap = bootstrap.mean_difference(default[~first], chosen[~first])
     choice = scored_task.QueryChoice(
         titles[best],
         round(100 * float(chosen[~first].mean()), 4),
@@ -273,7 +270,7 @@ def search(
     questions: question_pairs.QuestionPairs,
     *,
     titles: Sequence[str] | None = None,
-    index: str = FLAT,
+    index: str = vector_index.FLAT,
     nlist: int = 1024,
     nprobe: int = 5,
     max_length: int = LENGTH,
@@ -283,7 +280,7 @@ def search(
     asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
     task = questions.collection
     documents, limit = len(task.documents), min(max_length, encoder.max_length)
-    used = IndexSetting(index, nlist, nprobe).adapted(documents)
+    used = vector_index.IndexSetting(index, nlist, nprobe).adapted(documents)
     table = np.full((len(asked), len(SEARCH_MEASURES), 1), np.nan)
     setting: dict[str, scored_task.Setting] = {
         "documents": documents,
@@ -294,12 +291,12 @@ def search(
         "results per query": TOP,
         "index": used.kind,
     }
-    if used.kind != FLAT:
+    if used.kind != vector_index.FLAT:
         setting |= {"nlist": used.nlist, "nprobe": used.nprobe}
     if used.nlist != nlist:
         setting["adapted"] = (
-            f"nlist is {used.nlist:,} instead of {nlist:,}: FAISS wants at least {PER_LIST} training vectors per list, "
-            f"and there are {documents:,} documents"
+            f"nlist is {used.nlist:,} instead of {nlist:,}: FAISS wants at least {vector_index.PER_LIST} training "
+            f"vectors per list, and there are {documents:,} documents"
         )
     setting |= {**of_encoder(encoder, limit), "threads": None}
     items: dict[str, scored_task.Items] = {}

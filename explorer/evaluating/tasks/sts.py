@@ -7,18 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from explorer.data import sources, text_sets
 from explorer.data.graded import sts as published
-from explorer.data.sources import is_folder
-from explorer.data.tables.columns import guess
-from explorer.data.tables.files import read_file
-from explorer.data.tables.text_rows import graded_pairs
-from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
+from explorer.data.tables import columns, files, text_rows
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.evaluating.results.scored_task import STS, Items, Measured, Options
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import measure, resolved
-from explorer.measuring.scores.metrics import measures_of
+from explorer.measuring.scores import layer_scores, measure, metrics
 from explorer.places import given_path
 from explorer.progress import Work
 
@@ -27,7 +22,7 @@ OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN
 TASKS = (*SEVEN, *OTHERS)
 
 
-class ScoredPairs(Task[GradedPairs]):
+class ScoredPairs(Task[text_sets.GradedPairs]):
     """Scored pairs of a published STS set, or of a file."""
 
     kind = STS
@@ -42,11 +37,13 @@ class ScoredPairs(Task[GradedPairs]):
     @classmethod
     def own(cls, source: str) -> ScoredPairs | None:
         """Load a file with two columns of sentences and one of scores."""
-        if is_folder(source):
+        if sources.is_folder(source):
             return None
-        table = read_file(given_path(source))
-        mapping = guess(table)
-        return cls(source, graded_pairs(table, mapping)[0]) if mapping.kind == SCORED_PAIRS else None
+        table = files.read_file(given_path(source))
+        mapping = columns.guess(table)
+        return (
+            cls(source, text_rows.graded_pairs(table, mapping)[0]) if mapping.kind == text_sets.SCORED_PAIRS else None
+        )
 
     @property
     def texts(self) -> Sequence[str]:
@@ -59,13 +56,15 @@ class ScoredPairs(Task[GradedPairs]):
 
     def score(self, subject: Subject, options: Options) -> Work[Measured]:
         """Score every layer & pooling, under every aggregation over sub-corpora."""
-        settings, also = resolved(subject.settings), subject.named(options.titles)
+        settings, also = measure.resolved(subject.settings), subject.named(options.titles)
         # stored scores are those of this device, whatever `auto` was where they were measured
-        scores = yield from measure(subject.found, self.data, settings, subject.loaded, again=options.again, also=also)
+        scores = yield from measure.measure(
+            subject.found, self.data, settings, subject.loaded, again=options.again, also=also
+        )
         return of_scores(scores, self.data, options.text)
 
 
-def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW) -> Measured:
+def of_scores(scores: layer_scores.LayerScores, pairs: text_sets.GradedPairs, text: str = published.RAW) -> Measured:
     """The scores of every layer & pooling as the result of a task.
 
     Without a declared model default, it is the mean of the last layer, as in sentence-transformers.
@@ -73,7 +72,7 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW
     default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
     every = (*scores.grid, *scores.also)
     readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
-    measures = measures_of(scores.gold, scores.parts)
+    measures = metrics.measures_of(scores.gold, scores.parts)
     table = [[[scores.score(reading, *one)] for one in measures.values()] for reading in readings.values()]
     return Measured(
         "test",

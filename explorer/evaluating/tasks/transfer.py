@@ -17,7 +17,6 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, senteval
-from explorer.evaluating.probes.senteval import Network, trained
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
@@ -206,7 +205,7 @@ def _setting(
         strengths = ", ".join(f"{strength:g}" for strength in logistic.STRENGTHS)
         return {"probe": probe, "C": strengths, "standardised": True, **about}
     decays = ", ".join(f"{decay:g}" for decay in senteval.DECAYS)
-    return {"probe": probe, "l2": decays, "standardised": False, **asdict(Network()), **about}
+    return {"probe": probe, "l2": decays, "standardised": False, **asdict(senteval.Network()), **about}
 
 
 def estimate(
@@ -246,11 +245,11 @@ def estimate(
         usual = most = fits * scale * (time.perf_counter() - started)
     else:
         fits = senteval.fits(*splits) * len(titles) * len(seeds)
-        network = replace(Network(), epoch_size=1, max_epoch=0)  # one pass over the rows, for its four networks
+        network = senteval.Network(epoch_size=1, max_epoch=0)  # one pass over the rows, for its four networks
         for again in range(2):  # the first is slower
             started, stage = time.perf_counter(), Progress("estimating", 1, 2)
-            yield from trained(rows, few, len(task.classes), senteval.DECAYS, again, stage, network=network)
+            yield from senteval.trained(rows, few, len(task.classes), senteval.DECAYS, again, stage, network=network)
         one_pass = time.perf_counter() - started
-        longest = Network().max_epoch + Network().epoch_size
+        longest = senteval.Network.max_epoch + senteval.Network.epoch_size
         usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
     return TaskCost(len(distinct), fits, encoding, usual, most, disk)

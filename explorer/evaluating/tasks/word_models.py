@@ -32,17 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data import sources
+from explorer.data import retrieval_sets, sources, text_sets
 from explorer.data.graded.sets import SetKind
-from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError, UnreadableFile
-from explorer.evaluating.encoded import TaskCost
+from explorer.evaluating import encoded, tasks
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
-from explorer.evaluating.tasks import Task
 from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import agreement, measures_of
@@ -162,7 +159,7 @@ class WordVectors:
 WordModel = BagOfWords | WordVectors
 
 
-def word_scores(model: WordModel, pairs: GradedPairs, split: str = "all") -> Measured:
+def word_scores(model: WordModel, pairs: text_sets.GradedPairs, split: str = "all") -> Measured:
     """Score a set: every metric × 100 and, if it has sub-corpora, its mean and weighted mean over them."""
     started = time.perf_counter()
     cosines = model.cosines(pairs.first, pairs.second)
@@ -312,16 +309,16 @@ class WordSubject:
     def scored(self) -> ScoredModel:
         """The model as its results name it, by the content of its file."""
         if self.source in _RULES:
-            name, digest = self.source, digest_of([self.source, *_RULES[self.source]])
+            name, digest = self.source, text_sets.digest_of([self.source, *_RULES[self.source]])
         else:
             path = given_path(self.source)
-            name, digest = path.name, digest_of([SPLIT, lookup.file_digest(path)])
+            name, digest = path.name, text_sets.digest_of([SPLIT, lookup.file_digest(path)])
         return ScoredModel(name, revision_of(digest, None), digest)
 
     def unload(self) -> None:
         """Nothing: its vectors are read for each task."""
 
-    def titles(self, task: Task[Any], options: Options) -> tuple[str, ...]:
+    def titles(self, task: tasks.Task[Any], options: Options) -> tuple[str, ...]:
         """The title of its only result; an error for a task that such a model cannot be scored on."""
         if self.source == BM25:
             if task.kind != RETRIEVAL:
@@ -330,7 +327,7 @@ class WordSubject:
             raise DataError(f"{self.source} is scored on STS sets and files of scored pairs only, not on {task.name}.")
         return self.every_title
 
-    def score(self, task: Task[Any], options: Options) -> Work[Measured]:
+    def score(self, task: tasks.Task[Any], options: Options) -> Work[Measured]:
         """Score it on scored pairs, or BM25 on a retrieval set."""
         self.titles(task, options)
         if self.source == BM25:
@@ -341,7 +338,7 @@ class WordSubject:
         given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
         return word_scores(model, task.data, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
 
-    def cost(self, task: Task[Any], options: Options) -> Work[TaskCost | None]:
+    def cost(self, task: tasks.Task[Any], options: Options) -> Work[encoded.TaskCost | None]:
         """Nothing to estimate: it has no transformer."""
         yield from ()
         return None
@@ -354,7 +351,7 @@ def is_word_model(source: str) -> bool:
     return False
 
 
-def bm25(task: RetrievalSet) -> Work[Measured]:
+def bm25(task: retrieval_sets.RetrievalSet) -> Work[Measured]:
     """Rank the documents of every query by BM25."""
     import bm25s
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import in_words
 from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.in_words import Rows, rounded
+from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
 from explorer.measuring.comparing.learned import NOTHING, Learned
@@ -130,7 +129,7 @@ def about_measuring(findings: Findings) -> dict[str, object]:
         "resamples": RESAMPLES,
         "level": LEVEL,
         "seed": findings.seed,
-        "versions": in_words.versions(LIBRARIES),
+        "versions": versions(LIBRARIES),
     }
 
 

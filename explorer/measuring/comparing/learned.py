@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from explorer import in_words
-from explorer.data import sources
+from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
-from explorer.data.sample import PARAPHRASE, Pack
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
 from explorer.measuring.scores.verdict import (
@@ -134,14 +133,14 @@ def of_run(
 NOTHING = Learned()
 
 
-def probe_changes(packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> Learned:
+def probe_changes(packs: Sequence[sample.Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> Learned:
     """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
     changes = pack_changes(before, after)
     return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
 
 
 def shown_pairs(
-    found: Learned, packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]
+    found: Learned, packs: Sequence[sample.Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]
 ) -> tuple[PairChange, ...]:
     """Three pairs that show the news, chosen by a rule from the cosines (pair) of each pack.
 
@@ -164,10 +163,10 @@ def shown_pairs(
     for one in (*found.learned[:2], *found.lost[:1]):
         add(one.name, np.arange(one.pairs))
     for one in found.missed[:1]:
-        add(one.name, np.flatnonzero(after[one.name] > np.median(after[PARAPHRASE])))
-    add(PARAPHRASE, np.arange(len(before[PARAPHRASE])))
+        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
+    add(sample.PARAPHRASE, np.arange(len(before[sample.PARAPHRASE])))
     for one in found.missed[1:]:
-        add(one.name, np.flatnonzero(after[one.name] > np.median(after[PARAPHRASE])))
+        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
     return tuple(chosen)
 
 
@@ -273,7 +272,7 @@ def as_json(found: Learned) -> dict[str, object] | None:
 
 def what_is_right(pack: str) -> str:
     """Above a pair: its pack, and which cosine is right."""
-    return f"{pack}: {'high' if pack == PARAPHRASE else 'low'} is right"
+    return f"{pack}: {'high' if pack == sample.PARAPHRASE else 'low'} is right"
 
 
 def differing(first: str, second: str) -> tuple[Marked, Marked]:

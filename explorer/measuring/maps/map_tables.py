@@ -13,8 +13,7 @@ from explorer.data.text_sets import Sentences
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
-from explorer.measuring.maps import projection
-from explorer.measuring.maps.projection import Faithfulness, MapSettings, faithfulness, principal
+from explorer.measuring.maps.projection import EXPLAINED, Faithfulness, MapSettings, faithfulness, maps, principal
 from explorer.measuring.neighbours.vector_index import COMPARED, Neighbourhoods, faiss_library, neighbourhoods
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
@@ -192,12 +191,12 @@ def large_map(corpus: VectorCorpus, settings: MapSettings) -> Work[LargeMap]:
     if settings.kind == "PCA":
         yield Progress("principal components", 0, 0)
         places, _, (share,) = principal(vectors, None, 2)
-        note += projection.EXPLAINED.format(2, f"{share:.0%} of the variance")
+        note += EXPLAINED.format(2, f"{share:.0%} of the variance")
     else:
         near = yield from neighbourhoods(vectors[fitted], "finding neighbours in the sample")
-        maps = yield from projection.maps(vectors[fitted], None, (near,), replace(settings, kind="UMAP"))
-        places = yield from _placed(vectors, fitted, maps.places[0])
-        note += maps.note
+        laid_out = yield from maps(vectors[fitted], None, (near,), replace(settings, kind="UMAP"))
+        places = yield from _placed(vectors, fitted, laid_out.places[0])
+        note += laid_out.note
         if len(fitted) < len(rows):
             note += (
                 f" UMAP lays out {len(fitted):,} of them, drawn at random; each other one is placed between its "

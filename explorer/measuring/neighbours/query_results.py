@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.retrieval_sets import Judged
+from explorer.data import retrieval_sets
 from explorer.data.text_sets import Sentences, digest_of
 from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.pooling import Reading
@@ -77,7 +77,7 @@ class SearchResults:
         return self.kept / either if either else float("nan")
 
 
-def scored(side: SearchSide, relevant: Judged) -> tuple[float, tuple[int, ...]]:
+def scored(side: SearchSide, relevant: retrieval_sets.Judged) -> tuple[float, tuple[int, ...]]:
     """The nDCG@10 of a side on a query, from 0 to 1, and the ranks of the relevant documents, the best first.
 
     `relevant` has the grades of relevant documents by their position.

@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.sample import PARAPHRASE, Pack, ProbePairs
-from explorer.data.text_sets import GradedPairs, Triplets
-from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.correlation import SAME, measured, spearman
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
-from explorer.measuring.scores.pair_cosines import exact_cosines
+from explorer.data import sample, text_sets
+from explorer.measuring.scores import bootstrap, correlation, metrics, pair_cosines
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,9 +77,9 @@ class Judge(ABC):
 class PairJudge(Judge):
     """Scored pairs: Spearman of cosines and gold scores. An item is the cosine of a pair."""
 
-    measure = SPEARMAN
+    measure = metrics.SPEARMAN
 
-    def __init__(self, pairs: GradedPairs) -> None:
+    def __init__(self, pairs: text_sets.GradedPairs) -> None:
         self.name, self.digest = pairs.name, pairs.digest
         self.texts = self.sentences = pairs.sentences
         self._gold: Floats = np.array(pairs.gold)
@@ -94,11 +90,11 @@ class PairJudge(Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """The cosine of each pair."""
-        return exact_cosines(vectors, *self._places)
+        return pair_cosines.exact_cosines(vectors, *self._places)
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """Spearman × 100."""
-        return 100 * float(spearman(self._gold, measured(items, precision)))
+        return 100 * float(correlation.spearman(self._gold, correlation.measured(items, precision)))
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs."""
@@ -117,10 +113,10 @@ class TripletJudge(Judge):
     An item is 1 for such a triplet, 0.5 for a tie, else 0.
     """
 
-    measure = ACCURACY
+    measure = metrics.ACCURACY
     items_named = "triplet", "triplets"
 
-    def __init__(self, triplets: Triplets) -> None:
+    def __init__(self, triplets: text_sets.Triplets) -> None:
         self.name, self.digest = triplets.name, triplets.digest
         self.texts = self.sentences = triplets.sentences
         self._anchors, self._positives, self._negatives = (
@@ -132,7 +128,7 @@ class TripletJudge(Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """Whether each triplet is in the right order."""
-        return in_order(self.alike(vectors), exact_cosines(vectors, self._anchors, self._negatives))
+        return in_order(self.alike(vectors), pair_cosines.exact_cosines(vectors, self._anchors, self._negatives))
 
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """Whether each triplet is in the right order, and the cosine of anchor and positive."""
@@ -140,7 +136,7 @@ class TripletJudge(Judge):
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of anchors and positives."""
-        return exact_cosines(vectors, self._anchors, self._positives)
+        return pair_cosines.exact_cosines(vectors, self._anchors, self._positives)
 
 
 class ProbeJudge(Judge):
@@ -149,9 +145,9 @@ class ProbeJudge(Judge):
     One half is chance. An item is the cosine of a pair.
     """
 
-    measure = DISTINGUISHED
+    measure = metrics.DISTINGUISHED
 
-    def __init__(self, pairs: ProbePairs) -> None:
+    def __init__(self, pairs: sample.ProbePairs) -> None:
         self.name, self.digest = pairs.name, pairs.digest
         self.texts = self.sentences = pairs.sentences
         self._first, self._second = (_places(self.texts, column) for column in (pairs.first, pairs.second))
@@ -162,7 +158,7 @@ class ProbeJudge(Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """The cosine of each pair."""
-        return exact_cosines(vectors, self._first, self._second)
+        return pair_cosines.exact_cosines(vectors, self._first, self._second)
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The share of couples × 100."""
@@ -247,13 +243,13 @@ class PairChange:
 def in_order(nearer: Floats, farther: Floats) -> Floats:
     """1 where a cosine that should be higher is, 0.5 where both are equal, else 0."""
     gaps = nearer - farther
-    return np.where(np.abs(gaps) <= SAME, 0.5, (gaps > 0).astype(np.float64))
+    return np.where(np.abs(gaps) <= correlation.SAME, 0.5, (gaps > 0).astype(np.float64))
 
 
 def pack_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> tuple[PackChange, ...]:
     """The change of every pack whose pairs differ in meaning, from the cosines (pair) of each pack under two models."""
-    names = [name for name in before if name != PARAPHRASE]
-    alike = before[PARAPHRASE].tobytes(), after[PARAPHRASE].tobytes()
+    names = [name for name in before if name != sample.PARAPHRASE]
+    alike = before[sample.PARAPHRASE].tobytes(), after[sample.PARAPHRASE].tobytes()
     share = (1 - bootstrap.LEVEL) / len(names) if names else 1.0
     return tuple(_pack_change(name, *alike, before[name].tobytes(), after[name].tobytes(), share) for name in names)
 
@@ -297,7 +293,7 @@ def _edges(couples: Floats, outside: float, resamples: int = bootstrap.RESAMPLES
     return float(low), float(high)
 
 
-def of_packs(packs: Sequence[Pack], items: Floats) -> dict[str, Floats]:
+def of_packs(packs: Sequence[sample.Pack], items: Floats) -> dict[str, Floats]:
     """Numbers of pairs (pair) by the pack of the pair, where the packs follow each other."""
     parts = np.split(items, np.cumsum([len(pack) for pack in packs])[:-1])
     return {pack.name: np.ascontiguousarray(part) for pack, part in zip(packs, parts, strict=True)}

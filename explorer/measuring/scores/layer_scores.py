@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import in_words
+from explorer import escaping, in_words
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
-from explorer.escaping import csv_text
 from explorer.in_words import rounded
 from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured
 from explorer.measuring.scores.metrics import AGGREGATES, agreement, metrics_of
@@ -319,7 +318,7 @@ def for_people(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
 def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV with a header; a missing number is an empty cell, and no text is a formula."""
     shown = for_people(rows)
-    return csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
+    return escaping.csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
 
 
 def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:

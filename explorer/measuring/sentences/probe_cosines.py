@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import in_words
 from explorer.data.sample import PARAPHRASE, Pack
 from explorer.encoding.read.pooling import PAD, Reading
-from explorer.in_words import Rows, rounded
+from explorer.in_words import Rows, rounded, signed
 from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.judge import HALF, Share, percent, share_above
 from explorer.measuring.sentences.sentence_vectors import Vectors
@@ -166,10 +165,10 @@ class PackWords:
         """`In the negation pack the words that differ add −0.04 to the cosine under A and −0.41 under B (…).`"""
         means = list(self.sides.values())
         if self.change is None:
-            return ONE.format(self.name, *map(in_words.signed, means[0]))
+            return ONE.format(self.name, *map(signed, means[0]))
         one, other = self.cosines.values()
         numbers = (*(mean[0] for mean in means), *self.change, other - one)
-        return TWO.format(self.name, *map(in_words.signed, numbers))
+        return TWO.format(self.name, *map(signed, numbers))
 
 
 def differing(first: tuple[str, ...], second: tuple[str, ...]) -> Marks:

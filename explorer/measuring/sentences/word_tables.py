@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from explorer import in_words
 from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS
-from explorer.in_words import Rows, rounded
+from explorer.in_words import Rows, rounded, signed
 from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
@@ -49,7 +48,7 @@ def summary(pairs: Pairs) -> str:
             for word, value in zip(words, values, strict=True)
         ]
         value, most = max(every, default=(0.0, ""))
-        return MOST.format(most, pair.cosine, in_words.signed(value)) if every else ""
+        return MOST.format(most, pair.cosine, signed(value)) if every else ""
     before, after = sides
     if before.words != after.words:
         return OTHER_WORDS
@@ -88,7 +87,7 @@ def missed_notes(pairs: Pairs) -> list[str]:
 
 
 def _numbers(change: WordChange) -> tuple[str, str, str, str]:
-    return change.word, in_words.signed(change.gap), in_words.signed(change.before), in_words.signed(change.after)
+    return change.word, signed(change.gap), signed(change.before), signed(change.after)
 
 
 def word_rows(pairs: Pairs) -> Rows:

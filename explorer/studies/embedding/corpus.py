@@ -15,10 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from explorer import in_words, places
-from explorer.data import corpora, sources
-from explorer.data.tables import files, text_files
-from explorer.data.tables.text_rows import EMPTY
-from explorer.data.text_sets import SENTENCES, digest_of
+from explorer.data import corpora, sources, text_sets
+from explorer.data.tables import files, text_files, text_rows
 from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
 from explorer.progress import Progress, Work
 
@@ -118,7 +116,7 @@ def sentences(corpus: ShardedCorpus, shard: Shard) -> tuple[str, ...]:
             break
         if sentence:
             found.append(sentence)
-    if digest_of(found) != shard.digest:
+    if text_sets.digest_of(found) != shard.digest:
         raise changed(corpus)
     return tuple(found)
 
@@ -206,6 +204,8 @@ def _read(text: TextSource, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], in
             "may be of any size."
         )
     source = str(text.path or text.source)
-    rows, reports = corpora.corpus((source,), SENTENCES, dict(text.columns), online=text.online, keep_duplicates=True)
-    empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == EMPTY)
+    rows, reports = corpora.corpus(
+        (source,), text_sets.SENTENCES, dict(text.columns), online=text.online, keep_duplicates=True
+    )
+    empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == text_rows.EMPTY)
     return rows.texts[0], empty

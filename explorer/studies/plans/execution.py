@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from explorer import in_words
+from explorer import in_words, places, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, DataError, RunError, StrataError
@@ -23,17 +23,13 @@ from explorer.evaluating import tasks as kinds
 from explorer.evaluating.evaluation import columns, evaluation, loaded, with_name
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.measuring.scores.measure import Load, load_encoder
-from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work
-from explorer.run_folder import model_name
-from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan, PlanCell, cells
-from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
+from explorer.studies.plans.plan_folder import FAILED, FINISHED, RUNNING, STOPPED, PlanFolder, PlanStatus, new_id
 from explorer.studies.recipe_runs import RecipeRuns, is_finished, is_of_plan
 from explorer.training import running
-from explorer.training.record import runs
+from explorer.training.record import run_results, runs
 from explorer.training.record import status as statuses
-from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
     from explorer.training.loop.measured_facts import Estimate
@@ -77,10 +73,10 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
                     return ended
                 yield progress
             work.close()
-            return _put(folder, replace(folder.status(), state=plan_folder.STOPPED))
+            return _put(folder, replace(folder.status(), state=STOPPED))
         except StrataError as error:
             with suppress(StrataError):  # on a full disk not even this can be written
-                folder.put(replace(folder.status(), state=plan_folder.FAILED, error=str(error)))
+                folder.put(replace(folder.status(), state=FAILED, error=str(error)))
             raise
         finally:
             work.close()
@@ -90,8 +86,8 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
     plan = folder.plan()
     every, known = cells(plan), RecipeRuns()
     before = folder.status()
-    fresh = PlanStatus(plan_folder.RUNNING, of_app=before.of_app, started=before.started)
-    status = _put(folder, replace(fresh, id=before.id or plan_folder.new_id(), tasks=before.tasks))
+    fresh = PlanStatus(RUNNING, of_app=before.of_app, started=before.started)
+    status = _put(folder, replace(fresh, id=before.id or new_id(), tasks=before.tasks))
     yield Progress("looking for what is measured", 0, len(every))
     sets = loaded(tasks_of(plan), Options())
     missing = tuple(dict.fromkeys(str(error) for error in sets.values() if isinstance(error, DataError)))
@@ -115,10 +111,10 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
                 status = _put(folder, _failed(status, name_of(cell), text))
                 continue
         if plan.tasks:
-            status = yield from _evaluated(folder, status, model_name(run.name), name_of(cell), load)
+            status = yield from _evaluated(folder, status, run_folder.model_name(run.name), name_of(cell), load)
     for model in plan.models if plan.tasks else ():
         status = yield from _evaluated(folder, status, model, f"base {model}", load)
-    return _put(folder, replace(status, state=plan_folder.FINISHED))
+    return _put(folder, replace(status, state=FINISHED))
 
 
 def _put(folder: PlanFolder, status: PlanStatus) -> PlanStatus:
@@ -176,7 +172,7 @@ def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.R
         try:
             return runs.new(cell.recipe, name, plan=own)
         except BadChoice:
-            if not (runs_folder() / name).exists():
+            if not (places.runs_folder() / name).exists():
                 raise
     raise AssertionError  # the names do not end
 
@@ -186,7 +182,7 @@ def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, lo
     tasks = tasks_of(folder.plan())
     try:
         subject = kinds.Subject(model_names.find(model), EVALUATED, load)
-        found = yield from evaluation([(scored(subject.found), subject)], tasks, Options())
+        found = yield from evaluation([(run_results.scored(subject.found), subject)], tasks, Options())
     except StrataError as error:
         status = _failed(status, f"{cell}, evaluation", str(error))
     else:

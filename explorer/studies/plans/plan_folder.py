@@ -11,10 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from explorer import run_folder, typed_json
+from explorer import places, run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
-from explorer.places import readable, write_whole
 from explorer.studies.plans import plan as plans
 
 FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"
@@ -85,15 +84,15 @@ class PlanFolder:
             "host": socket.gethostname(),
         }
         text = json.dumps(content, ensure_ascii=False, indent=1)
-        write_whole(self.folder / STATUS, lambda file: file.write(text.encode()), _ROOM)
+        places.write_whole(self.folder / STATUS, lambda file: file.write(text.encode()), _ROOM)
 
     def redefine(self, plan: plans.Plan) -> None:
         """Replace the definition, such as its budget."""
-        write_whole(self.folder / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
+        places.write_whole(self.folder / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
 
     def request_stop(self) -> None:
         """Ask the process that works on the plan to stop within a step."""
-        write_whole(self.folder / run_folder.STOP_REQUEST, lambda file: file.write(b"stop"), _ROOM)
+        places.write_whole(self.folder / run_folder.STOP_REQUEST, lambda file: file.write(b"stop"), _ROOM)
 
     def stop_requested(self) -> bool:
         """Whether a viewer has asked to stop."""
@@ -127,7 +126,7 @@ def new(plan: plans.Plan, *, of_app: bool = False) -> PlanFolder:
     try:
         part.mkdir(parents=True)
         PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=next_start()))
-        write_whole(part / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
+        places.write_whole(part / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
         (home / plan.name).mkdir(exist_ok=True)
         part.rename(home / plan.name)  # onto an empty folder only
     except OSError as error:
@@ -171,7 +170,7 @@ def find(name: str) -> PlanFolder:
 
 def plans_folder() -> Path:
     """The folder of plans, beside the runs."""
-    return readable(run_folder.home() / FOLDER, run_folder.READABLE)
+    return places.readable(run_folder.home() / FOLDER, run_folder.READABLE)
 
 
 def _made(folder: Path) -> float:

@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from explorer.data import reference_scores
+from explorer.data import reference_scores, text_sets
 from explorer.data.reference_scores import PrintedRow, PrintedScore, PrintedTable
-from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
@@ -351,4 +350,4 @@ def _plan(
         values=PAPER,
         tasks=table.tasks,
     )
-    return replace(plan, name=f"{table.name}-{digest_of((repr(asdict(plan)),))[:6]}")
+    return replace(plan, name=f"{table.name}-{text_sets.digest_of((repr(asdict(plan)),))[:6]}")

@@ -16,23 +16,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from explorer import in_words
-from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.text_sets import GradedPairs, Triplets
+from explorer import fair_share, in_words, places
+from explorer.data import retrieval_sets, text_sets
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
-from explorer.fair_share import give_back
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
-from explorer.places import runs_folder
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop.judging import under_heads
+from explorer.training.loop import judging, preparing
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.measured_facts import Estimate
-from explorer.training.loop.preparing import prepare, read_texts
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
@@ -273,17 +269,17 @@ def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
         traceback.clear_frames(error.__traceback__)  # they hold the model
         raise ran_out(error, recipe.schedule().batch_size) or error from None
     finally:
-        give_back()
+        fair_share.give_back()
 
 
 def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     # a function of its own, since the frame of a caught error can be cleared only after it has ended
     world = World(recipe.precision, recipe.device)
-    prepared = yield from prepare(recipe, world.device.type, online)
+    prepared = yield from preparing.prepare(recipe, world.device.type, online)
     yield Progress(Phase.MEASURING_STEP, 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
-    folder = runs_folder()  # or its nearest parent that exists
+    folder = places.runs_folder()  # or its nearest parent that exists
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
     return estimate(learner, there, len(recipe.seeds), list(prepared.judged.values()))
 
@@ -317,20 +313,20 @@ class RoomToGain:
 
 def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
     """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
-    tests = read_texts(recipe).tests
+    tests = preparing.read_texts(recipe).tests
     test = tests[0] if tests else None
-    if not isinstance(test, (GradedPairs, RetrievalSet, Triplets)):
+    if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
         return None
     encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
     prompts = encoder.role_prompts
     judge: Judge
-    if isinstance(test, GradedPairs):
+    if isinstance(test, text_sets.GradedPairs):
         judge = PairJudge(test)
-    elif isinstance(test, Triplets):
+    elif isinstance(test, text_sets.Triplets):
         judge = TripletJudge(test)
     else:
         judge = RankingJudge(test, MRR, prompts.query, prompts.document)
-    (vectors,) = yield from under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
+    (vectors,) = yield from judging.under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
     items = judge.items(vectors)
     if isinstance(judge, PairJudge):
         return RoomToGain(judge.score(items), len(judge), None, CORRELATED)

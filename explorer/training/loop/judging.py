@@ -12,9 +12,8 @@ from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.measuring.comparing.learned import Learned, probe_changes
-from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores import correlation, metrics
 from explorer.measuring.scores.judge import Floats, Judge, in_order, of_packs
-from explorer.measuring.scores.metrics import class_scores
 from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work
 
@@ -96,7 +95,7 @@ def held_out_score(
     """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
     if isinstance(method, PredictedClasses):
         found = yield from method.predicted(held.texts, autocast)
-        return class_scores(held.labels, found).measure(by)
+        return metrics.class_scores(held.labels, found).measure(by)
     if isinstance(method, PromptedRows):
         held = replace(held, columns=method.prompted(held.texts))
     texts = list(dict.fromkeys(text for column in held.texts for text in column))
@@ -110,6 +109,6 @@ def triplet_accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) ->
     `vectors` (sentence, width) are those of `texts`.
     """
     place = {text: number for number, text in enumerate(texts)}
-    directions = unit(vectors).astype(np.float64)
+    directions = correlation.unit(vectors).astype(np.float64)
     anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.texts)
     return float(100 * in_order((anchor * positive).sum(1), (anchor * negative).sum(1)).mean())

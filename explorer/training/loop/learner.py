@@ -7,6 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from explorer import optimizers, run_folder
 from explorer.data.text_sets import Corpus
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged, TooFewRows
@@ -14,12 +15,8 @@ from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
-from explorer.optimizers import UPDATE
 from explorer.progress import Work
-from explorer.run_folder import TrainingStep
-from explorer.training.loop import judging
-from explorer.training.loop.preparing import Prepared
-from explorer.training.loop.processes import World
+from explorer.training.loop import judging, preparing, processes
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -29,7 +26,7 @@ Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences
 class Learner:
     """One seed's training, a step at a time."""
 
-    def __init__(self, prepared: Prepared, seed: int, world: World) -> None:
+    def __init__(self, prepared: preparing.Prepared, seed: int, world: processes.World) -> None:
         recipe = prepared.recipe
         self.seed, self.world = seed, world
         self.schedule = recipe.schedule()
@@ -111,7 +108,7 @@ class Learner:
         length = torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf)
         rate = self.method.rate(self.step, self.total, self.schedule)
         for group in self.optimizer.param_groups:
-            group["lr"], group[UPDATE] = rate, self.step
+            group["lr"], group[optimizers.UPDATE] = rate, self.step
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.method.after_update()
@@ -121,7 +118,7 @@ class Learner:
         measured = [torch.stack(losses).double().mean(), length, *similarities]
         self._measured.append((self.step, rate, torch.stack([each.detach().double() for each in measured])))
 
-    def fetch(self) -> tuple[TrainingStep, ...]:
+    def fetch(self) -> tuple[run_folder.TrainingStep, ...]:
         """The updates since the last fetch, in one copy, up to a loss or gradient that is not finite.
 
         After such a one, `trouble` is set: the weights are spoiled, and none was evaluated, kept or saved since.
@@ -131,7 +128,7 @@ class Learner:
             return ()
         steps, rates, rows = zip(*self._measured, strict=True)
         self._measured = []
-        found: list[TrainingStep] = []
+        found: list[run_folder.TrainingStep] = []
         for step, rate, (loss, length, *similarities) in zip(steps, rates, torch.stack(rows).tolist(), strict=True):
             for what, size in (("loss", loss), ("gradient", length)):
                 if not math.isfinite(size):
@@ -141,7 +138,7 @@ class Learner:
                         "folder holds the last good state."
                     )
                     return tuple(found)
-            found.append(TrainingStep(0, self.seed, step, 0.0, loss, rate, *similarities))
+            found.append(run_folder.TrainingStep(0, self.seed, step, 0.0, loss, rate, *similarities))
         return tuple(found)
 
     def gradients(self, columns: Batch, share: float = 1.0) -> Tensor:

@@ -13,21 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer import run_folder, typed_json
+from explorer import methods, run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.metrics import ClassScores, class_scores
-from explorer.methods import PredictedClasses
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop import judging, resume_state
-from explorer.training.loop.estimate import check_reading, estimate
+from explorer.training.loop import estimate, judging, preparing, processes, resume_state
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores
-from explorer.training.loop.preparing import Prepared, prepare
-from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -59,8 +55,8 @@ class Training:
 
     def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
         self.recipe, self.folder, self.online = recipe, folder, online
-        self.world = World(recipe.precision, recipe.device)
-        self._prepared: Prepared | None = None
+        self.world = processes.World(recipe.precision, recipe.device)
+        self._prepared: preparing.Prepared | None = None
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
         self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs
@@ -72,7 +68,7 @@ class Training:
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
-        self._prepared = yield from self._reported(prepare(self.recipe, self.world.device.type, self.online))
+        self._prepared = yield from self._reported(preparing.prepare(self.recipe, self.world.device.type, self.online))
         state = resume_state.load(self.folder / run_folder.STATE) if resume else None
         if state is not None:
             yield from self._restore(state)
@@ -93,7 +89,7 @@ class Training:
             yield from self._conclude(learner)
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> preparing.Prepared:
         """Encoder, text and evaluation sets, which the first steps load."""
         assert self._prepared is not None, "nothing is loaded before the first step of a training"
         return self._prepared
@@ -172,11 +168,11 @@ class Training:
 
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
-        check_reading(learner)
+        estimate.check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
             judges = tuple(self.prepared.measured.values())
-            self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
+            self.estimate = estimate.estimate(learner, self.folder, len(self.recipe.seeds), judges)
             yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), message=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
@@ -228,7 +224,7 @@ class Training:
         classes: ClassScores | None = None
         predicted: tuple[tuple[str, str], ...] = ()
         rows, method = self.prepared.corpus.test, learner.method
-        if rows is not None and isinstance(method, PredictedClasses):  # test rows of labelled texts, in float32
+        if rows is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts, in float32
             words = yield from self._reported(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)
             classes, predicted = class_scores(rows.labels, words), tuple(zip(rows.labels, words, strict=True))
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from explorer import in_words
-from explorer.data import corpora, sample, sources
-from explorer.data.retrieval_sets import RetrievalSet, of_pairs
-from explorer.data.sources import HELD_OUT, EvaluationSet
-from explorer.data.splitting import linked
+from explorer.data import corpora, retrieval_sets, sample, sources, splitting
 from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
@@ -24,17 +21,14 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import BadChoice, CannotResume, TooFewRows
-from explorer.evaluating.tasks.judges import judge_of
-from explorer.evaluating.tasks.retrieval import check
-from explorer.measuring.neighbours.ranking_judge import RankingJudge, batch_search
-from explorer.measuring.neighbours.vector_index import IndexSetting
+from explorer.evaluating.tasks import judges, retrieval
+from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import Judge, ProbeJudge
 from explorer.measuring.scores.verdict import by_use
 from explorer.methods import MinedNegatives, Mining, PromptedRows
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop.judging import PACKS, under_heads
-from explorer.training.loop.measured_facts import TextOverlap
+from explorer.training.loop import judging, measured_facts
 from explorer.training.recipe import Recipe
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -61,8 +55,8 @@ class Texts:
     """What a run trains on and what it is evaluated on."""
 
     corpus: Corpus
-    dev: EvaluationSet
-    tests: tuple[EvaluationSet, ...]
+    dev: sources.EvaluationSet
+    tests: tuple[sources.EvaluationSet, ...]
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
 
@@ -111,7 +105,7 @@ class Prepared:
         packs, sets = self.packs, self.judged
         if packs is None or packs.digest in [judge.digest for judge in sets.values()]:
             return sets
-        return {**sets, PACKS: packs}
+        return {**sets, judging.PACKS: packs}
 
     @property
     def rows(self) -> Corpus:
@@ -119,14 +113,16 @@ class Prepared:
         return replace(self.corpus, columns=(*self.corpus.columns, *self.negatives)) if self.negatives else self.corpus
 
     @property
-    def seen(self) -> TextOverlap | None:
+    def seen(self) -> measured_facts.TextOverlap | None:
         """How many test sentences are in the training text; None without a test set, or if nothing is learned."""
         if not self.tests or not self.recipe.kind.learns():
             return None
         text = set().union(*self.corpus.texts)
         tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
         every = set().union(*tests.values())
-        return TextOverlap(len(every & text), len(every), tuple(use for use in tests if tests[use] & text))
+        return measured_facts.TextOverlap(
+            len(every & text), len(every), tuple(use for use in tests if tests[use] & text)
+        )
 
     def facts(self) -> dict[str, Any]:
         """Digests and versions, as recipe.yaml records them."""
@@ -162,11 +158,11 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     prompts_rows = issubclass(method, PromptedRows)
     prompts = method.prompts(values, encoder) if issubclass(method, PromptedRows) else encoder.role_prompts
     if prompts_rows and prompts.pooled:
-        check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
-    dev = judge_of(texts.dev, encoder, prompts)
-    tests = tuple(judge_of(one, encoder, prompts) for one in texts.tests)
+        retrieval.check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
+    dev = judges.judge_of(texts.dev, encoder, prompts)
+    tests = tuple(judges.judge_of(one, encoder, prompts) for one in texts.tests)
     reports = texts.reports
-    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, *tests)):
+    if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
     prepared = Prepared(
         recipe, found, encoder, texts.corpus, dev, tests, reports, others, texts.held_out, prompts=prompts
@@ -189,7 +185,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         divide=recipe.kind.predicts(),
     )
     recipe.kind.check_rows(corpus)
-    tests: list[EvaluationSet] = []
+    tests: list[sources.EvaluationSet] = []
     for source in recipe.tests:
         corpus, one = _evaluated_on(source, corpus, online)
         tests.append(one)
@@ -203,19 +199,21 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     return Texts(corpus, dev, tuple(tests), notes, held)
 
 
-def held_out_set(corpus: Corpus) -> tuple[Corpus, RetrievalSet]:
+def held_out_set(corpus: Corpus) -> tuple[Corpus, retrieval_sets.RetrievalSet]:
     """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
 
     Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
     """
     if not corpus.kind.pairs_up:
         raise BadChoice(
-            f"{HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no two texts "
-            "that mean the same. Choose scored pairs or a retrieval set."
+            f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
+            "two texts that mean the same. Choose scored pairs or a retrieval set."
         )
     left, held = hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
     others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
-    return left, of_pairs(f"{HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=HELD_OUT)
+    return left, retrieval_sets.of_pairs(
+        f"{sources.HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=sources.HELD_OUT
+    )
 
 
 def hold_out(
@@ -232,7 +230,7 @@ def hold_out(
         text = min("\0".join(column[row] for column in corpus.texts) for row in rows)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
-    families = linked(zip(*corpus.texts, strict=True))
+    families = splitting.linked(zip(*corpus.texts, strict=True))
     wanted = held_out_count(len(corpus)) if wanted is None else wanted
     held: list[int] = []
     for rows in sorted(families, key=drawn):
@@ -261,15 +259,17 @@ def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
     return replace(corpus, columns=tuple(tuple(column[row] for row in rows) for column in corpus.texts))
 
 
-def _set_digests(dev: EvaluationSet | Judge, tests: Sequence[EvaluationSet | Judge]) -> dict[str, str | None]:
+def _set_digests(
+    dev: sources.EvaluationSet | Judge, tests: Sequence[sources.EvaluationSet | Judge]
+) -> dict[str, str | None]:
     """Digests of the evaluation sets by their name in recipe.yaml."""
     more = {f"test_{number}{_DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
     return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}
 
 
-def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, EvaluationSet]:
+def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, sources.EvaluationSet]:
     """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
-    if source == HELD_OUT:
+    if source == sources.HELD_OUT:
         return held_out_set(corpus)
     return corpus, sources.evaluation_set(sources.identity(source), online)
 
@@ -307,10 +307,10 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[tuple[Column
     queries = tuple(dict.fromkeys(anchors))
     prompts = encoder.role_prompts.pooled_ones()
     prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
-    (found,) = yield from under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
+    (found,) = yield from judging.under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
     vectors = unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
-    results = yield from batch_search(known, asked, mining.last, IndexSetting())
+    results = yield from ranking_judge.batch_search(known, asked, mining.last, vector_index.IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
     together: defaultdict[str, set[str]] = defaultdict(set)  # by text, all that share a row with it, and itself
     for row in zip(*corpus.texts, strict=True):

@@ -16,9 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer import typed_json
+from explorer import places, typed_json
 from explorer.errors import CannotResume, NotWritable
-from explorer.places import settle, sync
 from explorer.training.loop.learner import Learner, changing, sow
 
 _SAVED = re.compile(r"save-(\d+)")
@@ -48,9 +47,9 @@ def save(folder: Path, state: State) -> None:
         part.mkdir()
         save_file({name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}, part / "tensors")
         (part / "notes.json").write_text(json.dumps(state.notes), encoding="utf-8")
-        settle(part)
+        places.settle(part)
         part.rename(folder / f"save-{number}")
-        sync(folder)
+        places.sync(folder)
     except Exception as error:  # safetensors raises its own errors for a full disk
         shutil.rmtree(part, ignore_errors=True)
         raise NotWritable(

@@ -17,7 +17,6 @@ from explorer import run_folder, typed_json
 from explorer.errors import RunGone
 from explorer.places import write_whole, writing
 from explorer.progress import Phase
-from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
@@ -68,7 +67,7 @@ class Recorder:
     def log(self, line: str) -> None:
         """Add a line to the log."""
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        self._append(LOG, f"{now}  {line}\n")
+        self._append(run_folder.LOG, f"{now}  {line}\n")
 
     def record(self, step: Step) -> None:
         """Record what is new at a step."""
@@ -79,7 +78,7 @@ class Recorder:
             self.trim(step.number, -1, -1)
         if step.updates:
             lines = (replace(one, number=step.number, time=_now()) for one in step.updates)
-            self._append(METRICS, "".join(map(run_folder.metric_text, lines)))
+            self._append(run_folder.METRICS, "".join(map(run_folder.metric_text, lines)))
         if step.checkup is not None:
             self._evaluated(step, step.checkup)
         if step.message:
@@ -113,7 +112,7 @@ class Recorder:
             )
         ]
         text = "".join(map(run_folder.metric_text, kept))
-        write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
+        write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
         chosen = [(score, line) for line in kept if isinstance(line, run_folder.Evaluation) and line.best
                   if (score := line.selection_score) is not None]  # fmt: skip
         self._best, best = max(chosen, key=lambda one: one[0], default=(None, None))
@@ -122,7 +121,7 @@ class Recorder:
     def probe_sentences(self, sentences: list[str]) -> None:
         """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
         text = json.dumps(sentences, ensure_ascii=False, indent=0)
-        path = self.run.folder / PROBE / PROBE_SENTENCES
+        path = self.run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES
         write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
@@ -145,7 +144,7 @@ class Recorder:
             held_out=step.held_out,
             criterion=None if step.held_out is None else step.criterion,
         )
-        self._append(METRICS, run_folder.metric_text(line))
+        self._append(run_folder.METRICS, run_folder.metric_text(line))
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
@@ -193,8 +192,9 @@ def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | 
 
 def probe_sentences(run: Run) -> list[str]:
     """The probe's sentences; empty if they were not saved, or are damaged."""
+    path = run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES
     try:
-        found = typed_json.parsed((run.folder / PROBE / PROBE_SENTENCES).read_text("utf-8", "surrogatepass"))
+        found = typed_json.parsed(path.read_text("utf-8", "surrogatepass"))
     except (OSError, ValueError):
         return []
     return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else []

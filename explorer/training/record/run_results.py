@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer import run_folder
+from explorer.data import sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.labelled.labelled_sets import LabelledSet
-from explorer.data.labelled.training_rows import as_labelled
-from explorer.data.sources import HELD_OUT
-from explorer.data.text_sets import digest_of
+from explorer.data.labelled import labelled_sets, training_rows
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
-from explorer.evaluating.tasks import column_of
-from explorer.evaluating.tasks.judges import Evaluated
+from explorer.evaluating.tasks import column_of, judges
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
@@ -29,7 +26,6 @@ from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, REPORT, Status
 
 if TYPE_CHECKING:
-    from explorer.data.text_sets import NamedSet
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
 
@@ -58,7 +54,7 @@ def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
     # with digests: trainings on two versions of a text are not two seeds of one recipe
     of_any_seed = replace(recipe.trained_on(), seeds=(0,))
-    return Origin(recipe.method, recipe.model, digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
+    return Origin(recipe.method, recipe.model, text_sets.digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
 
 
 def of_runs() -> list[Result]:
@@ -104,7 +100,7 @@ def test_rows_of(run: runs.Run) -> SetIdentity | None:
 
 def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     facts = status.facts
-    if HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
+    if sources.HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
         return SetIdentity(SetKind.TEST_ROWS, run.name)
     return None
 
@@ -115,15 +111,15 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
     return tuple(filter(None, (_test_rows_of(run, status) for run, status in known if status.state == FINISHED)))
 
 
-def load_test_rows(given: SetIdentity) -> Evaluated:
+def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     """The test rows of a run: a retrieval set of pairs or triplets, or labelled rows with those trained on."""
     from explorer.training.loop import preparing
 
     run, name = runs.find(given.name), given.title
     recipe = run.recipe()
     texts = preparing.read_texts(recipe)
-    if HELD_OUT in recipe.tests:
-        use = recipe.tests.index(HELD_OUT)
+    if sources.HELD_OUT in recipe.tests:
+        use = recipe.tests.index(sources.HELD_OUT)
         rows = texts.tests[use]
         known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
         _check_unchanged(name, known, rows.digest)
@@ -132,8 +128,10 @@ def load_test_rows(given: SetIdentity) -> Evaluated:
     if corpus.test is None:
         raise SetNotFound(f"The run '{run.name}' held no rows out of its training text. Choose another evaluation set.")
     _check_unchanged(name, recipe.digest_of("data"), corpus.digest)
-    dev = None if corpus.validation is None else as_labelled(corpus.validation)
-    return LabelledSet(name, as_labelled(corpus), dev, as_labelled(corpus.test))
+    dev = None if corpus.validation is None else training_rows.as_labelled(corpus.validation)
+    return labelled_sets.LabelledSet(
+        name, training_rows.as_labelled(corpus), dev, training_rows.as_labelled(corpus.test)
+    )
 
 
 def _check_unchanged(name: str, then: str, now: str) -> None:
@@ -178,7 +176,7 @@ def run_of(found: Found) -> runs.Run | None:
 
 def verdict_on(
     found: tuple[Found, Found],
-    pairs: NamedSet,
+    pairs: text_sets.NamedSet,
     comparison: Comparison,
     metric: str,
     aggregate: str,

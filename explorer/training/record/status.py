@@ -16,13 +16,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer import run_folder, typed_json
+from explorer import places, run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
-from explorer.places import write_whole
 from explorer.progress import Phase
 from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores, TextOverlap
 
@@ -236,7 +235,7 @@ def write(folder: Path, status: Status) -> Status:
     pid = os.getpid()
     signed = replace(status, pid=pid, born=run_folder.own_birth(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
-    write_whole(
+    places.write_whole(
         folder / run_folder.STATUS,
         lambda file: file.write(text.encode()),
         "Make room on that disk, then resume the run.",
