@@ -94,6 +94,20 @@ class Progress:
 Work = Generator[Progress, None, Result]
 
 
+def map_progress(work: Work[Result], change: Callable[[Progress], Progress | None]) -> Work[Result]:
+    """Work that reports something else in place of each progress, and nothing in place of None."""
+    try:
+        while True:
+            progress = change(next(work))
+            if progress is not None:
+                yield progress
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    finally:
+        work.close()  # if it is stopped
+
+
 def finish(work: Work[Result], tell: Callable[[Progress], object] = lambda progress: None) -> Result:
     """Run the work to its end, report its progress, and return its result."""
     while True:

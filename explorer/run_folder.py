@@ -72,6 +72,18 @@ def folders_with(file: str, folder: Path | None = None) -> list[Path]:
     return [folder for folder in found if is_utf8(folder.name)]
 
 
+def newest_first(file: str, folder: Path | None = None) -> list[Path]:
+    """The folders of runs, or in another folder, that hold this file, by the time of the file."""
+
+    def written(path: Path) -> float:
+        try:
+            return (path / file).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    return sorted(folders_with(file, folder), key=written, reverse=True)
+
+
 def models() -> list[str]:
     """The models of runs, by name, newest first; then those that ship, in alphabetical order."""
     own, shipped = folders_with(MODEL), sorted(folders_with(MODEL, examples_folder()))

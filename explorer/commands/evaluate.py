@@ -217,7 +217,7 @@ def _print_estimate(models: Sequence[tuple[ScoredModel, AnySubject]], tasks: Seq
             about += f", {cost.fits:,} trainings, {in_words.size(cost.disk)} on the disk meanwhile"
         print(f"{name}, {task}: about {usual}, at most {most}; {about}")
     if expected.reused:
-        print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")
+        print(f"{len(expected.reused)} more {'are' if len(expected.reused) > 1 else 'is'} saved already.")
     for text in (*expected.missing, *expected.failed):
         output.say(text)
 

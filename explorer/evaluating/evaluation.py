@@ -7,7 +7,7 @@ the others from being scored.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
@@ -24,7 +24,7 @@ from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options
 from explorer.evaluating.tasks import Subject, Task, column_of, load
 from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
-from explorer.progress import Progress, Work
+from explorer.progress import Progress, Work, map_progress
 
 KEEP_EVERY = 10.0  # seconds between two results so far that are saved
 
@@ -96,7 +96,11 @@ class Cell:
         return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
 
     def _narrowed(self, result: Result) -> Result:
-        return replace(result, measured=narrowed(result.measured, self.wanted))
+        """The result with the wanted layers & poolings and the model default alone."""
+        measured, wanted = result.measured, {*self.wanted, MODEL_DEFAULT}
+        at = [place for place, title in enumerate(measured.titles) if title in wanted]
+        titles = tuple(measured.titles[place] for place in at)
+        return replace(result, measured=replace(measured, titles=titles, table=measured.table[at]))
 
 
 def cell_of(model: ScoredModel, subject: AnySubject, task: Task[Any] | DataError, options: Options) -> Cell:
@@ -137,41 +141,25 @@ def joined(old: Measured, new: Measured, order: Sequence[str]) -> Measured:
     return replace(new, titles=titles, table=np.array([rows[title] for title in titles]))
 
 
-def narrowed(measured: Measured, titles: Iterable[str]) -> Measured:
-    """The result with these layers & poolings and the model default alone."""
-    wanted = {*titles, MODEL_DEFAULT}
-    places = [place for place, title in enumerate(measured.titles) if title in wanted]
-    return replace(measured, titles=tuple(measured.titles[at] for at in places), table=measured.table[places])
-
-
 @dataclass(frozen=True, eq=False)
 class EvaluationResult:
-    """The results, which of them were saved already, and in words what could not be scored."""
+    """The results, or what it takes to measure them, which were saved already, and in words what cannot be scored."""
 
     results: tuple[Result, ...]
-    reused: tuple[Result, ...]  # those of `results` that were not measured now
+    reused: tuple[Result, ...]  # those that were saved before
     missing: tuple[str, ...]  # tasks without data
     failed: tuple[str, ...]  # models, with the error
     columns: tuple[ScoredTask, ...]  # the tasks, each once
     repeated: tuple[str, ...] = ()  # tasks with the data of an earlier one, in words
+    costs: tuple[tuple[str, str, TaskCost | None], ...] = ()  # with model and label of the task; None: no transformer
 
     def and_(self, more: EvaluationResult) -> EvaluationResult:
         """Both evaluations as one."""
         return EvaluationResult(*(getattr(self, one.name) + getattr(more, one.name) for one in fields(self)))
 
-
-@dataclass(frozen=True, eq=False)
-class Forecast:
-    """What an evaluation would measure, and how long that takes."""
-
-    costs: tuple[tuple[str, str, TaskCost | None], ...]  # with model and label of the task; None: no transformer
-    reused: int
-    missing: tuple[str, ...]
-    failed: tuple[str, ...]
-
     @property
     def seconds(self) -> float:
-        """The expected time of all."""
+        """The expected time of all costs."""
         return sum(cost.seconds for _, _, cost in self.costs if cost)
 
     @property
@@ -260,36 +248,31 @@ def _columns(models: Models, sets: Sets, options: Options) -> tuple[tuple[Scored
     return tuple(found.values()), tuple(repeated)
 
 
-def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[Forecast]:
+def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[EvaluationResult]:
     """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
     costs: dict[str, tuple[str, str, TaskCost | None]] = {}  # by the key of the result, which is measured once
-    reused = 0
+    reused: list[Result] = []
     failures, sets = _Failures(), loaded(tasks, options)
-    labels = scored_task.labels(_columns(models, sets, options)[0])
+    scored_on, repeated = _columns(models, sets, options)
+    labels = scored_task.labels(scored_on)
     cells = list(product(models, sets))
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
         with failures.kept(model, task):
             one = cell_of(model, subject, sets[task], options)
-            if one.reused() is not None:
-                reused += 1
+            saved = one.reused()
+            if saved is not None:
+                reused.append(saved)
             else:
                 failures.check_usable(model)
                 cost = yield from one.cost()
                 costs[one.scored.key(model.digest)] = model.name, labels[one.scored.digest], cost
         if (done + 1) % len(sets) == 0:
             subject.unload()
-    return Forecast(tuple(costs.values()), reused, tuple(failures.missing), failures.in_words(len(sets)))
+    missing, failed = tuple(failures.missing), failures.in_words(len(sets))
+    return EvaluationResult((), tuple(reused), missing, failed, scored_on, repeated, tuple(costs.values()))
 
 
 def with_name(work: Work[Outcome], name: str) -> Work[Outcome]:
     """Work whose stages begin with a name, such as that of the model that is measured."""
-    try:
-        while True:
-            progress = next(work)
-            yield replace(progress, stage=f"{name}: {progress.text}")
-    except StopIteration as end:
-        found: Outcome = end.value
-        return found
-    finally:
-        work.close()  # if it is stopped
+    return map_progress(work, lambda progress: replace(progress, stage=f"{name}: {progress.text}"))

@@ -20,12 +20,15 @@ class RecipeRuns:
     """The runs of recipes, from what is on the disk; `digests` remembers what it has read."""
 
     def __init__(self) -> None:
-        self._texts = cache(_digests_of)  # of recipes that differ in their seed only
+        self._texts: dict[str, Digests] = {}  # of recipes that differ in their seed only
         self._model = cache(lambda model: model_names.find(model).digest)
 
     def digests(self, recipe: Recipe) -> Digests:
         """The digests that the recipe's run records; an error if text or model cannot be read."""
-        return {**self._models(recipe), **self._texts(_Key(recipe))}
+        models, same = self._models(recipe), _of_any_seed(recipe)
+        if same not in self._texts:
+            self._texts[same] = read_texts(recipe).digests()
+        return {**models, **self._texts[same]}
 
     def of(self, recipes: Sequence[Recipe], plan: str | None = None) -> list[runs.Run | None]:
         """The run of each recipe: a finished one, else one to resume, or None.
@@ -79,23 +82,6 @@ def is_of_plan(run: runs.Run, plan: str) -> bool:
 def is_finished(run: runs.Run) -> bool:
     """Whether a run was trained to its end."""
     return run.status().state == statuses.FINISHED
-
-
-class _Key:
-    """A recipe without its seed, as a key of what was read for it."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe, self._value = recipe, _of_any_seed(recipe)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._value == other._value
-
-    def __hash__(self) -> int:
-        return hash(self._value)
-
-
-def _digests_of(key: _Key) -> Digests:
-    return read_texts(key.recipe).digests()
 
 
 def _of_any_seed(recipe: Recipe) -> str:

@@ -48,7 +48,7 @@ def rows_of(out):
 
 def test_each_result_is_a_file_and_a_row(desk, evaluate):
     rows = rows_of(evaluate("--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other"))[0])
-    results = result_files.read_all(desk / "results").results
+    results = result_files.read_all(desk / "results")[0]
     assert len(results) == 4
     assert {row["model"] for row in rows} == {"one", "other"}
     for result in results:
@@ -79,7 +79,7 @@ def test_a_task_that_is_not_there_is_named_and_there_is_no_average(evaluate):
 def test_a_set_without_a_part_of_its_pairs_has_no_score(desk, evaluate):
     write_set(desk / "data", "STS17_es_es/test.tsv", 200)
     assert "200 pairs here, but 250" in evaluate("--task", "STS17-es-es", code=1)[1]
-    assert result_files.read_all(desk / "results").results == ()
+    assert result_files.read_all(desk / "results")[0] == ()
 
 
 def test_nothing_that_can_be_scored_is_an_error(desk, refused):
@@ -125,7 +125,7 @@ def test_scored_pairs_of_a_user_are_a_task(desk, evaluate):
 
 def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, evaluate):
     assert "8" in evaluate("--task", write_labelled(desk / "own", 8), code=1)[1]
-    assert result_files.read_all(desk / "results").results == ()
+    assert result_files.read_all(desk / "results")[0] == ()
 
 
 def test_models_without_a_transformer_are_rows_too(desk, evaluate):
@@ -157,7 +157,7 @@ def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, 
     rows = dict(zip(pairs.first, pairs.second, strict=True))
     path.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in list(rows.items())[:40])]))
     out, _ = evaluate("--task", path)
-    (found,) = result_files.read_all(desk / "results").results
+    (found,) = result_files.read_all(desk / "results")[0]
     intervals = found.measured.intervals
     assert intervals.choice.title in found.measured.titles
     assert f"questions.csv, one, {retrieval.intervals_text(intervals)}" in out
@@ -169,7 +169,7 @@ def test_an_estimate_scores_nothing(desk, evaluate):
     told, _ = evaluate("--task", write_labelled(desk / "own"), *probe)
     assert "one, moods.csv (SentEval's MLP): about" in told
     assert "120 texts, 220 trainings" in told  # two seeds, ten folds, each with ten inner ones and a refit
-    assert result_files.read_all(desk / "results").results == ()
+    assert result_files.read_all(desk / "results")[0] == ()
 
 
 def counting(arguments, told, environment):
@@ -222,9 +222,9 @@ def test_what_is_saved_is_not_measured_again(desk, evaluate, monkeypatch):
 
 def test_again_measures_what_is_saved(desk, evaluate):
     evaluate("--task", "STS17")
-    (before,) = result_files.read_all(desk / "results").results
+    (before,) = result_files.read_all(desk / "results")[0]
     assert "not measured again" not in evaluate("--task", "STS17", "--again")[1]
-    (after,) = result_files.read_all(desk / "results").results
+    (after,) = result_files.read_all(desk / "results")[0]
     assert after.measured.seconds != before.measured.seconds
     assert after.measured.score() == before.measured.score()
 
@@ -255,6 +255,6 @@ def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, eva
     tasks = ("--task", "STS17", "--task", "STS17-es-es")
     _, err = evaluate(*tasks, code=143)
     assert err == "Stopped. What was measured is saved; the same command goes on from there.\n"
-    (first,) = result_files.read_all(desk / "results").results
+    (first,) = result_files.read_all(desk / "results")[0]
     monkeypatch.setattr(result_files, "write", write)
     assert f"not measured again (--again does): {first.model.name}: {first.task.name}" in evaluate(*tasks)[1]

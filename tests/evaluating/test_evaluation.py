@@ -133,7 +133,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_joins_what_is_saved(place, desk
     assert is_reused(place, task, asked)
     assert is_reused(place, task, FEW)
     assert is_reused(place, task, replace(FEW, titles=("mean of layer 1", "last of layers 0-2")))
-    (found,) = (one for one in result_files.read_all(desk / "results").results if one.task.name == Path(task).name)
+    (found,) = (one for one in result_files.read_all(desk / "results")[0] if one.task.name == Path(task).name)
     assert found.measured.titles[-2:] == ("last of layers 0-2", "model default")
     assert "mean of layer 1" in found.measured.titles
     assert np.isfinite(found.measured.score("last of layers 0-2"))
@@ -170,7 +170,7 @@ def test_another_model_of_one_name_is_measured_and_one_model_of_two_has_two_rows
     model, of_model = subject(place)
     renamed = replace(model, name="renamed")
     assert [one.model for one in finish(evaluation([(renamed, of_model)], ["STS17"], FEW)).reused] == [renamed]
-    rows = [one.model.name for one in result_files.read_all().results if one.task.name == "STS17"]
+    rows = [one.model.name for one in result_files.read_all()[0] if one.task.name == "STS17"]
     assert sorted(rows) == ["model", "renamed"]
 
 
@@ -213,7 +213,7 @@ def test_what_was_measured_before_a_stop_is_saved(place, desk):
     while "Quora" not in next(work).stage:
         pass
     work.close()
-    assert [one.task.name for one in result_files.read_all().results] == ["STS17"]
+    assert [one.task.name for one in result_files.read_all()[0]] == ["STS17"]
     assert is_reused(place, "STS17")
 
 
@@ -229,7 +229,7 @@ def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_p
     while "scored cls of layer 1" not in next(work).stage:
         pass
     work.close()
-    (kept,) = result_files.read_all().results
+    (kept,) = result_files.read_all()[0]
     assert kept.task.name == "split"
     assert kept.measured.titles == ("mean of layer 0", "cls of layer 1", "model default")
     assert whole.titles == every

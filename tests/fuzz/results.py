@@ -46,16 +46,16 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
         found = result_files.saved(one.model, one.task)
         assert found is not None, "a result is lost"
         assert np.array_equal(found.measured.table, one.measured.table, equal_nan=True), "a result of another"
-    kept = result_files.read_all()
-    assert not kept.unreadable, "what was written cannot be read"
-    assert {one.key for one in kept.results} == {one.key for one in written}, "a result is lost"
-    _check_table(kept.results)
+    kept, unreadable = result_files.read_all()
+    assert not unreadable, "what was written cannot be read"
+    assert {one.key for one in kept} == {one.key for one in written}, "a result is lost"
+    _check_table(kept)
     files = sorted((place / "results").rglob("*.json"))
     for path in drawn.sample(files, min(len(files), drawn.choice((0, 1, 1, 3)))):
         _damage(drawn, path)
-    left = result_files.read_all()
-    assert len(left.results) + len(left.unreadable) <= len(kept.results), "damage adds a result"
-    _check_table(left.results)
+    left, unreadable = result_files.read_all()
+    assert len(left) + len(unreadable) <= len(kept), "damage adds a result"
+    _check_table(left)
     if seed % _SHOWN == 0:
         shown("results", suite="all tasks", results_settings="all settings")
 

@@ -112,7 +112,7 @@ def write_result(desk: Desk, x: Any) -> Hashable:
 
 
 def read_result(desk: Desk, key: Hashable) -> int:
-    found = next(one for one in result_files.read_all().results if one.key == key)
+    found = next(one for one in result_files.read_all()[0] if one.key == key)
     saved = result_files.saved(replace(found.model, name="another name"), replace(found.task, name="another task"))
     assert saved is not None
     return int(saved.measured.score())

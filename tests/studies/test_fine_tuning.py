@@ -64,7 +64,7 @@ def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, tmp_path):
     assert result.task.data == rows.digest
     assert (result.measured.measures, result.measured.seeds) == (MEASURES, (1, 2))
     assert result.measured.setting["steps"] == 2
-    (kept,) = result_files.read_all(tmp_path / "results").results
+    (kept,) = result_files.read_all(tmp_path / "results")[0]
     assert np.array_equal(kept.measured.table, result.measured.table)
     assert kept.model == result.model
     assert kept.model.name == "tiny", "what is scored is the encoder that was fine-tuned"
@@ -79,7 +79,7 @@ def test_a_finished_run_is_not_trained_again(shelf, monkeypatch):
     other = tuned(shelf, TuningOptions((1,), SETTINGS, "float32", "cpu")).results[0]
     assert len(runs.every()) == 2, "another recipe is another run"
     assert other.task != first.task, "and another column"
-    assert len(result_files.read_all().results) == 2
+    assert len(result_files.read_all()[0]) == 2
 
 
 def test_a_run_on_text_that_has_changed_is_a_new_one(shelf, tmp_path):
@@ -124,7 +124,7 @@ def test_the_command_fine_tunes_and_prints_the_scores(shelf, capsys):
     assert main([*command, "--device", "cpu", "--suite", "glue", *words, "--json"]) == 0
     told = capsys.readouterr()
     (found,) = json.loads(told.out)
-    (kept,) = result_files.read_all().results
+    (kept,) = result_files.read_all()[0]
     assert (found["task"], found["kind"]) == ("pairs.tsv", FINE_TUNING)
     assert found["scores"]["model default"]["accuracy"] == pytest.approx(kept.measured.score(), abs=0.01)
     for task in fine_tuning.TASKS:

@@ -198,17 +198,13 @@ def logits(weights: Sequence[Tensor], x: Tensor) -> Tensor:
 
 def _hidden(weights: Sequence[Tensor], x: Tensor) -> Tensor:
     """The hidden layers (row, network · hidden): one matrix product for all networks."""
-    import torch
-
     first, bias, _, _ = weights
-    return torch.addmm(bias.flatten(), x, first.flatten(0, 1).t()).sigmoid_()
+    return bias.flatten().addmm(x, first.flatten(0, 1).t()).sigmoid_()
 
 
 def _outputs(weights: Sequence[Tensor], hidden: Tensor) -> Tensor:
-    import torch
-
     _, _, second, bias = weights
-    return torch.baddbmm(bias[:, None], _by_network(weights, hidden), second.transpose(1, 2))
+    return bias[:, None].baddbmm(_by_network(weights, hidden), second.transpose(1, 2))
 
 
 def _by_network(weights: Sequence[Tensor], hidden: Tensor) -> Tensor:
@@ -283,9 +279,7 @@ def _joined(tensors: Sequence[Tensor]) -> Tensor:
 
 def _split(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     """Parts of a vector in the shapes of some tensors; they share its memory."""
-    import torch
-
-    parts = torch.split(flat, [one.numel() for one in like])
+    parts = flat.split([one.numel() for one in like])
     return [part.view(one.shape) for part, one in zip(parts, like, strict=True)]
 
 

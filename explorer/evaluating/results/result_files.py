@@ -24,7 +24,6 @@ from explorer import places, typed_json
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.scored_task import COSTS, Items, Measured, QueryIntervals, ScoredTask, Setting
-from explorer.places import results_folder, write_whole
 
 META = "model_meta.json"  # in every folder of results, as mteb wants it
 EXPERIMENTS = "experiments"  # what mteb calls results under settings of their own
@@ -71,14 +70,6 @@ class Result:
 
 
 @dataclass(frozen=True)
-class SavedResults:
-    """What a folder of results holds."""
-
-    results: tuple[Result, ...]
-    unreadable: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
 class _Items:
     values: tuple[float | None, ...] = ()
     gold: tuple[float, ...] | None = None
@@ -114,36 +105,36 @@ def write(result: Result, folder: Path | None = None) -> Path:
     path = path_of(result.model, result.task, folder)
     content = json.dumps(_as_mteb(result), ensure_ascii=False, indent=None, allow_nan=False)
     meta = json.dumps({"name": result.model.name, "revision": result.model.revision}, ensure_ascii=False, indent=1)
-    places = [path]
+    paths = [path]
     if not result.task.folder and not result.task.unusual:
-        places.append(path.parents[2] / f"{_file_name(_IN_MTEB.get(result.task.name, result.task.name))}.json")
-    for place in places:
+        paths.append(path.parents[2] / f"{_file_name(_IN_MTEB.get(result.task.name, result.task.name))}.json")
+    for place in paths:
         _write(place.parent / META, meta)
         _write(place, content)
     return path
 
 
 def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
+    places.write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
 
 def path_of(model: ScoredModel, task: ScoredTask, folder: Path | None = None) -> Path:
     """The path of a result; if an equal task has one under another name, that path."""
     key = task.key(model.digest)[:KEY]
-    home = (folder or results_folder()) / _file_name(model.name) / _file_name(model.revision) / EXPERIMENTS / key
+    home = (folder or places.results_folder()) / _file_name(model.name) / _file_name(model.revision) / EXPERIMENTS / key
     return next(_results_in(home, "*.json"), home / f"{_file_name(task.name)}.json")
 
 
 def saved(model: ScoredModel, task: ScoredTask) -> Result | None:
     """The saved result of a model on a task, whatever both are called there; None if there is none."""
     key = task.key(model.digest)
-    others = _results_in(results_folder(), f"*/*/{EXPERIMENTS}/{key[:KEY]}/*.json")
+    others = _results_in(places.results_folder(), f"*/*/{EXPERIMENTS}/{key[:KEY]}/*.json")
     found = (read(path) for path in chain([path_of(model, task)], others))
     return next((replace(one, model=model, task=task) for one in found if one is not None and one.key == key), None)
 
 
-def read_all(folder: Path | None = None) -> SavedResults:
-    """Every result, by model and task; files that Strata did not write are left out."""
+def read_all(folder: Path | None = None) -> tuple[tuple[Result, ...], tuple[Path, ...]]:
+    """Every result, by model and task, and the files that cannot be read; those of other programs are left out."""
     found: list[Result] = []
     unreadable: list[Path] = []
     for path in _paths(folder):
@@ -153,7 +144,7 @@ def read_all(folder: Path | None = None) -> SavedResults:
             unreadable.append(path)
         else:
             found += [result] if result else []
-    return SavedResults(tuple(found), tuple(unreadable))
+    return tuple(found), tuple(unreadable)
 
 
 def stamp() -> Hashable:
@@ -163,7 +154,7 @@ def stamp() -> Hashable:
 
 def zipped(folder: Path | None = None) -> bytes:
     """Every file of the folder in one archive, with `results/` before its path."""
-    home, archive = folder or results_folder(), io.BytesIO()
+    home, archive = folder or places.results_folder(), io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         for path in sorted((*home.glob("*/*/*.json"), *home.glob(f"*/*/{EXPERIMENTS}/*/*.json"))):
             if places.is_utf8(path):
@@ -173,7 +164,7 @@ def zipped(folder: Path | None = None) -> bytes:
 
 def _paths(folder: Path | None = None) -> list[Path]:
     home = places.readable(
-        folder or results_folder(), "Check its permissions, or set STRATA_RESULTS to another folder."
+        folder or places.results_folder(), "Check its permissions, or set STRATA_RESULTS to another folder."
     )
     return sorted(_results_in(home, f"*/*/{EXPERIMENTS}/*/*.json"))
 
@@ -247,7 +238,7 @@ def _as_mteb(result: Result) -> dict[str, Any]:
 def _content(result: Result) -> dict[str, Any]:
     measured, items = result.measured, result.measured.items
     names = list(dict.fromkeys(items.parts)) if items else []
-    places = {name: at for at, name in enumerate(names)}
+    place = {name: at for at, name in enumerate(names)}
     return {
         "model": asdict(result.model),
         "task": asdict(result.task),
@@ -262,7 +253,7 @@ def _content(result: Result) -> dict[str, Any]:
             "values": _numbers(items.values),
             "gold": None if items.gold is None else _numbers(items.gold),
             "names": names,
-            "parts": [places[name] for name in items.parts],
+            "parts": [place[name] for name in items.parts],
             "digest": items.digest,
         },
         "seconds": measured.seconds,

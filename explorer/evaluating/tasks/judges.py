@@ -9,7 +9,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from explorer.errors import NotWritable
 from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks import item_scores, retrieval, transfer
 from explorer.measuring.neighbours.ranking_judge import MRR, NDCG, RankingJudge
-from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key, stored_scores
@@ -58,13 +57,15 @@ class JudgedSet(ABC, Generic[Given]):
     """
 
     main = ""  # the measure that it is reported by, if its kind has several
+    judged_by: ClassVar[type[Any]]  # a `Judge` of the set
 
     def __init__(self, given: Given) -> None:
         self.given = given
 
-    @abstractmethod
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """How the set is scored; queries and documents have these prompts."""
+        judge: Judge = self.judged_by(self.given)
+        return judge
 
     @property
     @abstractmethod
@@ -128,8 +129,7 @@ class JudgedSet(ABC, Generic[Given]):
 class _ScoredPairs(JudgedSet[GradedPairs]):
     """Scored by Spearman, in the precision that is chosen; what is stored are the cosines."""
 
-    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
-        return PairJudge(self.given)
+    judged_by = PairJudge
 
     @property
     def columns(self) -> TextColumns:
@@ -157,8 +157,7 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
 class _Probes(JudgedSet[sample.ProbePairs]):
     """Scored by the share of paraphrases that are more similar than pairs with a small difference."""
 
-    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
-        return ProbeJudge(self.given)
+    judged_by = ProbeJudge
 
     @property
     def columns(self) -> TextColumns:
@@ -171,8 +170,7 @@ class _Probes(JudgedSet[sample.ProbePairs]):
 class _Triplets(JudgedSet[Triplets]):
     """Scored by the share in which the positive is more similar to the anchor than the negative."""
 
-    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
-        return TripletJudge(self.given)
+    judged_by = TripletJudge
 
     @property
     def columns(self) -> TextColumns:
@@ -257,14 +255,6 @@ class LabelJudge(Judge):
         right: Floats = (found == data.scored.y).astype(np.float64)
         return right
 
-    def score(self, items: Floats, precision: str = "float32") -> float:
-        """The accuracy × 100."""
-        return 100 * float(items.mean())
-
-    def difference(self, one: Floats, other: Floats) -> Interval:
-        """The interval is that of a paired bootstrap over rows."""
-        return mean_difference(one, other)
-
     def alike(self, vectors: Tensor) -> Floats:
         """Nothing: rows of one class need not be similar."""
         return np.empty(0)
@@ -276,8 +266,7 @@ class LabelJudge(Judge):
 class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
     """Scored by the accuracy of logistic regression."""
 
-    def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
-        return LabelJudge(self.given)
+    judged_by = LabelJudge
 
     @property
     def columns(self) -> TextColumns:

@@ -20,7 +20,7 @@ from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logis
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
-from explorer.progress import Progress, Work
+from explorer.progress import Progress, Work, map_progress
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -181,14 +181,12 @@ def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[n
 
 def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:
     """Work whose progress counts the fits of all layers & poolings, `done` of `total` of which are ready."""
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            found: Classes = end.value
-            return found
+
+    def counted(progress: Progress) -> Progress:
         fits = progress.total
-        yield Progress(f"{progress.text}: {title}", fits * done + progress.done, fits * total)
+        return Progress(f"{progress.text}: {title}", fits * done + progress.done, fits * total)
+
+    return map_progress(work, counted)
 
 
 def _setting(

@@ -25,7 +25,6 @@ from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.pair_cosines import Cosines
 from explorer.measuring.scores.verdict import UNKNOWN, Sentence, Verdict, sentence
 
 if TYPE_CHECKING:
@@ -153,12 +152,12 @@ class Comparison:
         """The cosines of both sides, grouped by gold score."""
         return gold_bins(self.one.gold, self._sides())
 
-    def _sides(self) -> tuple[Cosines, Cosines]:
+    def _sides(self) -> tuple[Floats, Floats]:
         """The cosines (pair) of both sides."""
         return self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
 
     def _difference(
-        self, one: Cosines, other: Cosines, metric: str, aggregate: str, resamples: int, seed: int
+        self, one: Floats, other: Floats, metric: str, aggregate: str, resamples: int, seed: int
     ) -> Interval:
         gold, parts, statistic = self.one.gold, self.one.parts, self.one.statistic(metric)
         return difference(gold, one, other, parts, statistic, aggregate, resamples=resamples, seed=seed)

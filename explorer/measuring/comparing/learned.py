@@ -13,20 +13,10 @@ import numpy as np
 from explorer import in_words
 from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
+from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CI,
-    MIXED,
-    UNKNOWN,
-    WORSE,
-    Marked,
-    RunVerdict,
-    Sentence,
-    Verdict,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, MIXED, UNKNOWN, WORSE, Marked, Sentence, Verdict
 
 SHOWN = 3  # pairs
 MOST_NAMED = 3  # packs in a clause
@@ -114,7 +104,7 @@ class Learned:
 
 
 def of_run(
-    verdict: RunVerdict, names: Mapping[str, str], sizes: Mapping[str, int], measures: Mapping[str, str]
+    verdict: verdicts.RunVerdict, names: Mapping[str, str], sizes: Mapping[str, int], measures: Mapping[str, str]
 ) -> Learned:
     """What a run learned, by its test set, or by its dev set if there is no test set.
 

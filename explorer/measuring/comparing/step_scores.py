@@ -14,7 +14,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores, score_rows
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key, stored_scores
-from explorer.progress import Phase, Progress, Work
+from explorer.progress import Phase, Progress, Work, map_progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +76,13 @@ def score_steps(
 def _of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
     """The progress of one model as a part of all: each encodes the same tokens."""
     stage = f"{Phase.ENCODING_TOKENS.text()} with {models} models" if models > 1 else Phase.ENCODING_TOKENS
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            scores: LayerScores = end.value
-            return scores
+
+    def of_all(progress: Progress) -> Progress | None:
         if progress.stage is Phase.ENCODING_TOKENS:
-            yield Progress(stage, before * progress.total + progress.done, models * progress.total)
-        elif not before:  # else the last progress is still right
-            yield progress
+            return Progress(stage, before * progress.total + progress.done, models * progress.total)
+        return None if before else progress  # else the last progress is still right
+
+    return map_progress(work, of_all)
 
 
 def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[tuple[Change, ...]]:

@@ -66,7 +66,8 @@ def difference(
         sides = (one[..., group], other[..., group])
         every = np.ones((len(group), 1), dtype=np.float32)
         points.append(_gap(gold[group], sides, every, metric)[..., 0])
-        draws.append(_drawn(gold[group], sides, metric, resamples, random))
+        every_draw = _draws(len(group), resamples, random)
+        draws.append(np.concatenate([_gap(gold[group], sides, times, metric) for times in every_draw], axis=-1))
     point, drawn = (100 * np.average(found, axis=0, weights=weights) for found in (points, draws))
     edges = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     # the percentiles; resamples without a score, such as all-equal gold scores, are ignored
@@ -116,14 +117,6 @@ def _groups(pairs: int, parts: Sequence[str], aggregate: str) -> list[NDArray[np
         return [np.arange(pairs)]
     names = np.array(parts)
     return [np.flatnonzero(names == name) for name in dict.fromkeys(parts)]
-
-
-def _drawn(
-    gold: Floats, sides: tuple[NDArray[Any], ...], metric: str, resamples: int, random: np.random.Generator
-) -> Floats:
-    """Differences (…, resample)."""
-    found = [_gap(gold, sides, times, metric) for times in _draws(len(gold), resamples, random)]
-    return np.concatenate(found, axis=-1)
 
 
 def _draws(count: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:

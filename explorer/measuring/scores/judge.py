@@ -218,11 +218,6 @@ class PackChange:
         """The share after minus the share before."""
         return self.after.value - self.before.value
 
-    @property
-    def turned(self) -> PackChange:
-        """The change from the second model to the first."""
-        return PackChange(self.name, self.pairs, self.after, self.before, -self.high, -self.low)
-
 
 @dataclass(frozen=True)
 class PairChange:
@@ -233,11 +228,6 @@ class PairChange:
     second: str
     before: float
     after: float
-
-    @property
-    def turned(self) -> PairChange:
-        """The change from the second model to the first."""
-        return PairChange(self.pack, self.first, self.second, self.after, self.before)
 
 
 def in_order(nearer: Floats, farther: Floats) -> Floats:

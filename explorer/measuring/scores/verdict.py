@@ -99,14 +99,10 @@ class RunVerdict:
         return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
 
 
-def test_uses(count: int) -> tuple[str, ...]:
-    """The names of so many test sets: test, test 2 and so on."""
-    return ("test", *(f"test {number}" for number in range(2, count + 1)))[:count]
-
-
 def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
-    """Something of each evaluation set, by use: of the test sets, then of the dev set."""
-    return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": dev}
+    """Something of each evaluation set, by use: test, test 2 and so on, then dev."""
+    of_tests = {"test" if number == 1 else f"test {number}": one for number, one in enumerate(tests, start=1)}
+    return {**of_tests, "dev": dev}
 
 
 def of_uses(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, pooled
 from explorer.errors import UnsupportedModel
 from explorer.in_words import Rows, rounded
 
@@ -80,8 +81,6 @@ def layer_weights(encoder: Encoder, sentences: Sequence[str], max_length: int | 
     """Compute an encoder's pooler weights for some sentences."""
     import torch
 
-    from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
-
     head = encoder.head
     if head is None or head.attention is None:
         raise UnsupportedModel(
@@ -143,10 +142,8 @@ def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
     the bias sum to 1; a part that points against the vector has a negative share.
     """
     import torch
-    from torch.nn import functional
 
     from explorer.encoding.read.head import Dense
-    from explorer.encoding.read.pooling import pooled
 
     parts = [pooled(name, states.hidden, states.mask) for name in head.poolings]
     if head.layers:
@@ -164,12 +161,13 @@ def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
     def mapped(joined: Tensor, bias: bool) -> Tensor:
         if first is None:
             return joined
-        return functional.linear(joined, first.weight, first.bias if bias else None)
+        return torch.nn.functional.linear(joined, first.weight, first.bias if bias else None)
 
     every = set(range(len(parts)))
     whole, summed = vector(side_by_side(every)), mapped(side_by_side(every), bias=True)
     shares = [(mapped(side_by_side({at}), bias=False) * summed).sum(-1) / (summed * summed).sum(-1) for at in every]
-    without = [functional.cosine_similarity(vector(side_by_side(every - {at})), whole, dim=-1) for at in every]
+    left = [vector(side_by_side(every - {at})) for at in every]
+    without = [torch.nn.functional.cosine_similarity(one, whole, dim=-1) for one in left]
     return torch.stack(shares, dim=-1), torch.stack(without, dim=-1)
 
 

@@ -27,7 +27,7 @@ from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import check_finite
 from explorer.places import PART
-from explorer.progress import Phase, Progress, Work
+from explorer.progress import Phase, Progress, Work, map_progress
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
 
@@ -229,14 +229,12 @@ def vectors_of(
 ) -> Work[tuple[shard_files.Vectors, ...]]:
     """Vectors (row, width) of each column, all finite; `progress_at` makes a progress of the share that is done."""
     titles = [column.title for column in plan.manifest.vectors]
+
+    def of_shard(progress: Progress) -> Progress:
+        return progress_at(progress.done / progress.total if progress.stage is Phase.ENCODING_TEXTS else 0)
+
     work = encoded.encoded(plan.encoder, texts, plan.manifest.max_length, titles)
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            found: encoded.Encoded = end.value
-            break
-        yield progress_at(progress.done / progress.total if progress.stage is Phase.ENCODING_TEXTS else 0)
+    found = yield from map_progress(work, of_shard)
     vectors = tuple(found.of(title) for title in titles)
     for title, values in zip(titles, vectors, strict=True):
         reading = encoded.reading_of(plan.encoder, title)

@@ -151,7 +151,7 @@ def standing(plan: plans.Plan) -> PlanStatus:
 
 def every() -> list[PlanFolder]:
     """Every plan, newest first."""
-    return [PlanFolder(path) for path in sorted(run_folder.folders_with(PLAN, plans_folder()), key=_made, reverse=True)]
+    return [PlanFolder(path) for path in run_folder.newest_first(PLAN, plans_folder())]
 
 
 def next_start() -> float:
@@ -171,10 +171,3 @@ def find(name: str) -> PlanFolder:
 def plans_folder() -> Path:
     """The folder of plans, beside the runs."""
     return places.readable(run_folder.home() / FOLDER, run_folder.READABLE)
-
-
-def _made(folder: Path) -> float:
-    try:
-        return (folder / PLAN).stat().st_mtime
-    except OSError:
-        return 0.0

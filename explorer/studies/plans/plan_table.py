@@ -12,8 +12,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
-from explorer.evaluating.results.result_table import MeanScore as Score
-from explorer.evaluating.results.result_table import mean_score
+from explorer.evaluating.results.result_table import MeanScore, mean_score
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import BETTER, Verdict
@@ -42,17 +41,17 @@ class PlanRow:
     cells: tuple[PlanCell, ...]
     tasks: Mapping[str, tuple[float | None, ...]]  # by the label of the task
 
-    def score(self, column: str) -> Score | None:
+    def score(self, column: str) -> MeanScore | None:
         """A score over all seeds; None if a seed lacks it, since a mean of some would mislead."""
         if column in self.tasks:
             return mean_score(self.tasks[column])
         return mean_score([_of_run(one.done, column) for one in self.cells])
 
     @property
-    def before(self) -> Score | None:
+    def before(self) -> MeanScore | None:
         """The base's test score under the layer & pooling that is trained, which need not be its model default."""
         found = mean_score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
-        return found and (found if found.std else Score(found.mean, None))  # a layer has no seed, a new pooler has
+        return found and (found if found.std else MeanScore(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
     def verdict(self) -> Verdict | None:
@@ -199,7 +198,17 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
     keys = columns(found)
     one_of = {TEST: found.sets[1], DEV: found.sets[0]}
     header = [f"{key} ({sources.shown(names[0])})" if len(names := one_of.get(key, ())) == 1 else key for key in keys]
-    every = [_base_cells(found, base) for base in found.base_rows]
+    every = [
+        {  # the row of a base: what is subtracted from the scores of its runs
+            ROW: f"{BASE} {sources.shown(base.model)} ({MODEL_DEFAULT})",
+            DEV_SET: sources.shown(base.dev_set),
+            TEST_SET: sources.shown(base.test_set),
+            TEST: _number(base.test),
+            DEV: _number(base.dev),
+            **{task: _number(found.bases.get(base.model, {}).get(task)) for task in found.tasks},
+        }
+        for base in found.base_rows
+    ]
     for row in found.rows:
         recipe = row.cells[0].recipe
         gap = ""
@@ -227,19 +236,6 @@ def columns(found: PlanTable) -> list[str]:
     """The columns of the table by name; sets have columns of their own if not all rows have the same."""
     several = [DEV_SET, TEST_SET] if max(map(len, found.sets)) > 1 else []
     return [ROW, SEEDS, *several, BEFORE, TEST, GAIN, DEV, *found.tasks, SECONDS, PER_POINT, MEMORY]
-
-
-def _base_cells(found: PlanTable, base: Base) -> dict[str, str]:
-    """The row of a base: what is subtracted from the scores of its runs."""
-    of_tasks = found.bases.get(base.model, {})
-    return {
-        ROW: f"{BASE} {sources.shown(base.model)} ({MODEL_DEFAULT})",
-        DEV_SET: sources.shown(base.dev_set),
-        TEST_SET: sources.shown(base.test_set),
-        TEST: _number(base.test),
-        DEV: _number(base.dev),
-        **{task: _number(of_tasks.get(task)) for task in found.tasks},
-    }
 
 
 def as_json(found: PlanTable) -> dict[str, object]:
@@ -276,7 +272,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
     }
 
 
-def _parts(score: Score | None) -> list[float | None] | None:
+def _parts(score: MeanScore | None) -> list[float | None] | None:
     return None if score is None else [score.mean, score.std]
 
 

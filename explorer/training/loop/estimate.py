@@ -27,7 +27,7 @@ from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import judging, preparing
-from explorer.training.loop.learner import Learner, changing, kept_buffers
+from explorer.training.loop.learner import Learner, changing, kept_buffers, random_states, set_random_states
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
@@ -232,9 +232,7 @@ def _peak_per_row(learner: Learner, rows: int) -> float:
 @contextmanager
 def _untouched(learner: Learner) -> Iterator[None]:
     """Restore buffers, attributes of the method and random states afterwards; weights do not change."""
-    cpu = torch.get_rng_state()
-    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # as torch states it
-    cuda = torch.cuda.get_rng_state() if used else None
+    states = random_states()
     buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
     attributes = _attributes(learner.method)
     try:
@@ -248,9 +246,7 @@ def _untouched(learner: Learner) -> Iterator[None]:
         for name in _attributes(learner.method):
             delattr(learner.method, name)
         vars(learner.method).update(attributes)
-        torch.set_rng_state(cpu)
-        if cuda is not None:
-            torch.cuda.set_rng_state(cuda)
+        set_random_states(states)
 
 
 def _attributes(method: Method) -> dict[str, object]:

@@ -242,6 +242,22 @@ def sow(seed: int) -> None:
     torch.manual_seed(seed)
 
 
+def random_states() -> dict[str, Tensor]:
+    """The states of torch's random numbers, by device."""
+    states = {"cpu": torch.get_rng_state()}
+    # else nothing was drawn there, and asking would take memory of the GPU
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # as torch states it
+        states["cuda"] = torch.cuda.get_rng_state()
+    return states
+
+
+def set_random_states(states: Mapping[str, Tensor]) -> None:
+    """Restore the states of torch's random numbers."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and torch.cuda.is_available():
+        torch.cuda.set_rng_state(states["cuda"])
+
+
 def enough(scores: Sequence[float], schedule: Schedule) -> bool:
     """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
     trained = scores[1:]

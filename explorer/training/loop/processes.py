@@ -28,12 +28,10 @@ class World:
     """
 
     def __init__(self, precision: str = "auto", device: str = "auto", patience: timedelta | None = None) -> None:
-        from accelerate import Accelerator, InitProcessGroupKwargs
-        from accelerate.state import AcceleratorState, GradientState
-        from accelerate.utils import environment
+        from accelerate import Accelerator, InitProcessGroupKwargs, state, utils
 
         # it empties os.environ of the whole process for an instant, in which a page finds other folders, without runs
-        environment.clear_environment = nullcontext
+        utils.environment.clear_environment = nullcontext
         started = int(os.environ.get("WORLD_SIZE", "1"))
         asked = _asked_for()
         if asked > started:
@@ -45,8 +43,8 @@ class World:
         self.precision = hardware.precision(precision, kind)
         if started == 1:
             # accelerate keeps the device and precision of an earlier run in this process
-            AcceleratorState._reset_state(reset_partial_state=True)
-            GradientState._reset_state()
+            state.AcceleratorState._reset_state(reset_partial_state=True)
+            state.GradientState._reset_state()
         elif kind == "cpu":
             os.environ.setdefault("ACCELERATE_USE_CPU", "true")
         waits = [InitProcessGroupKwargs(timeout=patience)] if patience else None

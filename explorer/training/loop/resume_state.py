@@ -18,7 +18,7 @@ from torch import Tensor
 
 from explorer import places, typed_json
 from explorer.errors import CannotResume, NotWritable
-from explorer.training.loop.learner import Learner, changing, sow
+from explorer.training.loop.learner import Learner, changing, random_states, set_random_states, sow
 
 _SAVED = re.compile(r"save-(\d+)")
 
@@ -118,7 +118,7 @@ def state_of(learner: Learner) -> State:
     for weight, name in learner.names.items():
         for what, value in learner.optimizer.state.get(weight, {}).items():
             tensors[f"optimizer/{what}/{name}"] = value
-    tensors |= {f"random/{name}": value for name, value in _random_states().items()}
+    tensors |= {f"random/{name}": value for name, value in random_states().items()}
     notes: dict[str, Any] = {
         "seed": learner.seed,
         "step": learner.step,
@@ -159,20 +159,6 @@ def restore(learner: Learner, state: State) -> None:
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     learner.best_dev, learner.best_candidate = notes["best_dev"], notes["best_candidate"]
     learner.method.candidate = notes["candidate"]
-    _set_random_states(state.under("random/"))
+    set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
-
-
-def _random_states() -> dict[str, Tensor]:
-    states = {"cpu": torch.get_rng_state()}
-    # else nothing was drawn there, and asking would take memory of the GPU
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # as torch states it
-        states["cuda"] = torch.cuda.get_rng_state()
-    return states
-
-
-def _set_random_states(states: Mapping[str, Tensor]) -> None:
-    torch.set_rng_state(states["cpu"])
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state(states["cuda"])

@@ -22,7 +22,7 @@ from explorer import run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
 from explorer.places import examples_folder, is_utf8, runs_folder, write_whole, writing
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine, folders_with
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts, Status
 
@@ -182,7 +182,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
 
 def every(folder: Path | None = None) -> list[Run]:
     """Every run of the user, newest first."""
-    return [Run(path) for path in sorted(folders_with(RECIPE, folder), key=lambda path: -_made(path))]
+    return [Run(path) for path in run_folder.newest_first(RECIPE, folder)]
 
 
 def examples() -> list[Run]:
@@ -228,13 +228,6 @@ def _free_names(recipe: Recipe, parent: Path) -> Iterator[str]:
     numbers = (whole_in(path.name.rpartition("-")[2]) for path in parent.glob(f"{stem}-*"))
     first = max((number for number in numbers if number is not None), default=0) + 1
     yield from (f"{stem}-{number}" for number in range(first, first + 100))
-
-
-def _made(folder: Path) -> float:
-    try:
-        return (folder / RECIPE).stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def restarted(run: Run) -> None:

@@ -12,7 +12,7 @@ from explorer import errors, in_words, progress
 from explorer.data import sources, text_sets, uploads
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Forecast, Models, evaluation, forecast
+from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Models, evaluation, forecast
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.tasks import ALL, Subject, named, published, suites, tasks_of, transfer
 from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
@@ -221,19 +221,19 @@ def _continue(job: jobs.Job) -> None:
     jobs.follow(JOB, job.title, job.make)
 
 
-def _tell_forecast(found: Forecast) -> None:
+def _tell_forecast(found: EvaluationResult) -> None:
     usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
     about = f"about {usual}{'' if usual == most else f', at most {most}'}"
     text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
     if found.reused:
-        text += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
+        text += f" {len(found.reused):,} {'is' if len(found.reused) == 1 else 'are'} saved already."
     if any(cost is None for _, _, cost in found.costs):
         text += f" {NO_TIME}"
     st.info(text, icon=":material/speed:")
     _tell_troubles(found)
 
 
-def _tell_troubles(found: EvaluationResult | Forecast) -> None:
+def _tell_troubles(found: EvaluationResult) -> None:
     """One box for all tasks without data, and one for all models that failed."""
     if found.missing:
         st.warning(_listed("Not scored:", found.missing), icon=":material/block:")
@@ -296,7 +296,7 @@ class EvaluationChoice:
             raise errors.StrataError(next(iter((*found.failed, *found.missing)), "Nothing could be scored."))
         return found
 
-    def expected(self) -> progress.Work[Forecast]:
+    def expected(self) -> progress.Work[EvaluationResult]:
         """Estimate the time of what is not saved."""
         models, failed = yield from self._subjects()
         found = yield from forecast(models, self.tasks, self.options)

@@ -17,6 +17,8 @@ from explorer.ui.results.filters import FilteredResults
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 NAME, CHARACTER = 250, 7  # pixels of `contrast-hard on all-MiniLM-L6-v2`, and of a character
@@ -155,7 +157,7 @@ def every_result() -> list[result_files.Result]:
 
     The bases of these runs follow, on the same data.
     """
-    stored = _stored(result_files.stamp()).results
+    stored, _ = _stored(result_files.stamp())
     known = {(result.model.origin, result.task.data) for result in stored}
     of_runs = run_results.of_runs()
     tuned = [one for one in of_runs if one.model.origin.recipe and (one.model.origin, one.task.data) not in known]
@@ -165,7 +167,7 @@ def every_result() -> list[result_files.Result]:
 
 def warn_of_unreadable() -> None:
     """Name results that cannot be read; they are in no table."""
-    paths = _stored(result_files.stamp()).unreadable
+    _, paths = _stored(result_files.stamp())
     if paths:
         named = ", ".join(map(str, paths[:MOST_NAMED])) + (
             f" and {len(paths) - MOST_NAMED} more" * (len(paths) > MOST_NAMED)
@@ -184,7 +186,7 @@ def ranking_of(
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _stored(stamp: Hashable) -> result_files.SavedResults:
+def _stored(stamp: Hashable) -> tuple[tuple[result_files.Result, ...], tuple[Path, ...]]:
     return result_files.read_all()
 
 

@@ -58,7 +58,7 @@ def test_what_others_measure_changes_no_number(own, tasks, place):
     models = [str(place.model), model_name(run.name)]
     for words in (["--task", str(tasks[2])], ["--task", str(tasks[0]), "--max-length", "4"]):
         assert main(["evaluate", *models, *words]) == 0
-    assert len(result_files.read_all().results) == 8, "the premise: there are other results of both models"
+    assert len(result_files.read_all()[0]) == 8, "the premise: there are other results of both models"
     assert scores(own) == before
 
 

@@ -55,7 +55,7 @@ def test_the_command_names_estimates_and_scores_it(model, tmp_path, capsys):
     assert "sts-more,word-order(madeup),orglue" in "".join(said("--help").split())
     assert said("--suite", SUITE, "--estimate").startswith("tiny, Reversed words: about")
     (row,) = csv.DictReader(io.StringIO(said("--task", "reversed-words", "--csv")))
-    (found,) = result_files.read_all(tmp_path / "results").results
+    (found,) = result_files.read_all(tmp_path / "results")[0]
     assert float(row[TASK]) == pytest.approx(found.measured.score(), abs=0.005)
     for title in ("mean of layer 1", "cls of layer 2"):
         task, encoder = tasks.load(TASK, Options()), load(find(model), "float32", "cpu")
@@ -66,7 +66,7 @@ def test_the_command_names_estimates_and_scores_it(model, tmp_path, capsys):
 
 def test_its_result_is_in_mtebs_layout_in_the_file_of_its_key(model, tmp_path, capsys):
     assert main(["evaluate", model, "--suite", SUITE, "--index", "ivf"]) == 0
-    (found,) = result_files.read_all(tmp_path / "results").results
+    (found,) = result_files.read_all(tmp_path / "results")[0]
     task = tasks.load(TASK, Options())
     assert found.task == task.key(Options(index="ivf"), EVALUATED) != task.key(Options(), EVALUATED)
     assert task.key(Options(text="senteval", seeds=(2,)), EVALUATED) == task.key(Options(), EVALUATED)
@@ -94,7 +94,7 @@ def test_results_evaluates_it_and_has_its_column(app, model, monkeypatch):
     pressed(app, evaluate_form.START)
     assert words(app.success) == ["1 result measured."]
     assert app.selectbox(key=filters.SUITE).value == SUITE
-    (found,) = result_files.read_all().results
+    (found,) = result_files.read_all()[0]
     assert app.dataframe[0].value[TASK].tolist() == [pytest.approx(found.measured.score())]
 
 

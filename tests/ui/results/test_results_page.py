@@ -166,7 +166,7 @@ def evaluate(app):
 def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
     form.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
     evaluate(form)
-    (found,) = result_files.read_all(tmp_path / "results").results
+    (found,) = result_files.read_all(tmp_path / "results")[0]
     frame = table(form)
     (score,) = frame[frame["model"] == found.model.name]["STS17"]
     assert score == pytest.approx(found.measured.score())
@@ -194,7 +194,7 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     form.text_input(key=key_of("seeds")).set_value("2,3")
     form.selectbox(key=key_of("titles")).set_value(evaluate_form.DEFAULT)
     evaluate(form)
-    (found,) = result_files.read_all(tmp_path / "results").results
+    (found,) = result_files.read_all(tmp_path / "results")[0]
     assert found.task.name == "moods.csv"
     assert found.measured.seeds == (2, 3)
     assert found.measured.titles == ("model default",)
@@ -237,7 +237,7 @@ def test_an_estimate_says_what_is_left_to_measure(form):
     pressed(form, evaluate_form.ESTIMATE)
     (told,) = [text for text in words(form.info) if "to measure" in text]
     assert told.startswith("1 result to measure: about")
-    assert result_files.read_all().results == ()
+    assert result_files.read_all()[0] == ()
     evaluate(form)
     pressed(form, evaluate_form.ESTIMATE)
     assert any("1 is saved already" in text for text in words(form.info))
@@ -249,7 +249,7 @@ def test_a_model_that_fails_is_named_and_the_others_are_scored(form, tmp_path, p
     choose_tasks(form, "STS17")
     evaluate(form)
     assert any("empty" in text for text in words(form.error))
-    assert len(result_files.read_all(tmp_path / "results").results) == 1
+    assert len(result_files.read_all(tmp_path / "results")[0]) == 1
 
 
 def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatch):
@@ -267,7 +267,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))
-    assert [one.task.name for one in result_files.read_all().results] == ["STS17"]
+    assert [one.task.name for one in result_files.read_all()[0]] == ["STS17"]
     assert "sts-more" in form.selectbox(key="suite").options
     monkeypatch.setattr(result_files, "write", real)
     pressed(form, evaluate_form.CONTINUE)
@@ -304,7 +304,7 @@ def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
 
 def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports(app, saved):
     opened(app)
-    key = next(row.key for row in result_table.models(result_files.read_all().results) if row.name == "good")
+    key = next(row.key for row in result_table.models(result_files.read_all()[0]) if row.name == "good")
     app.selectbox(key="row to rename").set_value(key).run()
     app.text_input(key=f"name of row {key}").set_value("fine").run()
     assert filters.TAKEN.format("fine") in words(app.error)
