@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from explorer import methods, run_folder
+from explorer import knobs, methods, run_folder
 from explorer.data import corpora, sources, text_sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.tables.columns import plain
@@ -22,7 +22,6 @@ from explorer.evaluating.evaluation import EvaluationResult, with_name
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, Items, Measured, ScoredTask, Setting, unscored
 from explorer.evaluating.tasks import column_of
-from explorer.knobs import Values
 from explorer.measuring.scores.metrics import MEASURES
 from explorer.progress import Progress, Work
 from explorer.studies.recipe_runs import RecipeRuns
@@ -42,7 +41,7 @@ class TuningOptions:
     """What decides the scores besides model and task."""
 
     seeds: tuple[int, ...] = (1,)
-    settings: Values = field(default_factory=dict)  # of the training that are not the default
+    settings: knobs.Values = field(default_factory=dict)  # of the training that are not the default
     precision: str = "auto"
     device: str = "auto"
     online: bool = False

@@ -279,7 +279,9 @@ def _joined(tensors: Sequence[Tensor]) -> Tensor:
 
 def _split(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     """Parts of a vector in the shapes of some tensors; they share its memory."""
-    parts = flat.split([one.numel() for one in like])
+    import torch
+
+    parts = torch.split(flat, [one.numel() for one in like])
     return [part.view(one.shape) for part, one in zip(parts, like, strict=True)]
 
 

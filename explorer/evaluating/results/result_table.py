@@ -15,11 +15,10 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data import sources
+from explorer.data import sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable, tables
 from explorer.data.tables.columns import plain
-from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import COSTS, SENTEVAL, Items, Measured, Options, ScoredTask, labels
@@ -120,7 +119,7 @@ def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
             for name, model in zip(names, models.values(), strict=True)
         ]
     return tuple(
-        ModelRow(name, tuple(runs.values()), digest_of(key), model.origin.base if model.origin.recipe else "")
+        ModelRow(name, tuple(runs.values()), text_sets.digest_of(key), model.origin.base if model.origin.recipe else "")
         for name, model, (key, runs) in zip(names, models.values(), found.items(), strict=True)
     )
 

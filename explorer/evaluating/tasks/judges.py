@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data import retrieval_sets, sample, sources
+from explorer.data import retrieval_sets, sample, sources, text_sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
-from explorer.data.text_sets import GradedPairs, NamedSet, Triplets
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Evaluated = sources.EvaluationSet | labelled_sets.LabelledSet
-Given = TypeVar("Given", bound=NamedSet)
+Given = TypeVar("Given", bound=text_sets.NamedSet)
 
 Floats = NDArray[np.float64]
 TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
@@ -83,11 +82,11 @@ class JudgedSet(ABC, Generic[Given]):
         return next(iter(self.columns.values()))
 
     @property
-    def pairs(self) -> GradedPairs | None:
+    def pairs(self) -> text_sets.GradedPairs | None:
         """The pairs of texts: those that belong together have 1, those that do not 0; None of single texts."""
         rows = tuple(self._pairs())
         first, second, gold = zip(*rows, strict=True) if rows else ((), (), ())
-        return GradedPairs(self.given.name, first, second, gold, ("",) * len(rows)) if rows else None
+        return text_sets.GradedPairs(self.given.name, first, second, gold, ("",) * len(rows)) if rows else None
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         return ()
@@ -126,7 +125,7 @@ class JudgedSet(ABC, Generic[Given]):
         return scores
 
 
-class _ScoredPairs(JudgedSet[GradedPairs]):
+class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):
     """Scored by Spearman, in the precision that is chosen; what is stored are the cosines."""
 
     judged_by = PairJudge
@@ -136,7 +135,7 @@ class _ScoredPairs(JudgedSet[GradedPairs]):
         return {"first": self.given.first, "second": self.given.second}
 
     @property
-    def pairs(self) -> GradedPairs:
+    def pairs(self) -> text_sets.GradedPairs:
         return self.given
 
     def exact(self, settings: Settings) -> Settings:
@@ -167,7 +166,7 @@ class _Probes(JudgedSet[sample.ProbePairs]):
         return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
 
 
-class _Triplets(JudgedSet[Triplets]):
+class _Triplets(JudgedSet[text_sets.Triplets]):
     """Scored by the share in which the positive is more similar to the anchor than the negative."""
 
     judged_by = TripletJudge
@@ -276,9 +275,9 @@ class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
 
 
 KINDS: dict[type, type[JudgedSet[Any]]] = {
-    GradedPairs: _ScoredPairs,
+    text_sets.GradedPairs: _ScoredPairs,
     sample.ProbePairs: _Probes,
-    Triplets: _Triplets,
+    text_sets.Triplets: _Triplets,
     retrieval_sets.RetrievalSet: _Queries,
     labelled_sets.LabelledSet: _Labelled,
 }

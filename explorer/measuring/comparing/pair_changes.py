@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.in_words import Rows, rounded
-from explorer.measuring.scores.bootstrap import Interval, mean_difference
-from explorer.measuring.scores.correlation import ranks
+from explorer.measuring.scores import bootstrap, correlation
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +86,7 @@ def errors(gold: Floats, cosines: NDArray[Any]) -> Floats:
     """The rank error of each pair; NaN if cosines are missing."""
     if np.isnan(cosines).any():
         return np.full(len(gold), np.nan)
-    return np.asarray(np.abs(ranks(cosines) - ranks(gold)) / max(1, len(gold) - 1))
+    return np.asarray(np.abs(correlation.ranks(cosines) - correlation.ranks(gold)) / max(1, len(gold) - 1))
 
 
 def _descending(by: Floats, inside: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -228,9 +227,9 @@ class QueryChanges(ItemChanges):
         self.task = task
 
     @cached_property
-    def difference(self) -> Interval:
+    def difference(self) -> bootstrap.Interval:
         """B - A × 100, the mean over queries with its interval."""
-        return mean_difference(self.before, self.after)
+        return bootstrap.mean_difference(self.before, self.after)
 
     @cached_property
     def words(self) -> NDArray[np.int_]:
@@ -273,7 +272,7 @@ class QueryChanges(ItemChanges):
         rows: Rows = []
         for name, inside in groups.items():
             if inside.any():
-                gap = mean_difference(self.before[inside], self.after[inside])
+                gap = bootstrap.mean_difference(self.before[inside], self.after[inside])
                 rows.append(
                     {
                         "queries": name,

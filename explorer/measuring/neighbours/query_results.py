@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data import retrieval_sets
-from explorer.data.text_sets import Sentences, digest_of
+from explorer.data import retrieval_sets, text_sets
 from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
@@ -161,14 +160,14 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
 
 
 def as_json(
-    query: str, searched: Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None, k: int
+    query: str, searched: text_sets.Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None, k: int
 ) -> str:
     """Everything as JSON, with query, corpus and models."""
     sentences, names = searched.texts, "AB"[: len(sides)]
     content: dict[str, object] = {
         "query": query,
         "corpus": searched.name,
-        "corpus_digest": digest_of(sentences),
+        "corpus_digest": text_sets.digest_of(sentences),
         "sentences": len(sentences),
         "k": k,
     }
@@ -192,7 +191,9 @@ def as_json(
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def as_text(query: str, searched: Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None) -> str:
+def as_text(
+    query: str, searched: text_sets.Sentences, sides: Sides, findings: SearchResults, whole: Overlap | None
+) -> str:
     """Both lists as text for the terminal."""
     sentences = searched.texts
     lines = [searched.note, f"query: {query}"]

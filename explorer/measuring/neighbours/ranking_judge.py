@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
-from explorer.measuring.scores.correlation import SAME_VECTOR, unit
-from explorer.measuring.scores.judge import COSINE, RANK, Judge
+from explorer.measuring.scores import correlation, judge
 from explorer.progress import Phase, Progress, Work, finish
 
 if TYPE_CHECKING:
@@ -63,12 +62,6 @@ def reciprocal_ranks(places: Places, judgements: Sequence[Judged]) -> Floats:
     return _reciprocal_rank(_grades(places, judgements) > 0)
 
 
-def first_ranks(places: Places, judgements: Sequence[Judged]) -> Floats:
-    """The rank of the first relevant document of every query; NaN if none is among those found."""
-    hits = _grades(places, judgements) > 0
-    return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
-
-
 def _grades(places: Places, judgements: Sequence[Judged]) -> Floats:
     """The grade of every document found (query, rank), 0 for what is not relevant or not judged."""
     rows = zip(places.tolist(), judgements, strict=True)
@@ -91,7 +84,7 @@ def of_queries(
     return of_each
 
 
-class RankingJudge(Judge):
+class RankingJudge(judge.Judge):
     """A retrieval set: the mean over queries of a measure of their first ten documents, by an exact search.
 
     An item is the measure of a query, from 0 to 1.
@@ -125,15 +118,16 @@ class RankingJudge(Judge):
         names = (self.measure, *(name for name in MEASURES if name != self.measure))
         documents, queries = self._unit(vectors)
         if not rankable(documents, queries):
-            return dict.fromkeys((*names, RANK, COSINE), np.full(len(self), np.nan))
+            return dict.fromkeys((*names, judge.RANK, judge.COSINE), np.full(len(self), np.nan))
         places = finish(batch_search(documents, queries, DEPTH, IndexSetting())).places
         found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
         nearest = [
             float((documents[list(judged)].astype(np.float64) @ query).max())
             for judged, query in zip(self._judgements, queries, strict=True)
         ]
-        details = {RANK: first_ranks(places, self._judgements), COSINE: np.array(nearest)}
-        return {name: found[name] for name in names} | details
+        hits = _grades(places, self._judgements) > 0
+        ranks = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
+        return {name: found[name] for name in names} | {judge.RANK: ranks, judge.COSINE: np.array(nearest)}
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of each query and the documents relevant to it."""
@@ -144,7 +138,7 @@ class RankingJudge(Judge):
         return cosines
 
     def _unit(self, vectors: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        every = unit(vectors.float().numpy())
+        every = correlation.unit(vectors.float().numpy())
         return every[self._documents], every[self._queries]
 
 
@@ -161,7 +155,7 @@ class FoundDocuments:
 def rankable(documents: Vectors, queries: Vectors) -> bool:
     """Whether documents can be ranked: all are finite, and not all have one vector, as under [CLS] of layer 0."""
     finite = np.isfinite(documents).all() and np.isfinite(queries).all()
-    return bool(finite and np.ptp(documents, axis=0).max() > SAME_VECTOR)
+    return bool(finite and np.ptp(documents, axis=0).max() > correlation.SAME_VECTOR)
 
 
 def batch_search(documents: Vectors, queries: Vectors, k: int, setting: IndexSetting) -> Work[FoundDocuments]:

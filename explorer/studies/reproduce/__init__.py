@@ -19,8 +19,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import columns, evaluation, loaded
-from explorer.evaluating.results import result_files
-from explorer.evaluating.results.result_table import ModelRow, published_row
+from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject, tasks_of
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, knob
@@ -252,7 +251,7 @@ def written(
     known |= columns(loaded([task for task in table.tasks if task not in known], Options()), Options(), EVALUATED)
     lines = []
     for line in rows:
-        paper = published_row(published, line.row, [table.column.get(task, task) for task in tasks])
+        paper = result_table.published_row(published, line.row, [table.column.get(task, task) for task in tasks])
         model, title = _measured(plans, line, [known[task] for task in table.tasks])
         parts = [line.label]
         for task in tasks:
@@ -271,7 +270,7 @@ def written(
 
 def _measured(
     plans: Mapping[str, Plan], line: ReproducedRow, tasks: Sequence[ScoredTask]
-) -> tuple[ModelRow | None, str]:
+) -> tuple[result_table.ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
     names, title = [], MODEL_DEFAULT
     if line.method and line.base in plans:
@@ -288,7 +287,7 @@ def _measured(
     for name in names:
         saved = {task.digest: result_files.saved(name, task) for task in tasks}
         by_task.append({digest: one.measured for digest, one in saved.items() if one is not None})
-    return ModelRow(line.label, tuple(by_task)) if by_task else None, title
+    return result_table.ModelRow(line.label, tuple(by_task)) if by_task else None, title
 
 
 def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first: str | None) -> list[ReproducedRow]:

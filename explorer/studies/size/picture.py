@@ -26,8 +26,7 @@ from explorer.errors import BadChoice
 from explorer.escaping import fenced, plain, table
 from explorer.evaluating.encoded import as_tensor, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
-from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.verdict import Verdict
+from explorer.measuring.scores import correlation, verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
 
@@ -69,7 +68,7 @@ def picture(
             vectors, fitted_on = every[: len(judge.texts)], every[len(judge.texts) :]
             if not judge.is_settled:
                 yield Progress("choosing the classifier's regularisation", 0, 0)
-                judge = judge.settled(as_tensor(unit(vectors)))
+                judge = judge.settled(as_tensor(correlation.unit(vectors)))
             for size, items in _scored(cell, vectors, fitted_on, judge, options, reference=not points):
                 points.append((one, size, items))
                 yield Progress(f"scored {size.title}", len(points), 0)
@@ -87,7 +86,7 @@ def picture(
             sizes.Point(
                 model=one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})",
                 size=size,
-                verdict=Verdict.of(before, judge.score(items), judge.difference(reference, items)),
+                verdict=verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items)),
                 vector_bytes=sizes.bytes_of(size.stored, size.dimensions),
                 # the weights in float32, as they are exported
                 model_bytes=4 * int(cuts[one, size.layers].model.num_parameters()) + map_bytes,
@@ -204,7 +203,7 @@ def _scored(
         wanted = list(dict.fromkeys([(width, sizes.FLOAT32), *more]))
     for count, some in groupby(wanted, key=lambda size: size[0]):
         onto = projection.onto(count) if projection is not None and count < width else lambda whole: whole
-        mapped, step = unit(onto(vectors)), sizes.step_of(unit(onto(fit_on)))
+        mapped, step = correlation.unit(onto(vectors)), sizes.step_of(correlation.unit(onto(fit_on)))
         for _, name in some:
             yield sizes.Size(*cell, count, name), judge.items(as_tensor(sizes.compared(name, mapped, step)))
 
@@ -285,7 +284,7 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
     yield Progress("cutting the encoder", 0, 0)
     small = cut(encoder, size.layers, where)
     small.head = replace(head, dense=steps, normalize=True)
-    return small, sizes.step_of(unit(text))
+    return small, sizes.step_of(correlation.unit(text))
 
 
 def export(

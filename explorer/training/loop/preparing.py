@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer import in_words
+from explorer import in_words, methods
 from explorer.data import corpora, retrieval_sets, sample, sources, splitting
 from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.export import exporting
@@ -23,10 +23,8 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.evaluating.tasks import judges, retrieval
 from explorer.measuring.neighbours import ranking_judge, vector_index
-from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores import correlation, verdict
 from explorer.measuring.scores.judge import Judge, ProbeJudge
-from explorer.measuring.scores.verdict import by_use
-from explorer.methods import MinedNegatives, Mining, PromptedRows
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, measured_facts
 from explorer.training.recipe import Recipe
@@ -89,7 +87,7 @@ class Prepared:
     @property
     def judged(self) -> dict[str, Judge]:
         """The evaluation sets by use: dev, test, test 2 and so on."""
-        return {"dev": self.dev, **by_use(self.dev, self.tests)}
+        return {"dev": self.dev, **verdict.by_use(self.dev, self.tests)}
 
     @cached_property
     def packs(self) -> ProbeJudge | None:
@@ -146,7 +144,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     """
     yield Progress(Phase.READING_TEXT, 0, 0)
     method, values = recipe.kind, recipe.method_values()
-    mining = method.mining(values) if issubclass(method, MinedNegatives) else None
+    mining = method.mining(values) if issubclass(method, methods.MinedNegatives) else None
     texts = read_texts(recipe, online)
     others: dict[str, model_names.Found] = {}
     for name, knob in method.knobs.items():
@@ -155,8 +153,8 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
-    prompts_rows = issubclass(method, PromptedRows)
-    prompts = method.prompts(values, encoder) if issubclass(method, PromptedRows) else encoder.role_prompts
+    prompts_rows = issubclass(method, methods.PromptedRows)
+    prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
     if prompts_rows and prompts.pooled:
         retrieval.check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judges.judge_of(texts.dev, encoder, prompts)
@@ -291,7 +289,7 @@ def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             )
 
 
-def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[tuple[Columns, str]]:
+def mined(corpus: Corpus, encoder: Encoder, mining: methods.Mining) -> Work[tuple[Columns, str]]:
     """A column for each hard negative of pairs, found near each anchor with an encoder as it is used, and their counts.
 
     Candidates are the second texts of all rows. Texts that share a row with the anchor or with its positive are
@@ -308,7 +306,7 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[tuple[Column
     prompts = encoder.role_prompts.pooled_ones()
     prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
     (found,) = yield from judging.under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
-    vectors = unit(found.numpy())
+    vectors = correlation.unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
     results = yield from ranking_judge.batch_search(known, asked, mining.last, vector_index.IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
