@@ -60,19 +60,7 @@ class Findings:
     @property
     def where(self) -> str:
         """In which layers & poolings the score changed, in words."""
-        known = [row for row in self.cells() if isinstance(row["difference"], float)]
-        if not known:
-            return self.comparison.why_no_cells
-        changed = [row for row in known if row[SIGNIFICANT]]
-        if not changed:
-            return f"In none of {len(known)} layers & poolings did the score change by more than chance."
-        most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
-        before, after = (most[side] for side in ("AB" if self.after else "BA"))
-        return (
-            f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
-            f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
-            f"{after:.2f}."
-        )
+        return where(self.cells(), self.comparison.why_no_cells, backwards=self.after == 0)
 
     @property
     def after(self) -> int:
@@ -303,3 +291,20 @@ def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, pl
         }
         for place in places
     ]
+
+
+def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
+    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A."""
+    known = [row for row in rows if isinstance(row["difference"], float)]
+    if not known:
+        return why_no_cells
+    changed = [row for row in known if row[SIGNIFICANT]]
+    if not changed:
+        return f"In none of {len(known)} layers & poolings did the score change by more than chance."
+    most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
+    before, after = (most[side] for side in ("BA" if backwards else "AB"))
+    return (
+        f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
+        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
+        f"{after:.2f}."
+    )
