@@ -56,18 +56,17 @@ def run(options: argparse.Namespace) -> None:
         settings["steps"] = options.steps
     stated = flags.values(options, reproduction.ReproductionOptions.knobs)
     scale = reproduction.ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
-    table = reproduction.paper_table(options.table)
-    lines, plans = reproduction.reproduction(table, scale)
+    found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
     if options.estimate:
-        for plan in plans.values():
+        for plan in found.plans.values():
             plan_steps.tell_estimate(plan)
         return
     failed = False
     if not options.only_table:
-        for plan in plans.values():
+        for plan in found.plans.values():
             failed |= worked_off(plan)
-        output.finish_or_stop(reproduction.base_scores(table, lines), f"Interrupted. Go on with {AGAIN}.")
-    header, rows = reproduction.written(table, lines, plans)
+        output.finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+    header, rows = reproduction.written(found)
     notes: list[str] = []
     if not flags.form(options):  # in a terminal, what rows share is a note below them
         notes = list(dict.fromkeys(row[-1] for row in rows))

@@ -195,8 +195,17 @@ def _stated(paper: str) -> dict[str, Any]:
     return next(stated for stated in found if stated["paper"] == paper)
 
 
-def reproduction(table: PaperTable, scale: ReproductionOptions) -> tuple[tuple[ReproducedRow, ...], Mapping[str, Plan]]:
-    """The rows of a table, of which one that cannot be run says why, and the plan of each base model."""
+@dataclass(frozen=True)
+class Reproduction:
+    """The rows of a table, and a plan for each base model."""
+
+    table: PaperTable
+    lines: tuple[ReproducedRow, ...]
+    plans: Mapping[str, Plan]  # by base model
+
+
+def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
+    """The plans of a table; a row that cannot be run says why."""
     if table.elsewhere:
         raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
     rows = table.published().rows
@@ -226,33 +235,31 @@ def reproduction(table: PaperTable, scale: ReproductionOptions) -> tuple[tuple[R
             line = line.not_run(str(error))
         checked.append(line)
     plans = {base: _plan(table, scale, base, tuple(of_base.values())) for base, of_base in variants.items()}
-    return tuple(checked), plans
+    return Reproduction(table, tuple(checked), plans)
 
 
-def base_scores(table: PaperTable, lines: Sequence[ReproducedRow]) -> Work[None]:
+def base_scores(found: Reproduction) -> Work[None]:
     """Evaluate the base models of the rows that train nothing."""
-    for base in dict.fromkeys(line.base for line in lines if line.pooling):
+    for base in dict.fromkeys(line.base for line in found.lines if line.pooling):
         subject = Subject(model_names.find(base), EVALUATED)
-        yield from evaluation([(scored(subject.found), subject)], table.tasks, Options())
+        yield from evaluation([(scored(subject.found), subject)], found.table.tasks, Options())
 
 
-def written(
-    table: PaperTable, rows: Sequence[ReproducedRow], plans: Mapping[str, Plan]
-) -> tuple[list[str], list[list[str]]]:
+def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
     """Header and rows: measured and published scores of each task, and what differs from the paper's setting.
 
     "" stands for what is not there. An average needs every task.
     """
-    published = table.published()
+    table, published = found.table, found.table.published()
     tasks = [*table.tasks, *([AVERAGE] if set(WHOLE) <= set(table.tasks) else [])]
     header = ["row", *(part for task in tasks for part in (task, f"{task}, published", "difference")), "setting"]
     # the tasks as results identify them: as the plans evaluated them, others as they are now
-    known = {task: one for plan in plans.values() for task, one in plan_folder.standing(plan).tasks.items()}
+    known = {task: one for plan in found.plans.values() for task, one in plan_folder.standing(plan).tasks.items()}
     known |= columns(loaded([task for task in table.tasks if task not in known], Options()), Options(), EVALUATED)
     lines = []
-    for line in rows:
+    for line in found.lines:
         paper = result_table.published_row(published, line.row, [table.column.get(task, task) for task in tasks])
-        model, title = _measured(plans, line, [known[task] for task in table.tasks])
+        model, title = _measured(found, line, [known[task] for task in table.tasks])
         parts = [line.label]
         for task in tasks:
             column = table.column.get(task, task)
@@ -269,12 +276,12 @@ def written(
 
 
 def _measured(
-    plans: Mapping[str, Plan], line: ReproducedRow, tasks: Sequence[ScoredTask]
+    found: Reproduction, line: ReproducedRow, tasks: Sequence[ScoredTask]
 ) -> tuple[result_table.ModelRow | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
     names, title = [], MODEL_DEFAULT
-    if line.method and line.base in plans:
-        of_row = [cell.recipe for cell in cells(plans[line.base]) if cell.row == line.trained_as]
+    if line.method and line.base in found.plans:
+        of_row = [cell.recipe for cell in cells(found.plans[line.base]) if cell.row == line.trained_as]
         runs = [run for run in RecipeRuns().of(of_row) if run and is_finished(run)]
         if len(runs) == len(of_row):
             names = [scored(model_names.find(model_name(run.name))) for run in runs]

@@ -203,7 +203,7 @@ class Training:
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
         best = learner.record_score(criterion, found.score)
-        self._stopped_early = bool(self.world.broadcast(int(learner.enough)))  # rounding may differ between processes
+        self._stopped_early = self.world.shared(learner.enough)  # rounding may differ between processes
         yield self._training(learner, checkup=found, held_out=held_out, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:

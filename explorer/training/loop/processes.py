@@ -85,14 +85,6 @@ class World:
         """Compute the gradients of a loss."""
         self._accelerator.backward(loss)
 
-    def broadcast(self, value: int) -> int:
-        """Broadcast a value of the main process to all."""
-        if self.size == 1:
-            return value
-        sent = torch.tensor([value], device=self.device)
-        dist.broadcast(sent, src=0)
-        return int(sent.item())
-
     def largest(self, value: int) -> int:
         """The largest value of all processes."""
         if self.size == 1:

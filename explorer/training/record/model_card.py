@@ -95,6 +95,7 @@ def card(about: CardFacts) -> str:
     import yaml
 
     head = yaml.safe_dump(_metadata(about), sort_keys=False, allow_unicode=True, width=10_000)
+    versions = [(plain(name), plain(number)) for name, number in about.versions.items()]
     parts = (
         f"# {plain(about.run)}",
         *_learned(about),
@@ -104,7 +105,8 @@ def card(about: CardFacts) -> str:
         *_classification(about),
         _training(about),
         _settings(about),
-        _sources(about),
+        f"## Versions\n\n{table(('', 'version'), versions)}",
+        f"## Citation\n\n{fenced('bibtex', about.paper.bibtex)}",
     )
     return f"---\n{head}---\n\n" + "\n\n".join(parts) + "\n"
 
@@ -238,12 +240,11 @@ def _learned(about: CardFacts) -> list[str]:
     line = learned.line(found)
     if line is None:
         return []
-    return [rendered(line.pieces, _piece, lambda text: f"**{text}**"), plain(learned.sure(found))]
 
+    def piece(text: str) -> str:  # the spaces at its ends separate it from the next piece
+        return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
 
-def _piece(text: str) -> str:
-    """A piece of a line; the spaces at its ends separate it from the next piece."""
-    return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
+    return [rendered(line.pieces, piece, lambda text: f"**{text}**"), plain(learned.sure(found))]
 
 
 def _classification(about: CardFacts) -> list[str]:
@@ -311,11 +312,6 @@ def _settings(about: CardFacts) -> str:
         rows.append((plain(name), *cells))
     whose = "the paper's value" if about.as_published else "the default"
     return f"## Settings\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
-
-
-def _sources(about: CardFacts) -> str:
-    versions = table(("", "version"), [(plain(name), plain(number)) for name, number in about.versions.items()])
-    return f"## Versions\n\n{versions}\n\n## Citation\n\n{fenced('bibtex', about.paper.bibtex)}"
 
 
 def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
