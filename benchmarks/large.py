@@ -55,7 +55,7 @@ def _measure(found: VectorCorpus, kind: str) -> None:
     times, busy = [], []
     for row in rows:
         started, used = time.perf_counter(), time.process_time()
-        search.neighbours(row, K)
+        search.found(row, K)
         times.append(1000 * (time.perf_counter() - started))
         busy.append(1000 * (time.process_time() - used))
     times, processor = sorted(times[5:]), statistics.median(busy[5:])  # the first ones read the files

@@ -36,7 +36,7 @@ def main() -> None:
         f"Jaccard@{K}, two sides": lambda: finish(overlap(one, other, K)),
         "neighbours by FAISS": lambda: _by_faiss(known),
         "neighbours by numpy": lambda: _by_numpy(known),
-        "one query": lambda: one.neighbours(0, K),
+        "one query": lambda: one.found(0, K),
     }
     seconds = interleaved(things, ROUNDS)
     for name, times in seconds.items():

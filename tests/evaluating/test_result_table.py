@@ -201,7 +201,7 @@ def test_what_is_written_is_read_again(tmp_path):
     before = whole()
     path = result_files.write(before, tmp_path)
     assert path == tmp_path / "org__model" / "abc123" / "experiments" / before.key[:16] / "STS-B.json"
-    (after,) = result_files.read_all(tmp_path).results
+    (after,) = result_files.read_all(tmp_path)[0]
     assert (after.model, after.task, after.key) == (before.model, before.task, before.key)
     assert (after.task.name, after.task.folder) == (before.task.name, before.task.folder)
     one, other = before.measured, after.measured
@@ -245,25 +245,25 @@ def test_a_broken_file_is_left_out_and_named(tmp_path, damage):
     text = path.read_text()
     path.write_text(damage(text))
     assert path.read_text() != text
-    assert result_files.read_all(tmp_path) == result_files.SavedResults((), (path,))
+    assert result_files.read_all(tmp_path) == ((), (path,))
 
 
 def test_a_file_that_may_not_be_read_is_named_and_items_that_do_not_fit_are_left_out(tmp_path):
     path = result_files.write(whole(), tmp_path)
     path.write_text(path.read_text().replace('"gold": [1.0, ', '"gold": ['))
-    (found,) = result_files.read_all(tmp_path).results
+    (found,) = result_files.read_all(tmp_path)[0]
     assert found.measured.items is None
     assert found.measured.score("model default") == 80.75
     path = result_files.write(whole(), tmp_path)
     path.unlink()
     path.mkdir()
-    assert result_files.read_all(tmp_path).unreadable == (path,)
+    assert result_files.read_all(tmp_path)[1] == (path,)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"task_name": "STS12", "scores": {}}'])
 def test_a_file_of_others_is_left_out(tmp_path, text):
     result_files.write(whole(), tmp_path).write_text(text)
-    assert result_files.read_all(tmp_path) == result_files.SavedResults((), ())
+    assert result_files.read_all(tmp_path) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_name_is_no_path(tmp_path, name):
     path = result_files.write(result(name, name, 50), tmp_path / "home")
     assert path.resolve().is_relative_to(tmp_path / "home")
     assert len(path.relative_to(tmp_path / "home").parts) == 5
-    (found,) = result_files.read_all(tmp_path / "home").results
+    (found,) = result_files.read_all(tmp_path / "home")[0]
     assert found.model.name == name
 
 
@@ -289,7 +289,7 @@ def test_mteb_finds_a_published_task_under_the_usual_settings_where_it_looks(tmp
     (seen,) = (path for path in tmp_path.glob("*/*/*.json") if path.name != META)
     assert seen.name == "STS12.json"
     assert json.loads(seen.read_text())["scores"]["test"][0]["main_score"] == 0.7
-    assert len(result_files.read_all(tmp_path).results) == 3
+    assert len(result_files.read_all(tmp_path)[0]) == 3
     assert all((path.parent / META).is_file() for path in tmp_path.rglob("*.json"))
 
 
@@ -301,7 +301,7 @@ def test_names_of_other_characters_have_paths_of_their_own(tmp_path):
     assert len(paths) == 2 * len(names)
     assert len({path.parents[3].name for path in paths}) == len(names) + 1
     assert len({path.name for path in paths}) == len(names) + 1
-    assert len(result_files.read_all(tmp_path).results) == 2 * len(names)
+    assert len(result_files.read_all(tmp_path)[0]) == 2 * len(names)
 
 
 def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, monkeypatch):
@@ -313,7 +313,7 @@ def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, mo
         assert all(archive.read(f"results/{found.relative_to(tmp_path)}") == found.read_bytes() for found in files)
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
     assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
-    assert len(result_files.read_all().results) == 1
+    assert len(result_files.read_all()[0]) == 1
 
 
 NASTY = [

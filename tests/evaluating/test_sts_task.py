@@ -196,7 +196,7 @@ def test_its_result_has_the_layers_and_poolings_that_are_asked_for(task, subject
     assert np.isfinite(found.score())
     saved = Result(ScoredModel("model", "local-1", subject.found.digest), task.key(options, SETTINGS), found)
     result_files.write(saved, tmp_path)
-    (again,) = result_files.read_all(tmp_path).results
+    (again,) = result_files.read_all(tmp_path)[0]
     assert (again.key, again.task.kind) == (saved.key, task.kind)
     np.testing.assert_array_equal(again.measured.table, found.table)
     assert again.measured.items.digest == task.data.digest

@@ -211,9 +211,9 @@ def _check(drawn: Random, corpus: VectorCorpus, exact: Floats, texts: list[str] 
     at = drawn.randrange(len(rows))
     query = np.random.default_rng(drawn.randrange(2**32)).normal(size=exact.shape[1]).astype(np.float32)
     for hits, cosines in (
-        (search.neighbours(int(rows[at]), most), np.where(np.arange(len(rows)) == at, -np.inf, unit @ unit[at])),
+        (search.found(int(rows[at]), most), np.where(np.arange(len(rows)) == at, -np.inf, unit @ unit[at])),
         (
-            search.nearest(query * np.float32(drawn.choice((1.0, 1e-30, 1e30))), most),
+            search.found(query * np.float32(drawn.choice((1.0, 1e-30, 1e30))), most),
             unit @ (query / np.linalg.norm(query)),
         ),
     ):

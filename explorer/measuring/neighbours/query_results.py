@@ -50,12 +50,6 @@ class SearchSide:
     index: Index
     query: NDArray[np.float32] | int
 
-    def hits(self, k: int) -> Hits:
-        """The nearest sentences; a sentence of the corpus does not find itself."""
-        if isinstance(self.query, int):
-            return self.index.neighbours(self.query, k)
-        return self.index.nearest(self.query, k)
-
 
 @dataclass(frozen=True)
 class SearchResults:
@@ -81,7 +75,7 @@ def scored(side: SearchSide, relevant: retrieval_sets.Judged) -> tuple[float, tu
 
     `relevant` has the grades of relevant documents by their position.
     """
-    found = side.hits(TOP).places
+    found = side.index.found(side.query, TOP).places
     ranks = side.index.ranks(np.array(list(relevant)), side.query)
     return float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks))
 
@@ -114,10 +108,10 @@ def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | 
 
 def search(one: SearchSide, other: SearchSide | None, k: int) -> SearchResults:
     """The k nearest on each side, each with its rank on the other."""
-    hits = one.hits(k)
+    hits = one.index.found(one.query, k)
     if other is None:
         return SearchResults(_results(hits))
-    other_hits = other.hits(k)
+    other_hits = other.index.found(other.query, k)
     kept = {*hits.places.tolist()} & {*other_hits.places.tolist()}
     return SearchResults(_results(hits, other, kept, LOST), _results(other_hits, one, kept, GAINED))
 

@@ -116,14 +116,12 @@ class Index:
     def __len__(self) -> int:
         return len(self._head_of)
 
-    def nearest(self, query: Floats, k: int) -> Hits:
-        """The k sentences nearest to a vector (width,), or all if there are fewer."""
-        places, cosines = self._answers(unit(query[None]), min(k, len(self)))
-        return Hits(places[0], cosines[0])
-
-    def neighbours(self, place: int, k: int) -> Hits:
-        """The k sentences nearest to one of the corpus, itself excluded."""
-        places, cosines = self._others(np.array([place]), k)
+    def found(self, query: Floats | int, k: int) -> Hits:
+        """The k sentences nearest to a vector (width,), or to one of the corpus, itself excluded; all if fewer."""
+        if isinstance(query, int):
+            places, cosines = self._others(np.array([query]), k)
+        else:
+            places, cosines = self._answers(unit(query[None]), min(k, len(self)))
         return Hits(places[0], cosines[0])
 
     def neighbours_of_all(self, k: int) -> Iterator[tuple[Places, Floats]]:

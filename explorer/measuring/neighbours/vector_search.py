@@ -67,29 +67,22 @@ class VectorSearch:
     faiss: Any = None
 
     def found(self, query: Floats | int, k: int) -> Hits:
-        """The k sentences nearest to a vector, or to a row of the corpus."""
-        return self.neighbours(query, k) if isinstance(query, int) else self.nearest(query, k)
-
-    def nearest(self, query: Floats, k: int) -> Hits:
-        """The k sentences nearest to a vector (width,)."""
-        if len(query) != self.corpus.width:
+        """The k sentences nearest to a vector (width,), or to a row of the corpus, itself excluded."""
+        without = np.array([query]) if isinstance(query, int) else None
+        if isinstance(query, int):
+            queries = self.corpus.rows(np.array([query]))
+            if not queries.any():
+                raise BadChoice(
+                    f"The query is row {query:,} of {self.corpus.name}, whose vector is zero: it has no cosine. Ask "
+                    "for another sentence."
+                )
+        elif len(query) != self.corpus.width:
             raise BadChoice(
                 f"The query has {len(query):,} dimensions and the vectors of {self.corpus.name} "
                 f"{self.corpus.width:,}. Choose the encoder and the layer & pooling that made them."
             )
-        return self._hits(unit(query[None]), k, None)
-
-    def neighbours(self, place: int, k: int) -> Hits:
-        """The k sentences nearest to one of the corpus, itself excluded."""
-        query = self.corpus.rows(np.array([place]))
-        if not query.any():
-            raise BadChoice(
-                f"The query is row {place:,} of {self.corpus.name}, whose vector is zero: it has no cosine. Ask for "
-                "another sentence."
-            )
-        return self._hits(query, k, np.array([place]))
-
-    def _hits(self, queries: Floats, k: int, without: Places | None) -> Hits:
+        else:
+            queries = unit(query[None])
         if self.faiss is None:
             places, cosines = finish(all_searched(self.corpus, queries, k, without))
         else:

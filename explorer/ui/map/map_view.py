@@ -324,7 +324,7 @@ def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: map_tab
         messages.trouble(error)
         return
     if search is not None:
-        near = query_results.hit_rows(search, search.neighbours(row, vector_index.COMPARED))
+        near = query_results.hit_rows(search, search.found(row, vector_index.COMPARED))
         _neighbours(near, corpus.text(row))
 
 

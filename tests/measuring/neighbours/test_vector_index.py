@@ -50,14 +50,14 @@ def test_neighbours_are_those_of_a_slow_loop(k, rows, monkeypatch):
         places, cosines = slow(corpus, corpus[place], k, without=place)
         assert of_one.tolist() == places
         assert near == pytest.approx(cosines, abs=1e-6)
-        one = index.neighbours(place, k)
+        one = index.found(place, k)
         assert one.places.tolist() == places
         assert one.cosines.tolist() == near.tolist(), "one query or all: the same numbers"
 
 
 def test_any_vector_finds_all_that_are_near_and_a_rank_is_the_place_in_the_whole_order():
     corpus, query = vectors(), vectors(1, seed=9)[0] * 100
-    hits = Index(corpus).nearest(query, 60)
+    hits = Index(corpus).found(query, 60)
     places, cosines = slow(corpus, query, 60)
     assert (hits.places.tolist(), hits.cosines) == (places, pytest.approx(cosines, abs=1e-6))
     corpus, query = vectors(), vectors(1, seed=9)[0]
@@ -75,11 +75,11 @@ def test_equal_vectors_stand_in_the_order_of_the_corpus():
     corpus[[3, 11, 25, 39]] = corpus[3]
     corpus[[0, 20]] = 2 * corpus[20]  # a scale is no difference
     index = Index(corpus)
-    assert index.neighbours(11, 4).places.tolist()[:3] == [3, 25, 39]
-    assert index.neighbours(3, 4).places.tolist()[:3] == [11, 25, 39]
-    assert index.neighbours(20, 1).places.tolist() == [0]
+    assert index.found(11, 4).places.tolist()[:3] == [3, 25, 39]
+    assert index.found(3, 4).places.tolist()[:3] == [11, 25, 39]
+    assert index.found(20, 1).places.tolist() == [0]
     for place in range(40):
-        assert index.neighbours(place, 39).places.tolist() == slow(corpus, corpus[place], 39, without=place)[0]
+        assert index.found(place, 39).places.tolist() == slow(corpus, corpus[place], 39, without=place)[0]
     places, cosines = of_all(Index(np.ones((200, 8), dtype=np.float32)), 10)
     assert places[0].tolist() == list(range(1, 11))
     assert places[5].tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
@@ -94,14 +94,14 @@ def test_equal_vectors_stand_in_the_order_of_the_corpus():
 def test_a_corpus_of_one_or_two_sentences_gives_what_there_is(count):
     corpus = vectors(count)
     index = Index(corpus)
-    assert (len(index.nearest(corpus[0], 10)), len(index.neighbours(0, 10))) == (count, count - 1)
+    assert (len(index.found(corpus[0], 10)), len(index.found(0, 10))) == (count, count - 1)
     assert of_all(index, 10)[0].shape == (count, count - 1)
 
 
 def test_what_is_no_number_is_refused_and_a_vector_of_length_0_is_like_no_other():
     corpus = vectors(5)
     corpus[2] = 0
-    assert Index(corpus).neighbours(2, 4).cosines.tolist() == [0, 0, 0, 0]
+    assert Index(corpus).found(2, 4).cosines.tolist() == [0, 0, 0, 0]
     corpus = vectors(5)
     corpus[2, 3] = np.nan
     with pytest.raises(BadChoice, match="NaN or infinite"):
