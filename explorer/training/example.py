@@ -29,9 +29,8 @@ from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
 from explorer.training import recipe, running
+from explorer.training.loop import loop, measured_facts
 from explorer.training.loop.learner import Learner
-from explorer.training.loop.loop import Step, Training
-from explorer.training.loop.measured_facts import LORA, Adapters
 from explorer.training.record import recorder, runs
 
 NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
@@ -39,20 +38,20 @@ RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demo
 EVERY = 3  # one in so many sentences of the probe ships with its vectors, to save space
 
 
-class _LowRank(Training):
+class _LowRank(loop.Training):
     """A training whose best checkpoint is cut to an adapter before it is evaluated and saved."""
 
     factors: exporting.Factors
 
     @property
-    def adapters(self) -> Adapters | None:
+    def adapters(self) -> measured_facts.Adapters | None:
         """What is left of the change."""
         if self.recipe.schedule().lora:
             return super().adapters
         kept = sum(factor.numel() for pair in self.factors.values() for factor in pair) if self.results else 0
-        return Adapters(LORA, RANK, ALL_LINEAR, kept) if kept else None
+        return measured_facts.Adapters(measured_facts.LORA, RANK, ALL_LINEAR, kept) if kept else None
 
-    def _conclude(self, learner: Learner) -> Iterator[Step]:
+    def _conclude(self, learner: Learner) -> Iterator[loop.Step]:
         learner.restore_best()
         base, tuned = self.prepared.encoder.model, learner.method.exported.model
         self.factors = exporting.adapter_factors(base, tuned, self.recipe.schedule().lora_rank or RANK)
@@ -102,7 +101,7 @@ def _trained(run: runs.Run) -> tuple[runs.Run, _LowRank]:
     """A run that was trained, and its training."""
     made = list[_LowRank]()
 
-    def training(*given: Any) -> Training:
+    def training(*given: Any) -> loop.Training:
         made.append(_LowRank(*given))
         return made[-1]
 

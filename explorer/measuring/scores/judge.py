@@ -254,29 +254,29 @@ def _pack_change(name: str, same_one: bytes, same_other: bytes, one: bytes, othe
     return PackChange(name, len(apart[0]), before, after, low, high)
 
 
-def share_above(one: Floats, other: Floats, *, resamples: int = bootstrap.RESAMPLES, seed: int = 0) -> Share:
+def share_above(one: Floats, other: Floats, *, resamples: int = bootstrap.RESAMPLES) -> Share:
     """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
 
     Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
     the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
     resample: there, the open end is the exact binomial bound of the shorter list.
     """
-    return _share_above(one.tobytes(), other.tobytes(), resamples, seed)
+    return _share_above(one.tobytes(), other.tobytes(), resamples)
 
 
 @lru_cache(maxsize=1024)
-def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int) -> Share:
+def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int) -> Share:
     """The share from bytes, cached: every rerun of a page asks for the shares of all packs again."""
     couples = in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
     value = float(couples.mean())
-    low, high = _edges(couples, 1 - bootstrap.LEVEL, resamples, seed)
+    low, high = _edges(couples, 1 - bootstrap.LEVEL, resamples)
     bound = float(1 - ((1 - bootstrap.LEVEL) / 2) ** (1 / min(couples.shape)))
     return Share(value, min(low, 1 - bound) if value == 1 else low, max(high, bound) if value == 0 else high)
 
 
-def _edges(couples: Floats, outside: float, resamples: int = bootstrap.RESAMPLES, seed: int = 0) -> tuple[float, float]:
+def _edges(couples: Floats, outside: float, resamples: int = bootstrap.RESAMPLES) -> tuple[float, float]:
     """The interval of the mean of couples (pair, other pair) that leaves this share of the resamples outside."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     one, other = (random.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)
     drawn = ((one @ couples) * other).sum(axis=1) / couples.size
     low, high = np.quantile(drawn, [outside / 2, 1 - outside / 2])

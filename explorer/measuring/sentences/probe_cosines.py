@@ -177,16 +177,14 @@ def differing(first: tuple[str, ...], second: tuple[str, ...]) -> Marks:
     return [bool(word) and word not in other for word in one], [bool(word) and word not in one for word in other]
 
 
-def pair_sums(
-    encoder: Encoder, pack: Pack, reading: Reading, reference: str = PAD, max_length: int | None = None
-) -> Work[PairSums]:
+def pair_sums(encoder: Encoder, pack: Pack, reading: Reading, max_length: int | None = None) -> Work[PairSums]:
     """The sums of every pair of a pack."""
     from explorer.encoding.read.word_parts import chosen_sum, ends_of
 
     found = []
     for place, pair in enumerate(zip(pack.first, pack.second, strict=True)):
         yield Progress("weighing the words that differ", place, len(pack))
-        one, other = (ends_of(encoder, text, reading, reference, max_length) for text in pair)
+        one, other = (ends_of(encoder, text, reading, PAD, max_length) for text in pair)
         found.append((chosen_sum(one, other, differing), float(one.last @ other.last)))
     added, cosines = np.array(found).T
     return added, cosines

@@ -22,7 +22,6 @@ from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.evaluation import columns, evaluation, loaded, with_name
 from explorer.evaluating.results.scored_task import EVALUATED, Options
-from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_folder import FAILED, FINISHED, RUNNING, STOPPED, PlanFolder, PlanStatus, new_id
@@ -55,7 +54,7 @@ def check(plan: Plan) -> tuple[PlanCell, ...]:
     return found
 
 
-def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_encoder) -> Work[PlanStatus]:
+def execute(folder: PlanFolder, train: Train = running.train) -> Work[PlanStatus]:
     """Train and evaluate every cell that is not measured yet, and return the final state.
 
     To stop, take no next step: the run under way is saved, and the plan can be resumed. A viewer's request to stop is
@@ -63,7 +62,7 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
     """
     with folder.hold():
         folder.clear_stop_request()
-        work = _executed(folder, train, load)
+        work = _executed(folder, train)
         try:
             while not folder.stop_requested():
                 try:
@@ -82,7 +81,7 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
             work.close()
 
 
-def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
+def _executed(folder: PlanFolder, train: Train) -> Work[PlanStatus]:
     plan = folder.plan()
     every, known = cells(plan), RecipeRuns()
     before = folder.status()
@@ -111,9 +110,9 @@ def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
                 status = _put(folder, _failed(status, name_of(cell), text))
                 continue
         if plan.tasks:
-            status = yield from _evaluated(folder, status, run_folder.model_name(run.name), name_of(cell), load)
+            status = yield from _evaluated(folder, status, run_folder.model_name(run.name), name_of(cell))
     for model in plan.models if plan.tasks else ():
-        status = yield from _evaluated(folder, status, model, f"base {model}", load)
+        status = yield from _evaluated(folder, status, model, f"base {model}")
     return _put(folder, replace(status, state=FINISHED))
 
 
@@ -177,11 +176,11 @@ def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.R
     raise AssertionError  # the names do not end
 
 
-def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, load: Load) -> Work[PlanStatus]:
+def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str) -> Work[PlanStatus]:
     """Evaluate a model on the plan's tasks; a task without data is named, an error is one of the cell."""
     tasks = tasks_of(folder.plan())
     try:
-        subject = kinds.Subject(model_names.find(model), EVALUATED, load)
+        subject = kinds.Subject(model_names.find(model), EVALUATED)
         found = yield from evaluation([(run_results.scored(subject.found), subject)], tasks, Options())
     except StrataError as error:
         status = _failed(status, f"{cell}, evaluation", str(error))
