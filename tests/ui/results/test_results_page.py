@@ -10,7 +10,7 @@ import pytest
 from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks import retrieval, sts
+from explorer.evaluating.tasks import retrieval
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
@@ -180,7 +180,7 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
     assert words(form.success) == ["1 result measured."]
     loaded = []
     real = measure.measure
-    monkeypatch.setattr(sts, "measure", lambda *of, **how: loaded.append(how) or real(*of, **how))
+    monkeypatch.setattr(measure, "measure", lambda *of, **how: loaded.append(how) or real(*of, **how))
     evaluate(form)
     assert loaded == []
     assert words(form.success) == ["0 results measured, 1 taken from saved results."]
