@@ -8,33 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from explorer.data import sample, sources
+from explorer.data import sample, sources, text_sets
 from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.sources import HELD_OUT, is_file
 from explorer.data.tables import text_rows
-from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.columns import guess, scaled, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
-from explorer.data.tables.number_columns import scaled
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.tables.text_rows import AGAIN, Report, report_on
-from explorer.data.text_sets import (
-    BACK_TRANSLATIONS,
-    DOCUMENTS,
-    KINDS,
-    LABELLED_TEXTS,
-    PAIRS,
-    SCORED_PAIRS,
-    SENTENCES,
-    TRIPLETS,
-    Columns,
-    Corpus,
-    GradedPairs,
-    Kind,
-    Score,
-    Sentences,
-)
+from explorer.data.text_sets import Columns, Corpus, GradedPairs, Kind, Score, Sentences
 from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
 SAMPLE = training_rows.SAMPLE
@@ -67,13 +51,13 @@ def corpus(
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
-    if wanted == LABELLED_TEXTS:
+    if wanted == text_sets.LABELLED_TEXTS:
         return _labelled_rows(sources, columns or {}, divide)
     names, parts, reports = zip(
         *(_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    if wanted == SENTENCES and not keep_duplicates:
+    if wanted == text_sets.SENTENCES and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
     return Corpus(" + ".join(names), wanted, joined), reports
 
@@ -82,11 +66,11 @@ def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, 
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
     kind, table = _offered(source)
     if table is None:
-        lacks = {wanted: _lack(kind, wanted) for wanted in KINDS}
-        return {**lacks, SCORED_PAIRS: ""} if source == SAMPLE else lacks
+        lacks = {wanted: _lack(kind, wanted) for wanted in text_sets.KINDS}
+        return {**lacks, text_sets.SCORED_PAIRS: ""} if source == SAMPLE else lacks
     kind = _roles(table, columns or {}).kind
-    return {wanted: _lack(kind, wanted) for wanted in KINDS} | {
-        LABELLED_TEXTS: training_rows.lack(table, columns or {})
+    return {wanted: _lack(kind, wanted) for wanted in text_sets.KINDS} | {
+        text_sets.LABELLED_TEXTS: training_rows.lack(table, columns or {})
     }
 
 
@@ -97,19 +81,19 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
         kind, table = _offered(source)
         if table is not None:
             kind = table_kind(table)
-            pairs = kind != LABELLED_TEXTS or guess(table, kind).column("second") is not None
+            pairs = kind != text_sets.LABELLED_TEXTS or guess(table, kind).column("second") is not None
         else:
-            pairs = kind != LABELLED_TEXTS or training_rows.read(source, divide=False)[0][0].is_pairs
+            pairs = kind != text_sets.LABELLED_TEXTS or training_rows.read(source, divide=False)[0][0].is_pairs
         found.append((kind, len(kind.texts) if pairs else 1))
     shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
-    return next(shared, (SENTENCES, 1))
+    return next(shared, (text_sets.SENTENCES, 1))
 
 
 def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
     """The evaluation sets that belong to a text: those of a train part, or held-out rows of own pairs; or None."""
     if wanted.pairs_up and named and all(map(is_file, named)):
         return HELD_OUT, HELD_OUT
-    graded = wanted == SCORED_PAIRS
+    graded = wanted == text_sets.SCORED_PAIRS
     given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
     found = next(filter(None, map(sets.of_train_part, given)), None)
     return None if found is None else (sources.written(found[0]), sources.written(found[1]))
@@ -118,17 +102,17 @@ def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
 def _offered(source: str) -> tuple[Kind, Table | None]:
     """The richest kind of rows in a source other than a file; of a file its table, whose columns decide the kind."""
     if source in SHIPPED:
-        return TRIPLETS, None
+        return text_sets.TRIPLETS, None
     if labelled_sets.is_known(source) or sources.is_folder(source):
-        return LABELLED_TEXTS, None
+        return text_sets.LABELLED_TEXTS, None
     if sources.is_file(source):
-        return SCORED_PAIRS, read_file(source)
+        return text_sets.SCORED_PAIRS, read_file(source)
     try:
         sets.check(sources.identity(source))
     except SetNotFound as error:
         named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
-    return SCORED_PAIRS, None
+    return text_sets.SCORED_PAIRS, None
 
 
 def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
@@ -168,7 +152,7 @@ def of_source(source: str, *, online: bool = False) -> Sentences:
         return of_pairs(sets.load(given, online=online))
     if source in {known.name for known in sts.SETS}:
         return of_pairs(*(sets.load(split, online=online) for split in sets.published(source)), name=source)
-    found, reports = corpus((source,), SENTENCES, online=online)
+    found, reports = corpus((source,), text_sets.SENTENCES, online=online)
     left_out = [dropped for report in reports for dropped in report.dropped]
     again = sum(dropped.count for dropped in left_out if dropped.reason == AGAIN)
     dropped = tuple(str(one) for one in left_out if one.reason != AGAIN)
@@ -201,7 +185,7 @@ def _read(
     source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool
 ) -> tuple[str, Columns, Report]:
     """The name, columns and report of one source."""
-    if source == SAMPLE and wanted == SCORED_PAIRS:
+    if source == SAMPLE and wanted == text_sets.SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
     kind, table = _offered(source)
     if table is not None:
@@ -210,21 +194,22 @@ def _read(
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
     _check(kind, wanted, source)
     given: tuple[tuple[str, ...], ...]
-    if source == SAMPLE and wanted == SENTENCES:
+    if source == SAMPLE and wanted == text_sets.SENTENCES:
         # also those of the pairs, without scores, as papers train on the sentences of sets
         given = ((*sample.sentences().texts, *sample.pairs().sentences),)
-    elif kind == TRIPLETS:
+    elif kind == text_sets.TRIPLETS:
         rows = training_rows.SHIPPED[source]()
         given = (rows.anchors, rows.positives, rows.negatives)[: len(wanted.texts)]
-        if wanted == SENTENCES:  # of all columns, row by row
+        if wanted == text_sets.SENTENCES:  # of all columns, row by row
             given = (tuple(chain(*zip(rows.anchors, rows.positives, rows.negatives, strict=True))),)
-    elif kind == LABELLED_TEXTS:
+    elif kind == text_sets.LABELLED_TEXTS:
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
         given = (tuple(chain(*texts)),)
     else:
         named = sources.identity(source)
         splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
-        if wanted == SCORED_PAIRS:  # of a published set without a split those of its train split, if it has one
+        if wanted == text_sets.SCORED_PAIRS:
+            # of a published set without a split those of its train split, if it has one
             train = named.of_piece("train")
             return source, *_scored(sets.load(train if train in splits else named, online=online))
         pairs = [sets.load(one, online=online) for one in splits or [named]]
@@ -238,9 +223,9 @@ def _labelled_rows(named: Sequence[str], columns: Mapping[str, str], divide: boo
     for source in named:
         kind, table = _offered(source)
         if table is not None:
-            _refuse_if(training_rows.lack(table, columns), LABELLED_TEXTS, table.name)
+            _refuse_if(training_rows.lack(table, columns), text_sets.LABELLED_TEXTS, table.name)
         else:
-            _check(kind, LABELLED_TEXTS, source)
+            _check(kind, text_sets.LABELLED_TEXTS, source)
     parts, reports = zip(*(training_rows.read(source, columns, divide) for source in named), strict=True)
     return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 
@@ -253,13 +238,13 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
 def _roles(table: Table, columns: Mapping[str, str]) -> ColumnRoles:
     """The most likely roles with the given roles."""
     given = set(columns)
-    kinds = (guess(table).kind, *KINDS) if given != {"sentence"} else (SENTENCES,)
+    kinds = (guess(table).kind, *text_sets.KINDS) if given != {"sentence"} else (text_sets.SENTENCES,)
     for kind in kinds:
         if given <= set(kind.roles):
             roles = guess(table, kind).corrected(columns)
             roles.check(table)
             return roles
-    allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in KINDS)
+    allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in text_sets.KINDS)
     raise WrongColumns(
         f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Use roles of one kind."
     )
@@ -272,7 +257,7 @@ def _rows(table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool)
         return _with_scores(pairs), report
     used = [(text, roles.column(text.role)) for text in roles.kind.texts]
     columns = [column for text, column in used if column is not None]
-    if wanted == SENTENCES:
+    if wanted == text_sets.SENTENCES:
         # the sentences of all columns in one; machine translations are near copies of the first column
         own = [column for text, column in used if column is not None and text.relation != "translated"]
         cells = tuple((cell,) for column in own for cell in table.column(column))
@@ -308,19 +293,19 @@ def _lack(kind: Kind, wanted: Kind) -> str:
     """The reason why a kind of data lacks what is needed, as the end of a sentence; "" if it does not."""
     if kind.gives(wanted):
         return ""
-    if wanted == BACK_TRANSLATIONS:
+    if wanted == text_sets.BACK_TRANSLATIONS:
         named = "; if its pairs are back-translations, name their columns sentence=… and translated=…"
-        how = named if kind == PAIRS else ""
+        how = named if kind == text_sets.PAIRS else ""
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{how}"
-    if wanted == LABELLED_TEXTS:
+    if wanted == text_sets.LABELLED_TEXTS:
         return training_rows.LACK
-    if wanted == DOCUMENTS:
+    if wanted == text_sets.DOCUMENTS:
         return "has no documents: a file with one text of many sentences per row is needed; name its column document=…"
-    if wanted == SCORED_PAIRS:
+    if wanted == text_sets.SCORED_PAIRS:
         return "has no scores: two columns of sentences and a column of numbers are needed"
-    if kind in (SENTENCES, LABELLED_TEXTS):
-        more = "a second column is" if wanted == PAIRS else "two more columns are"
+    if kind in (text_sets.SENTENCES, text_sets.LABELLED_TEXTS):
+        more = "a second column is" if wanted == text_sets.PAIRS else "two more columns are"
         return f"has one sentence per row: {more} needed"
-    if wanted == TRIPLETS:
+    if wanted == text_sets.TRIPLETS:
         return "has two sentences per row and no contradiction: a third column is needed"
     return "has scored pairs, which may be unrelated: keep the pairs with the same meaning, without the score"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.tables import number_columns
+from explorer.data.tables import columns
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
 from explorer.data.text_sets import SENTENCES, Attribute, GradedPairs, Sentences
@@ -135,7 +135,7 @@ def _words(texts: Sequence[str]) -> Attribute:
 def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
     """Numbers if every non-empty cell is one, in a notation that is clear; else names."""
     try:
-        found = number_columns.numbers(cells)
+        found = columns.numbers(cells)
     except ValueError:
         return tuple(cells)
     numbers = tuple(number for number in found if number is not None)

@@ -1,15 +1,21 @@
-"""SimCSE (Gao, Yao and Chen 2021) on sentences, on pairs and on triplets: InfoNCE through a dense layer."""
+"""SimCSE (Gao, Yao and Chen 2021) on sentences, pairs and triplets, and DiffCSE (Chuang and others 2022).
+
+SimCSE is InfoNCE through a dense layer; DiffCSE adds the detection of replaced words to SimCSE without labels.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read.head import Dense, Head
+from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
-from explorer.methods import Pooled, Schedule, cited, knob
-from explorer.methods._objectives import InfoNCEOnPairs, InfoNCEOnSentences, InfoNCEOnTriplets
+from explorer.methods import Pooled, Schedule, _objectives, cited, knob
+
+PROJECTORS = ("batch norm", "tanh")  # of DiffCSE
 
 
 class DenseHead(Pooled):
@@ -57,7 +63,7 @@ class KeptDenseHead(DenseHead):
         return self.with_dense() if self.keep_head else self.pooled
 
 
-class SimCSE(DenseHead, InfoNCEOnSentences):
+class SimCSE(DenseHead, _objectives.InfoNCEOnSentences):
     """SimCSE without labels: the same sentence under two dropout masks is a positive pair.
 
     Gao, Yao and Chen 2021, equation 4. The dense layer is used in training only (section 6.3); settings as in their
@@ -76,7 +82,7 @@ class SimCSE(DenseHead, InfoNCEOnSentences):
     }
 
 
-class SimCSEPairs(KeptDenseHead, InfoNCEOnPairs):
+class SimCSEPairs(KeptDenseHead, _objectives.InfoNCEOnPairs):
     """SimCSE on pairs: a sentence and one that it entails are a positive pair.
 
     Gao, Yao and Chen 2021, section 4: premise and entailed hypothesis, the others of the batch as negatives. The
@@ -87,7 +93,7 @@ class SimCSEPairs(KeptDenseHead, InfoNCEOnPairs):
     when_to_use = "Pairs, and [CLS] must be the vector; those of SNLI gave the model default nothing."
 
 
-class SimCSETriplets(KeptDenseHead, InfoNCEOnTriplets):
+class SimCSETriplets(KeptDenseHead, _objectives.InfoNCEOnTriplets):
     """SimCSE on triplets: as on pairs, with a contradiction as a hard negative per row.
 
     Gao, Yao and Chen 2021, equation 5. `weight` is added to the logit of the row's own hard negative: 0 in SimCSE's
@@ -96,3 +102,49 @@ class SimCSETriplets(KeptDenseHead, InfoNCEOnTriplets):
 
     name = "simcse-hard"
     when_to_use = "Triplets, and [CLS] must be the vector; those of SNLI gave the model default nothing."
+
+
+class DiffCSE(_objectives.ReplacedTokenDetection, Pooled):
+    """DiffCSE: SimCSE without labels, plus detecting replaced words from the sentence's vector.
+
+    Chuang and others 2022, equations 1 to 4 and appendix A. The projector is used in training only: the trained model
+    uses the pooled vector ([CLS] in the paper). The projector has batch norms, or is SimCSE's dense layer (Table 6).
+    """
+
+    # trains sensitivity to edits that change the meaning, in addition to SimCSE's invariance to dropout
+    name = "diffcse"
+    when_to_use = "Only sentences and time for many updates: 200 of 16 rows gave [CLS] one point."
+    training_only = (*_objectives.DETECTION_PARTS, "project")
+    schedule = Schedule(batch_size=64, learning_rate=7e-6, max_length=32, epochs=2, evaluate_every=125)
+
+    projector: str = knob(
+        "batch norm",
+        choices=PROJECTORS,
+        help="Projector: two linear maps with batch norm (paper), or SimCSE's dense layer with tanh.",
+    )
+
+    def build(self) -> None:
+        """Build the projector and the DiffCSE parts."""
+        super().build()
+        width, pooled = self.width, self.pooled.width(self.width)
+        if self.projector == "tanh":
+            dense = nn.Linear(pooled, width)
+            nn.init.zeros_(dense.bias)
+            self.project = nn.Sequential(dense, nn.Tanh())
+        else:
+            self.project = nn.Sequential(
+                nn.Linear(pooled, 2 * width, bias=False),
+                nn.BatchNorm1d(2 * width),
+                nn.ReLU(),
+                nn.Linear(2 * width, width, bias=False),
+                nn.BatchNorm1d(width, affine=False),
+            )
+        for layer in self.project:
+            if isinstance(layer, nn.Linear):  # as the released code, which starts them as the encoder's own maps
+                nn.init.normal_(layer.weight, std=0.02)
+
+    def projected(self, sentences: list[str]) -> Tensor:
+        """Vectors of sentences after the projector."""
+        # batch norm over few rows needs more precision than bfloat16
+        with torch.autocast(self.base.model.device.type, enabled=False):
+            return own_share(self.project(gathered(self.encode(sentences, self.before_normalising)).float()))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from random import Random
 
-from explorer.data.tables.number_columns import gold_scores
+from explorer.data.tables.columns import gold_scores
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores
 from tests.fuzz import mutants

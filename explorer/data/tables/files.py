@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words, places
 from explorer.data import uploads
-from explorer.data.tables.columns import is_mostly_numbers, is_recognised
-from explorer.data.tables.number_columns import is_number
+from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
 from explorer.data.tables.table import Table, check_width, listed, named
 from explorer.data.tables.text_files import decoded, is_tabbed
 from explorer.errors import UnreadableFile

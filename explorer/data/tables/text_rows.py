@@ -8,21 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from explorer.data.tables.columns import guess
+from explorer.data import text_sets
+from explorer.data.tables.columns import check_spread, gold_scores, guess
 from explorer.data.tables.files import read_file
-from explorer.data.tables.number_columns import check_spread, gold_scores
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import (
-    LABELLED_TEXTS,
-    SCORED_PAIRS,
-    SENTENCES,
-    TRIPLETS,
-    GradedPairs,
-    Kind,
-    Labelled,
-    Sentences,
-    Triplets,
-)
+from explorer.data.text_sets import GradedPairs, Kind, Labelled, Sentences, Triplets
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"
@@ -123,10 +113,10 @@ def sentences(
     table: Table, roles: ColumnRoles, name: str = "", *, keep_duplicates: bool = False
 ) -> tuple[Sentences, Report]:
     """The distinct sentences, in file order; `keep_duplicates` keeps those that were seen before."""
-    (texts,) = columns = _sentence_columns(table, roles, SENTENCES)
+    (texts,) = columns = _sentence_columns(table, roles, text_sets.SENTENCES)
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
     again = ["" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts)]
-    faults = _faults(table, SENTENCES, columns, again)
+    faults = _faults(table, text_sets.SENTENCES, columns, again)
     kept = _kept(texts, faults)
     return Sentences(name or table.name, kept), report_on(table, faults, kept, kept)
 
@@ -149,17 +139,17 @@ def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
 
 def triplets(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Triplets, Report]:
     """An anchor, a positive and a negative per row; a row with two equal ones is dropped."""
-    _check_kind(table, roles, TRIPLETS)
+    _check_kind(table, roles, text_sets.TRIPLETS)
     (anchors, positives, negatives), report = texts(table, roles)
     return Triplets(name or table.name, anchors, positives, negatives), report
 
 
 def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[GradedPairs, Report]:
     """Scored pairs; exact duplicates are kept, as in the published sets."""
-    columns = _sentence_columns(table, roles, SCORED_PAIRS)
+    columns = _sentence_columns(table, roles, text_sets.SCORED_PAIRS)
     score, part = roles.column("score") or "", roles.column("part")
     numbers, bad = gold_scores(table, score)
-    faults = _faults(table, SCORED_PAIRS, columns, bad)
+    faults = _faults(table, text_sets.SCORED_PAIRS, columns, bad)
     first, second = (_kept(column, faults) for column in columns)
     same = sum(map(eq, first, second))
     if same == len(first):
@@ -176,10 +166,10 @@ def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Grad
 
 def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled, Report]:
     """Texts with their classes; exact duplicates are kept, as in the published sets."""
-    columns = _sentence_columns(table, roles, LABELLED_TEXTS)
+    columns = _sentence_columns(table, roles, text_sets.LABELLED_TEXTS)
     label = roles.column("label") or ""
     cells = tuple(map(_squeezed, table.column(label)))
-    faults = _faults(table, LABELLED_TEXTS, columns, ["" if cell else NO_LABEL for cell in cells])
+    faults = _faults(table, text_sets.LABELLED_TEXTS, columns, ["" if cell else NO_LABEL for cell in cells])
     labels, (first, *second) = _kept(cells, faults), (_kept(column, faults) for column in columns)
     count = len(set(labels))
     if count > MOST_CLASSES and 2 * count > len(labels):
@@ -195,7 +185,7 @@ def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled
 def read_graded_pairs(path: str | Path, columns: Mapping[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
     """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
-    return graded_pairs(table, guess(table, SCORED_PAIRS).corrected(columns or {}))
+    return graded_pairs(table, guess(table, text_sets.SCORED_PAIRS).corrected(columns or {}))
 
 
 def read_labelled(
@@ -205,7 +195,7 @@ def read_labelled(
     table = read_file(path)
     if not table.rows:
         raise TooFewRows(f"{table.name} has column names and no rows; at least one is needed. Add rows.")
-    return labelled(table, guess(table, LABELLED_TEXTS).corrected(columns or {}), name)
+    return labelled(table, guess(table, text_sets.LABELLED_TEXTS).corrected(columns or {}), name)
 
 
 def _sentence_columns(table: Table, roles: ColumnRoles, kind: Kind) -> Columns:

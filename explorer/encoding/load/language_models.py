@@ -13,19 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from explorer import errors
 from explorer.encoding.load import checking, hardware, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.encoder import Encoder, States, batches
-from explorer.errors import (
-    BadChoice,
-    ModelTooLarge,
-    TokenizerMissing,
-    UnsupportedModel,
-    WeightsMissing,
-    ran_out_of_memory,
-)
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -46,7 +39,9 @@ class Masker:
     def __init__(self, encoder: Encoder, share: float) -> None:
         tokenizer = encoder.tokenizer()
         if tokenizer.mask_token_id is None:
-            raise BadChoice(f"'{encoder.name}' has no mask token, so nothing can be masked. Choose another encoder.")
+            raise errors.BadChoice(
+                f"'{encoder.name}' has no mask token, so nothing can be masked. Choose another encoder."
+            )
         self.share = share
         self._token: int = tokenizer.mask_token_id
         self._special = torch.tensor(sorted(tokenizer.all_special_ids))
@@ -138,7 +133,7 @@ def head_around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
     config, model = encoder.model.config, None
     kind = _class(config)
     if encoder.folder is not None and kind is not None:
-        with suppress(WeightsMissing):  # a head, in a folder of an encoder alone
+        with suppress(errors.WeightsMissing):  # a head, in a folder of an encoder alone
             with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
                 model = loading.opened(kind, encoder.folder, config)
             loading.settle(model, "float32", encoder.device)
@@ -159,7 +154,7 @@ def load_masked(found: Found, encoder: Encoder) -> MaskedModel:
         config = loading.read_config(folder)
         kind = _class(config)
         if kind is None:
-            raise UnsupportedModel(
+            raise errors.UnsupportedModel(
                 f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
                 "language model such as 'distilbert-base-uncased'."
             )
@@ -177,8 +172,8 @@ def _class(config: PreTrainedConfig) -> Any:
     return MODEL_FOR_MASKED_LM_MAPPING.get(type(config), None)
 
 
-def _no_masked_model(encoder: Encoder) -> UnsupportedModel:
-    return UnsupportedModel(
+def _no_masked_model(encoder: Encoder) -> errors.UnsupportedModel:
+    return errors.UnsupportedModel(
         f"'{encoder.name}' is a {encoder.model.config.model_type}, for which transformers has no masked language "
         f"model. Choose {families.SIMILAR}."
     )
@@ -188,7 +183,7 @@ def check_vocabulary(tokenizer: PreTrainedTokenizerBase, encoder: Encoder, name:
     """Refuse a model whose token ids differ from the encoder's."""
     own = encoder.tokenizer()
     if tokenizer.get_vocab() != own.get_vocab():
-        raise BadChoice(
+        raise errors.BadChoice(
             f"'{name}' has another vocabulary than '{encoder.name}' ({len(tokenizer)} and {len(own)} tokens). "
             "Choose a masked language model with the same vocabulary, or train one from the encoder: "
             f"python -m explorer generator --model {encoder.name} --data FILE --out FOLDER"
@@ -233,9 +228,9 @@ class Translator:
         try:
             return self.model.generate(read.to(device), attention_mask=mask.to(device), generation_config=search)
         except (MemoryError, RuntimeError) as error:
-            if not ran_out_of_memory(error):
+            if not errors.ran_out_of_memory(error):
                 raise
-            raise ModelTooLarge(
+            raise errors.ModelTooLarge(
                 f"'{self.name}' ran out of memory with a batch of {len(ids)} sentences and beam size {self.beams}. "
                 "Choose a smaller batch or beam size."
             ) from error
@@ -249,7 +244,7 @@ def load_translator(
 
     for name, number in (("beams", beams), ("batch", batch), ("longest", longest)):
         if number < 1:
-            raise BadChoice(f"{name} is {number}; at least 1 is needed.")
+            raise errors.BadChoice(f"{name} is {number}; at least 1 is needed.")
     device = hardware.device(device)
     folder = checking.check(found.folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
@@ -280,11 +275,11 @@ def _check_kind(config: PreTrainedConfig, name: str) -> None:
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"'{name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
         )
     if families.of(config.model_type).many_languages:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"'{name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
         )
 
@@ -292,10 +287,10 @@ def _check_kind(config: PreTrainedConfig, name: str) -> None:
 def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
     try:
         return model_tokenizer.load(folder)
-    except TokenizerMissing as error:
+    except errors.TokenizerMissing as error:
         if "sacremoses" not in str(error.__cause__):
             raise
-        raise TokenizerMissing(
+        raise errors.TokenizerMissing(
             f"The tokenizer of '{name}' needs a package that is not installed. Install it with "
             "'pip install sacremoses', or choose a model with a tokenizer.json."
         ) from error
@@ -308,7 +303,7 @@ def _try_out(translator: Translator) -> None:
         written = translator.write([ids], most=3)
         translator.tokenizer.batch_decode(written)
     except (TypeError, ValueError, AttributeError, RuntimeError, LookupError) as error:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"'{translator.name}' ({type(translator.model).__name__}) cannot translate a word "
             f"({type(error).__name__}: {error}). {_CHOOSE}"
         ) from error

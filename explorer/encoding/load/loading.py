@@ -18,20 +18,11 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
+from explorer import errors
 from explorer.encoding.load import checking, declared, hardware, merging, model_tokenizer
 from explorer.encoding.locate import families, layout, model_names, weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import attention as attentions
-from explorer.errors import (
-    BadChoice,
-    ModelTooLarge,
-    NotWeights,
-    RemoteCodeRefused,
-    StrataError,
-    UnsupportedModel,
-    WeightsMissing,
-    ran_out_of_memory,
-)
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -79,7 +70,9 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     from explorer.encoding.read.encoder import Encoder
 
     if attention not in ATTENTIONS:
-        raise BadChoice(f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}.")
+        raise errors.BadChoice(
+            f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}."
+        )
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
@@ -128,19 +121,21 @@ def in_words(name: str, folder: Path) -> Iterator[None]:
     try:
         with tokenizer_errors(f"of '{name}'"):
             yield
-    except StrataError:
+    except errors.StrataError:
         raise
     except UnpicklingError as error:
         raise weights.refused(layout.weights(folder)[0]) from error
     except Exception as error:
         reason = str(error).strip().split("\n")[0][:300]
         if type(error).__name__ == "SafetensorError":
-            raise NotWeights(f"The weights of '{name}' are broken ({reason}). Copy or download them again.") from error
-        if ran_out_of_memory(error):
-            raise ModelTooLarge(
+            raise errors.NotWeights(
+                f"The weights of '{name}' are broken ({reason}). Copy or download them again."
+            ) from error
+        if errors.ran_out_of_memory(error):
+            raise errors.ModelTooLarge(
                 f"'{name}' does not fit in memory. Choose a smaller model, or close other programs."
             ) from error
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"transformers cannot build '{name}' from {folder} ({type(error).__name__}: {reason}). Choose another "
             "model, or save this one again with save_pretrained."
         ) from error
@@ -161,7 +156,7 @@ def _read(folder: Path, config: PreTrainedConfig, attention: str, adapter: Path 
     mappings = (MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING)
     kind: Any = next((mapping[type(config)] for mapping in mappings if type(config) in mapping), None)
     if kind is None:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"{folder} holds a '{config.model_type}', for which transformers has no plain encoder. Choose a text "
             f"encoder {families.SUCH_AS}."
         )
@@ -230,17 +225,19 @@ def _try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: H
                 head([states.float() for states in hidden], torch.ones_like(ids, dtype=torch.bool))
         fits = len(hidden) == model.config.num_hidden_layers + 1 and shapes == {(*ids.shape, model.config.hidden_size)}
     except (TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"'{name}' ({type(model).__name__}) cannot encode a sentence ({type(error).__name__}: {error}). Choose a "
             "text encoder."
         ) from error
     if not fits:
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"'{name}' ({type(model).__name__}) does not return one state per token for each of its layers. Choose "
             f"a text encoder {families.SUCH_AS}."
         )
     if not torch.isfinite(hidden[-1]).all():
-        raise NotWeights(f"'{name}' returns values that are not numbers: its weights are damaged. Download it again.")
+        raise errors.NotWeights(
+            f"'{name}' returns values that are not numbers: its weights are damaged. Download it again."
+        )
 
 
 def _check_report(report: dict[str, Any], model: PreTrainedModel, folder: Path, config: PreTrainedConfig) -> None:
@@ -252,17 +249,17 @@ def _check_report(report: dict[str, Any], model: PreTrainedModel, folder: Path, 
     )
     misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
-        raise RemoteCodeRefused(
+        raise errors.RemoteCodeRefused(
             f"{folder} calls itself '{config.model_type}', but its weights fit only the Python code that comes with "
             "it. Strata never runs such code. Choose a model that transformers itself can load."
         )
     if missing:
-        raise WeightsMissing(
+        raise errors.WeightsMissing(
             f"{folder} lacks {len(missing)} of the model's weights ({_few(missing)}): they would be initialised at "
             "random. Save the whole model with save_pretrained, under the weight names of its class."
         )
     if misfits:
-        raise WeightsMissing(
+        raise errors.WeightsMissing(
             f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_few(misfits)}). "
             "Copy the config.json that was saved with the weights."
         )

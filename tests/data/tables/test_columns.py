@@ -7,9 +7,8 @@ import pytest
 
 from explorer.data import map_sentences
 from explorer.data.tables import columns
-from explorer.data.tables.columns import guess, table_kind
+from explorer.data.tables.columns import MISSING, TEXT, check_spread, gold_scores, guess, table_kind
 from explorer.data.tables.files import read_bytes
-from explorer.data.tables.number_columns import MISSING, TEXT, check_spread, gold_scores
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
