@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -26,14 +25,7 @@ RATIO = 32  # of the highest and the lowest learning rate
 DRAWN, ANCHOR, POSITIVE = 5, 3, 1
 
 Span = tuple[int, int]  # first token, and the token after the last
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """An anchor span of a document, and its positive spans."""
-
-    span: Span
-    positives: tuple[Span, ...]
+Anchor = tuple[Span, list[Span]]  # a span of a document, and its positives
 
 
 class LongDocuments(Sampler):
@@ -149,9 +141,9 @@ class DeCLUTR(UncorrectedAdam, Pooled):
         pieces = self.composer.pieces(documents, sys.maxsize)
         numbers = DRAWN + 2 + self.positives * (DRAWN + 1)
         for ids, drawn in zip(pieces, torch.rand(len(documents), self.anchors, numbers).tolist(), strict=True):
-            for found in anchors_of(len(ids), drawn, self.shortest_span, self.longest_span):
-                anchors.append(self._taken(ids, found.span))
-                positives += [self._taken(ids, span) for span in found.positives]
+            for anchor, others in anchors_of(len(ids), drawn, self.shortest_span, self.longest_span):
+                anchors.append(self._taken(ids, anchor))
+                positives += [self._taken(ids, span) for span in others]
         return anchors, positives
 
     def _taken(self, ids: list[int], span: Span) -> list[int]:
@@ -183,7 +175,7 @@ def contrast(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
 
 
 def anchors_of(tokens: int, drawn: Sequence[Sequence[float]], shortest: int, longest: int) -> list[Anchor]:
-    """Spans of a document with so many tokens, from uniform numbers: a row for each anchor.
+    """Anchors of a document with so many tokens, with their positives, from uniform numbers: a row for each anchor.
 
     The document is a grid of cells of `longest` tokens. Each anchor lies in a cell, which is then removed with its
     neighbours, so that anchors do not overlap; cells at the end of the grid remove the fewest, and are taken while
@@ -193,7 +185,7 @@ def anchors_of(tokens: int, drawn: Sequence[Sequence[float]], shortest: int, lon
     longest = min(longest, tokens // (2 * len(drawn)))
     shortest = min(shortest, longest)
     if not longest:  # fewer tokens than cells: every span is all of it
-        return [Anchor((0, tokens), ((0, tokens),) * ((len(row) - DRAWN - 2) // (DRAWN + 1))) for row in drawn]
+        return [((0, tokens), [(0, tokens)] * ((len(row) - DRAWN - 2) // (DRAWN + 1))) for row in drawn]
     cells = list(range(0, tokens - longest + 1, longest))
     found = []
     for number, (*lengths, cell, place) in enumerate(row[: DRAWN + 2] for row in drawn):
@@ -205,7 +197,7 @@ def anchors_of(tokens: int, drawn: Sequence[Sequence[float]], shortest: int, lon
         del cells[max(0, chosen - 1) : chosen + 2]
         span, rest = (start, start + length), drawn[number][DRAWN + 2 :]
         numbers = [rest[at : at + DRAWN + 1] for at in range(0, len(rest), DRAWN + 1)]
-        found.append(Anchor(span, tuple(_positive(tokens, span, one, shortest, longest) for one in numbers)))
+        found.append((span, [_positive(tokens, span, one, shortest, longest) for one in numbers]))
     return found
 
 

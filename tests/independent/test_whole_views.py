@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from explorer.methods import conisi, declutr
-from explorer.methods.declutr import Anchor
 from tests.independent import formulas
 from tests.independent.bert import HEADS, gelu, layers, linear, norm, pool
 from tests.independent.formulas import mean, nt_xent
@@ -142,9 +141,9 @@ def anchored(a, b, temperature):
 DOCUMENTS = [" ".join(sentences) for sentences in (FIRST, SECOND, [*SECOND[::-1], FIRST[1]])]
 # the spans of each document, by its length in tokens; one is longer than a sentence in training may be
 SPANS = [
-    [Anchor((0, 7), ((3, 9), (0, 2))), Anchor((14, 28), ((10, 15), (20, 24)))],
-    [Anchor((2, 8), ((1, 5), (8, 12))), Anchor((13, 20), ((12, 18), (9, 13)))],
-    [Anchor((1, 4), ((0, 1), (4, 9))), Anchor((9, 19), ((11, 14), (8, 20)))],
+    [((0, 7), [(3, 9), (0, 2)]), ((14, 28), [(10, 15), (20, 24)])],
+    [((2, 8), [(1, 5), (8, 12)]), ((13, 20), [(12, 18), (9, 13)])],
+    [((1, 4), [(0, 1), (4, 9)]), ((9, 19), [(11, 14), (8, 20)])],
 ]
 
 
@@ -183,14 +182,12 @@ def test_the_loss_of_declutr_is_of_masked_anchors_whole_positives_and_masked_wor
         one, other, words = [], [], []
         head = {name.removeprefix("masked.model.cls.predictions."): weight for name, weight in weights.items()}
         for document, found in zip(DOCUMENTS, SPANS, strict=True):
-            for anchor in found:
-                ids = tokens(document, anchor.span)
+            for anchor, positives in found:
+                ids = tokens(document, anchor)
                 shown, chosen = masked(ids)
                 states = layers(weights, shown)[-1]
                 one.append(pool(states, pooling))
-                other.append(
-                    mean([pool(layers(weights, tokens(document, span))[-1], pooling) for span in anchor.positives])
-                )
+                other.append(mean([pool(layers(weights, tokens(document, span))[-1], pooling) for span in positives]))
                 for place in chosen:
                     inner = norm(head, "transform.LayerNorm", gelu(linear(head, "transform.dense", states[place])))
                     logits = weights["base.model.embeddings.word_embeddings.weight"] @ inner + head["bias"]

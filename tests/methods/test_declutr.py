@@ -65,14 +65,13 @@ def test_anchors_do_not_overlap_and_positives_touch_their_anchor(tokens, anchors
     for seed in range(1000):
         found = anchors_of(tokens, drawn(anchors, 2, seed), shortest, longest)
         assert len(found) == anchors
-        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(one.span for one in found)))
-        for one in found:
-            start, end = one.span
+        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(anchor for anchor, _ in found)))
+        for (start, end), positives in found:
             assert 0 <= start < end <= tokens
             lengths.append(end - start)
             starts.append(start)
-            assert len(one.positives) == 2
-            for first, last in one.positives:
+            assert len(positives) == 2
+            for first, last in positives:
                 assert 0 <= first < last <= tokens
                 assert first <= end
                 assert last >= start
@@ -89,19 +88,19 @@ def test_anchors_do_not_overlap_and_positives_touch_their_anchor(tokens, anchors
 
 def test_the_published_lengths_have_the_means_of_their_beta_distributions():
     found = [one for seed in range(3000) for one in anchors_of(2048, drawn(2, 2, seed), 32, 512)]
-    lengths = [end - start for start, end in (one.span for one in found)]
-    of_positives = [end - start for one in found for start, end in one.positives]
+    lengths = [end - start for (start, end), _ in found]
+    of_positives = [end - start for _, positives in found for start, end in positives]
     assert sum(lengths) / len(lengths) == pytest.approx(352, abs=4)
     assert sum(of_positives) / len(of_positives) == pytest.approx(192, abs=4)
-    cells = {start // 512 for start, _ in (one.span for one in found)}
+    cells = {start // 512 for (start, _), _ in found}
     assert cells == {0, 1, 2, 3}, "every part of the document is drawn"
 
 
 @pytest.mark.parametrize("tokens", range(9))
 def test_a_document_of_a_few_tokens_gives_spans_all_the_same(tokens):
-    for one in anchors_of(tokens, drawn(2, 2, 1), 32, 512):
-        assert all(0 <= start <= end <= tokens for start, end in (one.span, *one.positives))
-        assert len(one.positives) == 2
+    for anchor, positives in anchors_of(tokens, drawn(2, 2, 1), 32, 512):
+        assert all(0 <= start <= end <= tokens for start, end in (anchor, *positives))
+        assert len(positives) == 2
 
 
 def test_spans_are_slices_of_the_documents_tokens_between_special_ones(folder):

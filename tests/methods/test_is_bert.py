@@ -158,7 +158,7 @@ def test_every_library_gives_the_vectors_of_training(run):
     assert_close(found, expected)
     assert_close(by_strata(folder), expected)
     assert declared.head(folder).describe() == method.head().describe()
-    assert declared.declared(folder).words == "convolution over tokens"
+    assert declared.declared(folder) == "convolution over tokens"
     code = source_code.transformers(method.head(), "AutoModel").replace(source_code.FOLDER, str(folder))
     known = {}
     exec(code, known)

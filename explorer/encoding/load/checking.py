@@ -11,21 +11,13 @@ import reprlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer import in_words
+from explorer import errors, in_words
 from explorer.encoding.load import hardware, merging
 from explorer.encoding.locate import configuration, families, layout, weights
-from explorer.errors import (
-    ModelTooLarge,
-    NotAModelFolder,
-    NotWeights,
-    RemoteCodeRefused,
-    TokenizerMissing,
-    UnsupportedModel,
-    WeightsMissing,
-)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,7 +44,7 @@ def check(folder: Path, free: float | None = None) -> Path:
     """
     declared = layout.modules(folder)
     if declared and declared[0].kind != "Transformer":
-        raise UnsupportedModel(
+        raise errors.UnsupportedModel(
             f"{folder} starts with a module '{declared[0].kind}'. Strata analyses the layers of transformers: "
             "choose a model whose first module is a Transformer."
         )
@@ -65,7 +57,7 @@ def check(folder: Path, free: float | None = None) -> Path:
         layout.refuse(place)
     config = configuration.settings(path)
     if configuration.checked(path, configuration.ModelConfig, config).model_type is None:
-        raise NotAModelFolder(
+        raise errors.NotAModelFolder(
             f"{path} does not say which model it is: it has no 'model_type'. Copy the config.json that was saved with "
             "the weights."
         )
@@ -73,7 +65,7 @@ def check(folder: Path, free: float | None = None) -> Path:
     if adapter is not None:
         merging.check(adapter)
     if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):
-        raise TokenizerMissing(
+        raise errors.TokenizerMissing(
             f"{place} has no tokenizer: it holds {layout.contents(place)}. Copy the tokenizer's files there too, "
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
@@ -81,7 +73,8 @@ def check(folder: Path, free: float | None = None) -> Path:
 
     def largest() -> int:  # of pickles, which are not opened, the number of values
         files = layout.weights(place)
-        return max((size for one in files for size in weights.outline(one, _FEWEST_BYTES).dimensions), default=0)
+        shapes = (shape for one in files for shape in weights.outline(one, _FEWEST_BYTES))
+        return max(chain.from_iterable(shapes), default=0)
 
     check_sizes(path, config, largest)
     return place
@@ -96,12 +89,12 @@ def check_type(place: Path, config: dict[str, Any]) -> None:
     if kind in CONFIG_MAPPING:
         return
     if "auto_map" in config:
-        raise RemoteCodeRefused(
+        raise errors.RemoteCodeRefused(
             f"The model type '{kind}' in {place} is not part of transformers {__version__}: it would run Python "
             "code that comes with the model. Strata never runs such code. Choose a model of a type transformers "
             f"has, {families.SUCH_AS}."
         )
-    raise UnsupportedModel(
+    raise errors.UnsupportedModel(
         f"transformers {__version__} does not know the model type '{kind}' in {place}. A newer release may: "
         "pip install --upgrade transformers. Or choose another model."
     )
@@ -111,7 +104,7 @@ def check_room(numbers: int, precision: str, free: float) -> None:
     """Refuse a model whose weights would not fit into `free` bytes."""
     needed = numbers * BYTES[precision] * HEADROOM
     if needed > free:
-        raise ModelTooLarge(
+        raise errors.ModelTooLarge(
             f"A model of {numbers / 1e6:,.0f} million weights needs about {in_words.size(needed)} in {precision}; "
             f"only {in_words.size(free)} are free. Choose a smaller model, close other programs, or use a machine with "
             "more memory."
@@ -122,18 +115,18 @@ def count(place: Path, config: dict[str, Any]) -> int:
     """Count the numbers in the weights; refuse a file that cannot be weights."""
     files = layout.weights(place)
     if not files:
-        raise NotWeights(
+        raise errors.NotWeights(
             f"{place} has no weights: it holds {layout.contents(place)}. Strata reads model.safetensors or "
             "pytorch_model.bin, in one file or in shards. Copy or download the weights too."
         )
     missing = [path.name for path in files if not path.is_file()]
     if missing:
-        raise NotWeights(
+        raise errors.NotWeights(
             f"{place} lacks {len(missing)} of the {len(files)} files its weights are split into, the first being "
             f"{missing[0]}. Copy or download them too."
         )
     each = BYTES.get(str(config.get("dtype") or config.get("torch_dtype")), 4)
-    return sum(weights.outline(path, each).values for path in files)
+    return sum(math.prod(shape) for path in files for shape in weights.outline(path, each))
 
 
 def check_sizes(path: Path, stated: Mapping[str, Any], largest: Callable[[], int]) -> None:
@@ -190,10 +183,11 @@ class _Meter:
         files = layout.weights(folder)
         self.path = folder / "config.json"
         self.stated = configuration.settings(self.path)
-        outlines = [weights.outline(path, _FEWEST_BYTES) for path in files]
-        self.dimensions = {size for one in outlines for size in one.dimensions}
-        self.held = sum(one.values for one in outlines)
-        self.saved = sum(one.tensors for one in outlines)
+        shapes = [shape for path in files for shape in weights.outline(path, _FEWEST_BYTES)]
+        self.dimensions = set(chain.from_iterable(shapes))
+        self.held = sum(map(math.prod, shapes))
+        # of a pickle it is not known how many tensors it holds
+        self.saved = len(shapes) if all(path.suffix == ".safetensors" for path in files) else math.inf
         self.fit = free / 4
         self.thread = threading.get_ident()  # the hooks are of the whole process
         self.shared: set[tuple[int, ...]] = set()
@@ -212,7 +206,7 @@ class _Meter:
         self.seen.add(id(value))
         shape = tuple(value.shape)
         if len(self.seen) > 8 * self.saved + _TENSORS:
-            raise WeightsMissing(
+            raise errors.WeightsMissing(
                 f"{self.path} describes a model of more than {len(self.seen) - 1:,} tensors ({self._stated(())}); its "
                 f"weights hold {self.saved:,.0f}. {_COPY}"
             )
@@ -222,12 +216,12 @@ class _Meter:
             self.shared.add(shape)
         self.numbers += math.prod(shape)
         if self.numbers > 2 * self.held + _SPARE:
-            raise WeightsMissing(
+            raise errors.WeightsMissing(
                 f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}); its "
                 f"weights hold {self.held:,}. {_COPY}"
             )
         if self.numbers > max(self.held, self.fit):
-            raise ModelTooLarge(
+            raise errors.ModelTooLarge(
                 f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}), which "
                 f"need {in_words.size(4 * self.numbers)}; only {in_words.size(4 * self.fit)} are free, and its weights "
                 f"hold {self.held:,}. {_COPY}"
@@ -239,7 +233,7 @@ class _Meter:
             return
         self.modules += 1
         if self.modules > _MODULES:
-            raise UnsupportedModel(
+            raise errors.UnsupportedModel(
                 f"{self.path} describes a model of more than {_MODULES:,} modules ({self._stated(())}). {_COPY}"
             )
 
@@ -266,6 +260,6 @@ def _others() -> frozenset[str]:
     return frozenset(name for row in families.FAMILIES for name in row.other_sizes)
 
 
-def _absurd(path: Path, name: str, number: int, reason: str) -> UnsupportedModel:
+def _absurd(path: Path, name: str, number: int, reason: str) -> errors.UnsupportedModel:
     shown = f"{number:,}" if abs(number) < 10**21 else reprlib.repr(number)
-    return UnsupportedModel(f"{path} says that {name} is {shown}; {reason}. {_COPY}")
+    return errors.UnsupportedModel(f"{path} says that {name} is {shown}; {reason}. {_COPY}")

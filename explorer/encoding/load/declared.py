@@ -18,138 +18,125 @@ from __future__ import annotations
 import zipfile
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import configuration, families, layout, weights
-from explorer.encoding.read import parts
+from explorer.encoding.read import parts, pooling
 from explorer.encoding.read.head_facts import SIMCSE, RolePrompts
-from explorer.encoding.read.pooling import (
-    DECODER_POOLINGS,
-    FIRST_LAST,
-    GRID_POOLINGS,
-    OWN,
-    POOLINGS,
-    Reading,
-    Row,
-    cell_of,
-    parse,
-    readings,
-    rows,
-    switched,
-    title_of,
-)
 from explorer.errors import BadChoice, ModelError, UnsupportedModel
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
 
 _SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
+# fields of the config.json of a Pooling
+_POOLING = (*configuration.ENDS, "pooling_mode", *(one.switch for one in pooling.switched()), "include_prompt")
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What a model declares: in words, and as a layer & pooling without maps if it is one (normalisation aside)."""
-
-    words: str
-    cell: Reading | None
-
-
-def _modes(stated: configuration.PoolingModule) -> list[str]:
+def _modes(stated: configuration.ModuleConfig) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.pooling_mode
     if named is None:
-        return [pooling.library for pooling in switched() if getattr(stated, pooling.switch)] or ["mean"]
+        return [one.library for one in pooling.switched() if getattr(stated, one.switch)] or ["mean"]
     return [named] if isinstance(named, str) else list(named)
 
 
-def declared(folder: Path) -> Declared | None:
-    """What a folder declares; None if it declares nothing."""
+def declared(folder: Path) -> str | None:
+    """What a folder declares, in words; None if it declares nothing."""
+    return _declared(folder)[0]
+
+
+def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
+    """The words, and the layer & pooling without maps if it is one (normalisation aside)."""
     listed = [module for module in layout.modules(folder) if module.kind not in ("Transformer", "Dropout")]
     if not listed:
         place = layout.transformer(folder)
         simcse = _has_simcse_class(place) and any(map(_has_head, layout.weights(place)))
-        return Declared("cls of the last layer → dense layer", None) if simcse else None
+        return "cls of the last layer → dense layer" if simcse else None, None
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
-    pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
-    path = pooling.folder / "config.json"
-    if pooling.kind == "Pooling":
+    first, *after = listed[1:] if blended and len(listed) > 1 else listed
+    path = first.folder / "config.json"
+    if first.kind == "Pooling":
         ours = _by_library()
-        pooled = [ours.get(mode, mode) for mode in _modes(configuration.read(path, configuration.PoolingModule))]
-    elif pooling.kind == "LayerReading":
+        pooled = [ours.get(mode, mode) for mode in _modes(configuration.module(first.folder, *_POOLING))]
+    elif first.kind == "LayerReading":
         words = {name: part.words for name, part in parts.state_poolings().items()}
         poolings = configuration.read(path, parts.Poolings).poolings
         pooled = [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     else:
-        pooled = [pooling.kind]
+        pooled = [first.kind]
     if blended:
-        first = f"{' + '.join(pooled)} of weighted layers"
+        pooling_words = f"{' + '.join(pooled)} of weighted layers"
     else:  # `cls + mean of the last layer`, then the poolings that name their layers
-        last = " + ".join(name for name in pooled if name in POOLINGS)
-        others = [name for name in pooled if name not in POOLINGS]
-        first = " + ".join([*[f"{last} of the last layer"] * bool(last), *others])
+        last = " + ".join(name for name in pooled if name in pooling.POOLINGS)
+        others = [name for name in pooled if name not in pooling.POOLINGS]
+        pooling_words = " + ".join([*[f"{last} of the last layer"] * bool(last), *others])
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
     steps = [words.get(module.kind, module.kind) for module in after]
     cell = None
     if len(pooled) == 1 and not blended and not set(steps) - {"normalised"}:
         number = layout.last_layer(folder)
         with suppress(BadChoice):  # a pooling that Strata does not have
-            cell = parse(title_of(pooled[0], (number,)) if pooled[0] in POOLINGS else pooled[0], number)
-    return Declared(" → ".join([first, *steps]), cell)
+            cell = pooling.parse(
+                pooling.title_of(pooled[0], (number,)) if pooled[0] in pooling.POOLINGS else pooled[0], number
+            )
+    return " → ".join([pooling_words, *steps]), cell
 
 
 def poolings(folder: Path) -> tuple[str, ...]:
     """The poolings of the grid of a model."""
-    return DECODER_POOLINGS if families.is_decoder(layout.settings(folder)) else GRID_POOLINGS
+    return pooling.DECODER_POOLINGS if families.is_decoder(layout.settings(folder)) else pooling.GRID_POOLINGS
 
 
-def grid(folder: Path) -> tuple[Reading, ...]:
+def grid(folder: Path) -> tuple[pooling.Reading, ...]:
     """Every cell of the grid of a model, in its order."""
-    return readings(layout.last_layer(folder), poolings(folder))
+    return pooling.readings(layout.last_layer(folder), poolings(folder))
 
 
-def outside(reading: Reading, folder: Path) -> tuple[Reading, ...]:
+def outside(reading: pooling.Reading, folder: Path) -> tuple[pooling.Reading, ...]:
     """The layer & pooling if it is neither a cell of the grid of a model nor its model default; none if it is."""
-    inside = reading == OWN or cell_of(reading, rows(layout.last_layer(folder)), poolings(folder)) is not None
+    inside = (
+        reading == pooling.OWN
+        or pooling.cell_of(reading, pooling.rows(layout.last_layer(folder)), poolings(folder)) is not None
+    )
     return () if inside else (reading,)
 
 
-def default(folder: Path) -> Reading:
+def default(folder: Path) -> pooling.Reading:
     """The model default."""
-    return OWN if declared(folder) else mean_of_last(folder)
+    return mean_of_last(folder) if declared(folder) is None else pooling.OWN
 
 
-def mean_of_last(folder: Path) -> Reading:
+def mean_of_last(folder: Path) -> pooling.Reading:
     """The mean of the last layer."""
-    return Reading(Row((layout.last_layer(folder),)), "mean")
+    return pooling.Reading(pooling.Row((layout.last_layer(folder),)), "mean")
 
 
-def default_cell(folder: Path) -> Reading:
+def default_cell(folder: Path) -> pooling.Reading:
     """The layer & pooling that is the model default, normalisation aside; the mean of the last layer if none is."""
-    stated = declared(folder)
-    return (stated.cell if stated else None) or mean_of_last(folder)
+    return _declared(folder)[1] or mean_of_last(folder)
 
 
-def named(title: str | None, folder: Path) -> Reading:
+def named(title: str | None, folder: Path) -> pooling.Reading:
     """The layer & pooling with a title in this model; without a title, the model default."""
-    if title in (None, OWN.title):
+    if title in (None, pooling.OWN.title):
         return default(folder)
-    return parse(str(title), layout.last_layer(folder))
+    return pooling.parse(str(title), layout.last_layer(folder))
 
 
-def described(reading: Reading, folder: Path) -> str:
+def described(reading: pooling.Reading, folder: Path) -> str:
     """A layer & pooling as shown with a score: `model default (mean of the last layer → normalised)`."""
-    stated = declared(folder)
-    if reading == OWN and stated:
-        return f"{OWN.title} ({stated.words})"
+    words = declared(folder)
+    if reading == pooling.OWN and words is not None:
+        return f"{pooling.OWN.title} ({words})"
     return f"{reading.title} ({NOT_DECLARED})" if reading == default(folder) else reading.title
 
 
 def _by_library() -> dict[str, str]:
     """The poolings by their names in sentence-transformers."""
-    return {pooling.library: name for name, pooling in POOLINGS.items()}
+    return {one.library: name for name, one in pooling.POOLINGS.items()}
 
 
 def _has_simcse_class(transformer: Path) -> bool:
@@ -197,14 +184,14 @@ def head(folder: Path) -> Head | None:
             "and Dropout, then Normalize. Choose another model."
         )
     if normalize:
-        configuration.of_vectors(listed[-1].folder, configuration.VectorModule)
+        configuration.of_vectors(listed[-1].folder)
     include_prompt, layers = True, None
     if start[1] == "LayerReading":
         poolings, layers = layer_reading.opened(listed[1].folder)
     else:
-        pooling = configuration.of_vectors(listed[1].folder, configuration.PoolingModule)
-        include_prompt = bool(pooling.include_prompt)
-        poolings = _pooled(listed[1].folder, pooling)
+        stated = configuration.of_vectors(listed[1].folder, *_POOLING)
+        include_prompt = bool(stated.include_prompt)
+        poolings = _pooled(listed[1].folder, stated)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
     prompt, roles = _prompts(folder, include_prompt)
     return Head(
@@ -237,7 +224,7 @@ def limits_in(transformer: Path) -> list[Path]:
     return sorted(transformer.glob("sentence_*_config.json"))
 
 
-def _pooled(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]:
+def _pooled(place: Path, stated: configuration.ModuleConfig) -> tuple[str, ...]:
     """The poolings of a Pooling module, which have to be known."""
     modes, ours = _modes(stated), _by_library()
     unknown = [mode for mode in modes if mode not in ours]
@@ -251,7 +238,7 @@ def _pooled(place: Path, stated: configuration.PoolingModule) -> tuple[str, ...]
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     """The pooling of equally weighted layers, by its title."""
-    stated = configuration.read(place / "config.json", configuration.WeightedLayerPooling)
+    stated = configuration.module(place, "layer_start", "num_hidden_layers")
     shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].flatten().tolist()
     layers = [stated.layer_start + number for number, share in enumerate(shares) if share]
     alike = len({share for share in shares if share}) == 1
@@ -262,12 +249,11 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
             "or the mean of two or of a range, under one pooling. Choose another model."
         )
     last = stated.num_hidden_layers
-    (pooling,) = poolings
     if layers == [last]:
-        return pooling
-    if (pooling, layers) == ("mean", [1, last]):
-        return FIRST_LAST
-    return title_of(pooling, tuple(layers))
+        return poolings[0]
+    if (poolings[0], layers) == ("mean", [1, last]):
+        return pooling.FIRST_LAST
+    return pooling.title_of(poolings[0], tuple(layers))
 
 
 def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:

@@ -13,9 +13,9 @@ from explorer import in_words, typed_json
 from explorer.errors import NotAModelFolder, UnsupportedModel
 
 T = TypeVar("T")
-Vectors = TypeVar("Vectors", bound="VectorModule")
 
 LARGEST = 100_000_000  # bytes; the list of shards of a large model has less than one million
+ENDS = ("module_input_name", "module_output_name")  # fields of every module that works on the sentence's vector
 _COPY = "Copy or download the file again."
 
 
@@ -64,17 +64,12 @@ class SentenceTransformer:
 
 
 @dataclass(frozen=True)
-class VectorModule:
-    """config.json of a module that works on the sentence's vector."""
+class ModuleConfig:
+    """config.json of a module after the transformer; each kind of module has some of these fields."""
 
     module_input_name: str | None = None
     module_output_name: str | None = None
-
-
-@dataclass(frozen=True)
-class PoolingModule(VectorModule):
-    """config.json of a Pooling."""
-
+    # of a Pooling
     pooling_mode: str | tuple[str, ...] | None = None
     pooling_mode_cls_token: bool | None = None  # the switches of releases before 5.4
     pooling_mode_max_tokens: bool | None = None
@@ -83,20 +78,9 @@ class PoolingModule(VectorModule):
     pooling_mode_weightedmean_tokens: bool | None = None
     pooling_mode_lasttoken: bool | None = None
     include_prompt: bool | None = True
-
-
-@dataclass(frozen=True)
-class DenseModule(VectorModule):
-    """config.json of a Dense."""
-
+    # of a Dense, and of a WeightedLayerPooling
     activation_function: str = "torch.nn.Tanh"
     use_residual: bool | None = None
-
-
-@dataclass(frozen=True)
-class WeightedLayerPooling:
-    """config.json of a WeightedLayerPooling."""
-
     layer_start: int = field(default=4, metadata={"least": 0})
     num_hidden_layers: int = field(default=12, metadata={"least": 0})
 
@@ -130,10 +114,16 @@ def checked(path: Path, kind: type[T], stated: Mapping[str, Any]) -> T:
     return found
 
 
-def of_vectors(place: Path, kind: type[Vectors]) -> Vectors:
-    """The config.json of a module that works on the sentence's vector."""
-    stated = read(place / "config.json", kind)
-    for end in ("module_input_name", "module_output_name"):
+def module(place: Path, *names: str) -> ModuleConfig:
+    """These fields of a module's config.json; one that its kind of module does not have may hold anything."""
+    stated = settings(place / "config.json")
+    return checked(place / "config.json", ModuleConfig, {name: stated[name] for name in names if name in stated})
+
+
+def of_vectors(place: Path, *names: str) -> ModuleConfig:
+    """These fields of the config.json of a module that makes the sentence's vector or works on it."""
+    stated = module(place, *ENDS, *names)
+    for end in ENDS:
         if getattr(stated, end) not in (None, "sentence_embedding"):
             raise UnsupportedModel(
                 f"{place / 'config.json'} works on '{getattr(stated, end)}' ({end}). Strata supports modules that work "

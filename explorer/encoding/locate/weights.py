@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +16,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@dataclass(frozen=True)
-class Outline:
-    """What is known of a weights file without its weights; of a pickle, which is not opened, its size alone."""
-
-    values: int
-    tensors: float  # of a pickle: infinite
-    dimensions: frozenset[int]  # of a pickle: its values
-
-
-def outline(path: Path, bytes_each: int = 4) -> Outline:
-    """What a file holds; the values of a pickle are estimated from its size."""
+def outline(path: Path, bytes_each: int = 4) -> list[tuple[int, ...]]:
+    """The shapes of the tensors in a file; a pickle, which is not opened, counts as one of as many values as fit."""
     if path.suffix == ".safetensors":
-        every = shapes(path).values()
-        return Outline(sum(map(math.prod, every)), len(every), frozenset(size for shape in every for size in shape))
+        return list(shapes(path).values())
     check_pickled(path)
-    values = path.stat().st_size // bytes_each
-    return Outline(values, math.inf, frozenset([values]))
+    return [(path.stat().st_size // bytes_each,)]
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:

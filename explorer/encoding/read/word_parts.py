@@ -33,6 +33,8 @@ MOSTLY, DIVISIONS = 0.5, 5  # a piece with this share of the change is cut into 
 
 Floats = NDArray[np.float64]
 Vectors = Callable[[Tensor], Tensor]
+# embeddings (point, token, width) between reference and sentence, and the weight of each in the integral
+EmbeddingPath = tuple[Tensor, Tensor]
 Choose = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Sequence[bool], Sequence[bool]]]
 
 
@@ -56,22 +58,6 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class WordParts:
-    """A sentence's words, the part (word, width) of each in its unit vector, and the vector of the reference."""
-
-    words: tuple[str, ...]
-    parts: Floats
-    reference: Floats
-    vector: Floats
-    points: int  # on the path
-
-    @property
-    def missed(self) -> float:
-        """How far the parts and the reference are from the vector, whose length is 1."""
-        return float(np.linalg.norm(self.vector - self.reference - self.parts.sum(axis=0)))
-
-
-@dataclass(frozen=True, eq=False)
 class Ends:
     """Both ends of the path of a sentence: embeddings (token, width) and unit vectors, of the reference and its own."""
 
@@ -87,14 +73,6 @@ class Ends:
     def directions(self) -> Tensor:
         """The change of the embeddings of each word (word, token, width)."""
         return (self.end - self.start) * self.words.tokens.to(self.end)[:, :, None]
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddingPath:
-    """Embeddings (point, token, width) between reference and sentence, and the weight of each in the integral."""
-
-    points: Tensor
-    weights: Tensor
 
 
 def words_of(encoder: Encoder, sentence: str, max_length: int | None = None) -> Words:
@@ -152,31 +130,31 @@ def ends_of(
         return Ends(encoder, words, vectors, start, end, first, last)
 
 
-def word_parts(ends: Ends) -> Work[WordParts]:
-    """The parts of a sentence, with as many points as they need to add up."""
-    first, last = (vector.cpu().numpy() for vector in (ends.first, ends.last))
+def word_parts(ends: Ends) -> Work[tuple[Floats, int]]:
+    """The part (word, width) of each word in a sentence's vector, and the points on the path until they add up."""
     if not ends.words.texts:
-        return WordParts((), np.zeros((0, len(last))), first, last, 0)
+        return np.zeros((0, len(ends.last))), 0
     with _memory(ends.encoder, ends.words):
         # the fewest points whose parts add up to the change of the vector: the derivative in the direction of all words
         # together costs as much as that of one word, and its error is the sum of theirs
         for path in paths(ends.vectors, ends.start, ends.end):
-            whole = _slopes(ends, path.points, (ends.end - ends.start)[None])[0]
-            if (ends.last - ends.first - torch.einsum("pd,p->d", whole.double(), path.weights)).norm() <= CLOSE:
+            whole = _slopes(ends, path[0], (ends.end - ends.start)[None])[0]
+            if (ends.last - ends.first - torch.einsum("pd,p->d", whole.double(), path[1])).norm() <= CLOSE:
                 break
         parts = yield from _parts(ends, path, ends.directions)
-    return WordParts(ends.words.texts, parts, first, last, len(path.weights))
+    return parts, len(path[1])
 
 
 def _parts(ends: Ends, path: EmbeddingPath, directions: Tensor) -> Work[Floats]:
     """The integral of the derivative in each direction (word, token, width)."""
+    points, weights = path
     found = torch.zeros(len(directions), 0, dtype=torch.float64)
     size = max(1, AT_ONCE // max(1, directions.numel()))
-    for begin in range(0, len(path.weights), size):
-        slopes = _slopes(ends, path.points[begin : begin + size], directions)  # (word, point, width)
-        sums = torch.einsum("wpd,p->wd", slopes.double(), path.weights[begin : begin + size]).cpu()
+    for begin in range(0, len(weights), size):
+        slopes = _slopes(ends, points[begin : begin + size], directions)  # (word, point, width)
+        sums = torch.einsum("wpd,p->wd", slopes.double(), weights[begin : begin + size]).cpu()
         found = found + sums if begin else sums
-        yield Progress("weighing words", min(begin + size, len(path.weights)), len(path.weights))
+        yield Progress("weighing words", min(begin + size, len(weights)), len(weights))
     return found.numpy()
 
 
@@ -201,21 +179,21 @@ def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
     change, before = float((ends.last - ends.first) @ other), np.full(len(ends.words.texts), np.inf)
     size = max(1, AT_ONCE_BACK // ends.end.numel())
     with _memory(ends.encoder, ends.words):
-        for path in paths(ends.vectors, ends.start, ends.end):
+        for points, weights in paths(ends.vectors, ends.start, ends.end):
             slopes = torch.zeros_like(ends.end, dtype=torch.float64)  # (token, width)
             with _derivative(ends.encoder), torch.enable_grad():
-                for begin in range(0, len(path.weights), size):
-                    at = path.points[begin : begin + size].detach().requires_grad_()
+                for begin in range(0, len(weights), size):
+                    at = points[begin : begin + size].detach().requires_grad_()
                     product = (ends.vectors(at) @ other.to(at)).sum()
                     slope = torch.autograd.grad(product, at)[0].double()
-                    slopes += torch.einsum("ptd,p->td", slope, path.weights[begin : begin + size])
+                    slopes += torch.einsum("ptd,p->td", slope, weights[begin : begin + size])
             found: Floats = (ends.directions.double() * slopes).sum(dim=(1, 2)).cpu().numpy()
             far = max(abs(change - found.sum()), *np.abs(found - before), 0.0)
             yield Progress("weighing words", 0, 0)
             if far <= CLOSE:
                 break
             before = found
-    return found, path
+    return found, (points, weights)
 
 
 def chosen_sum(one: Ends, other: Ends, choose: Choose) -> float:
@@ -248,7 +226,7 @@ def paths(vectors: Vectors, start: Tensor, end: Tensor) -> Iterator[EmbeddingPat
         inner = (high - low) / 2 * nodes + (high + low) / 2
         places = torch.tensor(centre + width * np.sinh(inner), device=end.device)  # from 0 to 1
         weights = torch.tensor(shares * (high - low) / 2 * width * np.cosh(inner), device=end.device)
-        yield EmbeddingPath(start + places.to(end)[:, None, None] * (end - start), weights)
+        yield start + places.to(end)[:, None, None] * (end - start), weights
 
 
 @torch.no_grad()

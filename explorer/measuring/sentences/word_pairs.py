@@ -99,18 +99,18 @@ def word_pair(
     words, cuts = (one.words.texts, other.words.texts), (one.words.cut, other.words.cut)
     cosine = float(one.last @ other.last)
     if matrix and (max_length is not None or max(len(one.words.ids), len(other.words.ids)) <= WORD_TOKENS):
-        left = yield from word_parts(one)
-        right = left if first == second else (yield from word_parts(other))
-        rows, columns = (np.vstack([side.parts, side.reference[None]]) for side in (left, right))
+        left, point_count = yield from word_parts(one)
+        right, other_count = (left, point_count) if first == second else (yield from word_parts(other))
+        rows, columns = (np.vstack([of, side.first[None].cpu().numpy()]) for of, side in ((left, one), (right, other)))
         cells = rows @ columns.T
         by_row, by_column = cells.sum(axis=1), cells.sum(axis=0)
         rests = float(by_row[-1]), float(by_column[-1])
-        points = left.points, right.points
+        points = point_count, other_count
         return WordPair(words, (by_row[:-1], by_column[:-1]), rests, cosine, points, cuts, cells)
-    of_first, path = yield from added(one, other.last)
-    of_second, other_path = yield from added(other, one.last)
+    of_first, (_, weights) = yield from added(one, other.last)
+    of_second, (_, other_weights) = yield from added(other, one.last)
     rests = float(one.first @ other.last), float(other.first @ one.last)
-    points = len(path.weights), len(other_path.weights)
+    points = len(weights), len(other_weights)
     return WordPair(words, (of_first, of_second), rests, cosine, points, cuts)
 
 

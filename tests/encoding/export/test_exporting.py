@@ -378,7 +378,7 @@ def test_it_is_exported_under_the_librarys_name_read_again_and_in_the_code_of_th
     exporting.export(Tunable(encoder, encoder.max_length), Head(("middle",)), tmp_path / "out", "", folder)
     stated = json.loads((tmp_path / "out" / "1_Pooling" / "config.json").read_text())
     assert stated["pooling_mode"] in ("middletoken", ["middletoken"])
-    assert declared.declared(tmp_path / "out").words == "middle of the last layer"
+    assert declared.declared(tmp_path / "out") == "middle of the last layer"
     again = load(of_folder("out", tmp_path / "out"), "float32", "cpu")
     assert again.head.poolings == ("middle",)
     assert "states[:, 1]" in source_code.transformers(again.head, "AutoModel")

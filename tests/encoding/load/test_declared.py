@@ -18,7 +18,7 @@ from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST, GRID_POOLINGS, OWN, Reading, Row, parse
 from tests.exports import tunable
 from tests.spoiling import configure, encoder_of, reweigh
-from tests.tiny_models import SENTENCES, WIDTH, save_tiny
+from tests.tiny_models import LAYERS, SENTENCES, WIDTH, save_tiny
 
 ATTENTION = LayerAttention(*(torch.eye(WIDTH) for _ in range(3)), asks="cls", answers="mean")
 DENSE = Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Tanh")
@@ -46,23 +46,22 @@ def test_the_cell_is_the_one_whose_cosines_the_loaded_head_has(tuned, tmp_path, 
     folder = tmp_path / "model"
     export(tuned, head, folder, "# card", None)
     assert default(folder) == OWN
-    stated = declared(folder)
-    assert (stated.cell.title if stated.cell else None) == cell
+    assert default_cell(folder) == (mean_of_last(folder) if cell is None else parse(cell, LAYERS))
     encoder = load(of_folder("x", folder), precision="float32", device="cpu")
     if not head.layers and head.of_last_layer:
         last = encoder.head.describe().partition(" → ")[0]
-        assert stated.words.partition(" → ")[0] == last
+        assert declared(folder).partition(" → ")[0] == last
     if cell is None:
-        assert default_cell(folder) == mean_of_last(folder)
         return
     (views,) = encoder.views(SENTENCES[:2])
-    of_cell = views.grid[encoder.rows.index(stated.cell.row), GRID_POOLINGS.index(stated.cell.pooling)]
+    reading = default_cell(folder)
+    of_cell = views.grid[encoder.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)]
     expected = cosine_similarity(*views.own, dim=0)
     assert cosine_similarity(*of_cell, dim=0) == pytest.approx(float(expected), abs=1e-5)
 
 
 def test_the_bundled_encoder_declares_the_mean_at_length_one():
-    assert declared(lookup.bundled_folder()).words == "mean of the last layer → normalised"
+    assert declared(lookup.bundled_folder()) == "mean of the last layer → normalised"
     assert default_cell(lookup.bundled_folder()) == Reading(Row((6,)), "mean")
     assert described(OWN, lookup.bundled_folder()) == "model default (mean of the last layer → normalised)"
     assert described(parse("cls of layer 1", 6), lookup.bundled_folder()) == "cls of layer 1"
@@ -82,7 +81,7 @@ def test_a_save_of_simcse_declares_its_head_if_it_holds_one(bert, suffix):
     beside = {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)}
     reweigh(bert, lambda weights: weights | beside, suffix)
     assert default(bert) == OWN
-    assert declared(bert).cell is None
+    assert default_cell(bert) == mean_of_last(bert)
     assert encoder_of(bert).head is not None
 
 
@@ -109,4 +108,4 @@ def test_settings_of_every_release_are_read(bert, tmp_path, pooling, words):
     types = ("sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling")
     lines = [{"type": kind, "path": place} for kind, place in zip(types, ("", "1_Pooling"), strict=True)]
     (folder / "modules.json").write_text(json.dumps(lines))
-    assert declared(folder).words == words
+    assert declared(folder) == words

@@ -123,7 +123,7 @@ def test_layers_pooling_and_tokenizer_are_the_bases(saved, bert):
     encoder = encoder_of(saved)
     assert (encoder.head, encoder.max_length) == (Head(("max",)), 9)
     assert layout.last_layer(saved) == LAYERS
-    assert declared.declared(saved).words == "max of the last layer"
+    assert declared.declared(saved) == "max of the last layer"
     assert encoder.tokens(["no dog"]).ids == encoder_of(bert).tokens(["no dog"]).ids
 
 

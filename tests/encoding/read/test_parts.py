@@ -168,7 +168,7 @@ def test_a_part_is_one_file_in_the_folder(tuned, tmp_path, added):
     assert_close(by_strata(folder), expected)
     assert head.describe() == "mean of the last layer + token 1 → times 3.0 → normalised"
     assert declared.head(folder).describe() == head.describe()
-    assert declared.declared(folder).words == "mean of the last layer + one token → a multiple → normalised"
+    assert declared.declared(folder) == "mean of the last layer + one token → a multiple → normalised"
     assert sorted(path.name for path in folder.glob("*.py")) == ["layer_reading.py", "times.py"]
     opened = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
@@ -231,7 +231,7 @@ def test_a_layer_reading_of_older_releases_is_read(tuned, tmp_path):
     export(tuned, Head(("cls",), layers=WordWeights(0, 1, True)), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "1_LayerReading" / "config.json", attention=None)
     assert declared.head(tmp_path / "run") == Head(("cls",), layers=WordWeights(0, 1, True))
-    assert declared.declared(tmp_path / "run").words == "cls of the last layer + weighted layers"
+    assert declared.declared(tmp_path / "run") == "cls of the last layer + weighted layers"
 
 
 def test_two_names_for_one_thing_are_no_source(tmp_path, monkeypatch):

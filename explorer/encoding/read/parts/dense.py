@@ -69,7 +69,7 @@ class Dense:
 
 def opened(place: Path) -> Dense:
     """The dense layer in a folder."""
-    stated = configuration.of_vectors(place, configuration.DenseModule)
+    stated = configuration.of_vectors(place, "activation_function", "use_residual")
     written = stated.activation_function  # releases wrote torch.nn.modules.activation.Tanh
     activation = written.rsplit(".", 1)[-1]
     if activation not in ACTIVATIONS or not written.startswith("torch.nn."):
