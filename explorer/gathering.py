@@ -32,6 +32,12 @@ def own_share(rows: Tensor) -> Tensor:
     return rows.chunk(processes())[dist.get_rank()]
 
 
+def mean_of_all(sums: list[Tensor], counts: Sequence[int]) -> Tensor:
+    """The mean over the tokens of all processes, from sums over some of them: it is not the mean of means."""
+    number = sums[0].new_full((), sum(counts))
+    return gathered(torch.stack(sums).sum()[None]).sum() / gathered(number[None]).sum().clamp(min=1)
+
+
 def of_all(flags: Sequence[bool]) -> list[bool]:
     """The flags of every process, in order of rank; alone, nothing is sent to the device."""
     if processes() == 1:

@@ -94,18 +94,15 @@ def in_words(hint: Any, least: float | None = None, several: bool = False) -> st
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         parts = [in_words(one, least, several) for one in inside]
-        return (", or " if any(_is_long(one, least) for one in inside) else " or ").join(parts)
+        # a comma ends a phrase such as "a list of text"
+        long = any(typing.get_origin(one) or (least is not None and one in (int, float)) for one in inside)
+        return (", or " if long else " or ").join(parts)
     if origin is tuple:
         return f"{'lists' if several else 'a list'} of {in_words(inside[0], several=True)}"
     if origin is not None and issubclass(origin, Mapping):
         return f"{'objects' if several else 'an object'} of {in_words(inside[1], several=True)}"
     words = _WORDS.get(hint, ("an object", "objects"))[several]
     return words if least is None or hint not in (int, float) else f"{words} of at least {least:g}"
-
-
-def _is_long(hint: Any, least: float | None) -> bool:
-    """Whether a type of a union is a phrase that a comma ends, as "a list of text" is."""
-    return typing.get_origin(hint) is not None or (least is not None and hint in (int, float))
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:

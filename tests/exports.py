@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from transformers import AutoTokenizer
 
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.parts.flow_map import Flow
 from explorer.encoding.tune.tunable import Tunable
 from tests.spoiling import encoder_of
 from tests.tiny_models import POSITIONS, SENTENCES, WIDTH
@@ -71,3 +73,18 @@ def by_strata(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
 
 def assert_close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def undone(flow: Flow, mapped: Tensor) -> Tensor:
+    """The vectors that a flow maps to these, each step of which is inverted from the last to the first."""
+    widths = [flow.width // 2**level for level in range(flow.levels)]
+    *done, vectors = torch.split(mapped, [*(wide - narrow for wide, narrow in pairwise(widths)), widths[-1]], dim=1)
+    for place in reversed(range(flow.levels * flow.steps)):
+        level, step = divmod(place, flow.steps)
+        if step == flow.steps - 1 and level < flow.levels - 1:
+            vectors = torch.cat([vectors, done[level]], dim=1)
+        scaling, coupling = flow.scalings[place], flow.couplings[place]
+        kept, moved = vectors.tensor_split([coupling.first.in_features], dim=1)
+        added = coupling(torch.cat([kept, torch.zeros_like(moved)], dim=1))[:, kept.shape[1] :]
+        vectors = torch.cat([kept, moved - added], dim=1).flip(1) * (-3 * scaling.size).exp() - scaling.shift
+    return vectors

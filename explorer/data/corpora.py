@@ -52,7 +52,13 @@ def corpus(
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
     if wanted == text_sets.LABELLED_TEXTS:
-        return _labelled_rows(sources, columns or {}, divide)
+        for source in sources:
+            kind, table = _offered(source)
+            lack = _lack(kind, wanted) if table is None else training_rows.lack(table, columns or {})
+            _refuse_if(lack, wanted, source if table is None else table.name)
+        of_labelled = [training_rows.read(source, columns, divide) for source in sources]
+        joined_rows = training_rows.joined([rows for rows, _ in of_labelled])
+        return joined_rows, tuple(report for _, own in of_labelled for report in own)
     names, parts, reports = zip(
         *(_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
@@ -190,9 +196,9 @@ def _read(
     kind, table = _offered(source)
     if table is not None:
         roles = _roles(table, columns)
-        _check(roles.kind, wanted, table.name)
+        _refuse_if(_lack(roles.kind, wanted), wanted, table.name)
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
-    _check(kind, wanted, source)
+    _refuse_if(_lack(kind, wanted), wanted, source)
     given: tuple[tuple[str, ...], ...]
     if source == SAMPLE and wanted == text_sets.SENTENCES:
         # also those of the pairs, without scores, as papers train on the sentences of sets
@@ -216,18 +222,6 @@ def _read(
         every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in pairs)
         given = (tuple(chain(*every)),)
     return source, given, _report(given)
-
-
-def _labelled_rows(named: Sequence[str], columns: Mapping[str, str], divide: bool) -> tuple[Corpus, tuple[Report, ...]]:
-    """The training rows of labelled sources in order, with their validation and test rows."""
-    for source in named:
-        kind, table = _offered(source)
-        if table is not None:
-            _refuse_if(training_rows.lack(table, columns), text_sets.LABELLED_TEXTS, table.name)
-        else:
-            _check(kind, text_sets.LABELLED_TEXTS, source)
-    parts, reports = zip(*(training_rows.read(source, columns, divide) for source in named), strict=True)
-    return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 
 
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
@@ -278,10 +272,6 @@ def _report(columns: tuple[tuple[str, ...], ...], gold: tuple[float, ...] = ()) 
     rows = tuple(zip(*columns, *([gold] if gold else []), strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
     return replace(report_on(nothing_dropped, (), rows, sum(columns, ()), gold), rows_read=len(rows))
-
-
-def _check(kind: Kind, wanted: Kind, name: str) -> None:
-    _refuse_if(_lack(kind, wanted), wanted, name)
 
 
 def _refuse_if(lack: str, wanted: Kind, name: str) -> None:

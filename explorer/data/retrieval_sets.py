@@ -113,9 +113,9 @@ def of_pairs(
 
     `others` are documents too.
     """
-    asked, answers = dict.fromkeys(queries), dict.fromkeys((*passages, *others))
     grades = dict.fromkeys(zip(queries, passages, strict=True), 1)
-    return retrieval_set(name, split, {text: text for text in asked}, {text: text for text in answers}, grades)
+    documents = {text: text for text in (*passages, *others)}
+    return retrieval_set(name, split, {text: text for text in queries}, documents, grades)
 
 
 def is_retrieval_folder(path: Path) -> bool:

@@ -14,10 +14,10 @@ from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import RetrievalSet, of_pairs
 from explorer.data.sample import ProbePairs
 from explorer.data.tables import text_rows
-from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
+from explorer.data.tables.columns import are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import ANY_PAIRS, GradedPairs, Triplets
+from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, GradedPairs, Triplets
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 
@@ -128,7 +128,7 @@ def retrieval_set(source: str) -> RetrievalSet | None:
 def triplets(source: str) -> Triplets | None:
     """The triplets in a file; None for anything else."""
     table = read_file(source) if is_file(source) else None
-    if table is None or not are_triplets(table):
+    if table is None or guess(table).kind != TRIPLETS:
         return None
     return text_rows.triplets(table, guess(table))[0]
 

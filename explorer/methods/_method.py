@@ -151,8 +151,8 @@ class Method(Described, Updates, Knobs):
         """Build the parts this method adds; torch's seed initialises their weights."""
 
     def without_dropout(self) -> tuple[nn.Module, ...]:
-        """Parts that have no dropout in training: none."""
-        return ()
+        """Parts that have no dropout in training: none, or the encoder where a setting `dropout` is off."""
+        return () if getattr(self, "dropout", True) else (self.base,)
 
     def train(self, mode: bool = True) -> Self:
         """Switch between training and evaluation; some parts may have no dropout in either."""

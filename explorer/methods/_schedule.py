@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from explorer.data.text_sets import LABELLED_TEXTS, SENTENCES, TRIPLETS, Corpus
-from explorer.encoding.tune.lora import ATTENTION, TARGETS, Lora
+from explorer.encoding.tune.tunable import ATTENTION, TARGETS, Lora
 from explorer.errors import TooFewRows
 from explorer.knobs import Knobs, Values, knob
 from explorer.optimizers import Group, adamw, learning_rate

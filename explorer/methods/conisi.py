@@ -84,19 +84,18 @@ class ConIsI(Pooled):
         others = self.others(sentences, pieces)
         has_other = of_all([other is not None for other in others])
         valid = torch.tensor([place for place, here in enumerate(has_other) if here])
-        valid = valid.long().to(self.device, non_blocking=True)
+        device = self.base.model.device
+        valid = valid.long().to(device, non_blocking=True)
         # without another sentence, use the sentence itself, so that every process has the same number of rows
-        inputs = [self.composer.pair(own, own) for own in pieces]
-        inputs += [
-            self.composer.pair(own, own if other is None else other) for own, other in zip(pieces, others, strict=True)
-        ]
+        paired = [own if other is None else other for own, other in zip(pieces, others, strict=True)]
+        ids, types = self.composer.pairs([*pieces, *pieces], [*pieces, *paired])
         alone = gathered(self.encode(sentences, self.before_normalising))
-        head, passes = self.before_normalising, self.base.composed(inputs)
+        head, passes = self.before_normalising, self.base.grouped_tokens(ids, types)
         pairs = in_order((places, head(states.hidden, states.mask)) for places, states in passes)
         same, other = (gathered(part) for part in pairs.chunk(2))
         self.record_similarities(alone, same)
         if self.training:
-            self.seen += torch.tensor([len(has_other), len(has_other) - len(valid)]).to(self.device, non_blocking=True)
+            self.seen += torch.tensor([len(has_other), len(has_other) - len(valid)]).to(device, non_blocking=True)
         return self.both_losses(alone, same, other[valid], valid)
 
     def both_losses(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
@@ -122,11 +121,6 @@ class ConIsI(Pooled):
         return (
             f"{without} of {sentences} sentences ({100 * without / sentences:.1f} %) had no antonym" if without else ""
         )
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the training."""
-        return self.score.weight.device
 
 
 class ConIsIReplaced(ConIsI):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from explorer.data.text_sets import PAIRS, TRIPLETS
@@ -106,10 +106,6 @@ class MultipleNegativesRanking(Pooled, PromptedRows):
     def sampler(self) -> Sampler:
         """Rows in random order, without a text twice in a batch if that is set."""
         return NoDuplicates() if self.no_duplicates else Sampler()
-
-    def without_dropout(self) -> tuple[nn.Module, ...]:
-        """The encoder, unless it is set."""
-        return () if self.dropout else (self.base,)
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of all columns in one pass: the first two are positive pairs, the others hold hard negatives."""

@@ -13,7 +13,7 @@ from explorer.encoding.load import language_models
 from explorer.encoding.read.encoder import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice
-from explorer.gathering import gathered
+from explorer.gathering import gathered, mean_of_all
 from explorer.knobs import Values
 from explorer.losses import nt_xent
 from explorer.methods import Pooled, Sampler, Schedule, UncorrectedAdam, cited, knob, pooling_knob, temperature_knob
@@ -162,11 +162,9 @@ class DeCLUTR(UncorrectedAdam, Pooled):
             words = ids.flatten()[language_models.chosen_places(chosen, count)]
             with torch.autocast(scores.device.type, enabled=False):
                 sums.append(functional.cross_entropy(scores.float(), words, reduction="sum"))
-            counts.append(sums[-1].new_full((), count))
+            counts.append(count)
             vectors.append((places, head(states.hidden, states.mask)))
-        # over all processes: the mean over words is not the mean of means
-        total, number = (gathered(torch.stack(parts).sum()[None]).sum() for parts in (sums, counts))
-        return in_order(vectors), total / number.clamp(min=1)
+        return in_order(vectors), mean_of_all(sums, counts)
 
 
 def contrast(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:

@@ -103,7 +103,7 @@ class Distil(Pooled):
 
     def without_dropout(self) -> tuple[nn.Module, ...]:
         """The whole encoder, and the cut one unless it is set."""
-        return (self.teacher,) if self.dropout else (self.teacher, self.base)
+        return (self.teacher, *super().without_dropout())
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The mean squared error of vectors, or of cosines between vectors, over the rows of all processes."""

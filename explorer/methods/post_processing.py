@@ -204,10 +204,6 @@ class BertFlow(MappedVectors):
         decayed = [{**group, "weight_decay": schedule.weight_decay} for group in groups]
         return adamw(decayed, schedule.learning_rate, schedule.beta2, schedule.epsilon, corrected=False)
 
-    def without_dropout(self) -> tuple[nn.Module, ...]:
-        """The encoder, unless it is set."""
-        return () if self.dropout else (self.base,)
-
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Initialise the scalings with sentences from all over the text, the same in every process."""
         vectors = yield from self.unmapped(sentences[:: max(1, len(sentences) // FIRST)][:FIRST])

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from explorer import losses
 from explorer.data.text_sets import BACK_TRANSLATIONS, SENTENCES
 from explorer.encoding.read.encoder import in_order
-from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.tune.lora import effective
+from explorer.encoding.read.pooling import FUNCTIONS
+from explorer.encoding.tune.tunable import effective
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -91,7 +91,7 @@ class SelfGuided(Pooled):
     @torch.no_grad()
     def views(self, sentences: list[str]) -> Tensor:
         """Views (sentence, view, width) of each layer of the frozen copy, not yet projected."""
-        pool, found = POOLINGS[self.view_pooling].pool, []
+        pool, found = FUNCTIONS[self.view_pooling], []
         for places, states in self.guide.grouped(sentences):
             pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
             views = pooled.flatten(0, 1)

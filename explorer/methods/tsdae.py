@@ -13,11 +13,10 @@ from torch.nn import functional
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.locate import families
-from explorer.encoding.tune import lora
 from explorer.encoding.tune.editing import use_fast_dropout
-from explorer.encoding.tune.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable, adapt, adapted, plain_weights
 from explorer.errors import UnsupportedModel
-from explorer.gathering import gathered
+from explorer.gathering import mean_of_all
 from explorer.knobs import Values
 from explorer.methods import Pooled, Schedule, cited, knob, pooling_knob
 
@@ -75,9 +74,8 @@ class TSDAE(Pooled):
             rows = torch.tensor(places).to(memories.device, non_blocking=True)  # a list as index makes a GPU wait
             inputs, targets = shifted(ids, mask)
             sums.append(reconstruction(self.scores(inputs, memories[rows]), targets))
-            counts.append(sums[-1].new_full((), real - len(places)))  # the first token is not predicted
-        # over all processes: the mean over tokens is not the mean of means
-        return gathered(torch.stack(sums).sum()[None]).sum() / gathered(torch.stack(counts).sum()[None]).sum()
+            counts.append(real - len(places))  # the first token is not predicted
+        return mean_of_all(sums, counts)
 
     def corrupted(self, sentences: Sequence[str]) -> list[str]:
         """The sentences without most of their words, drawn anew at each call."""
@@ -136,14 +134,14 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
         decoder: PreTrainedModel = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).float()
     inner = decoder.base_model
     if tied or base.adapters:
-        shared = lora.plain_weights(base.model)
+        shared = plain_weights(base.model)
         for name, _ in list(inner.named_parameters()):  # weights of other names are the decoder's own
             if name in shared:
                 where, _, leaf = name.rpartition(".")
                 setattr(inner.get_submodule(where), leaf, shared[name])
-        layers = dict(lora.adapted(base.model))
+        layers = dict(adapted(base.model))
         if base.adapters and not tied:  # new adapters in the same layers
-            lora.adapt(inner, layers, base.adapters)
+            adapt(inner, layers, base.adapters)
         elif base.adapters:
             for path, layer in layers.items():
                 inner.set_submodule(path, layer)

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.tune.lora import TARGETS, Lora
-from explorer.encoding.tune.tunable import Tunable
+from explorer.encoding.tune.tunable import TARGETS, Lora, Tunable
 from explorer.methods import ADAPTERS, Fitting, Schedule
 from explorer.progress import finish
 from explorer.training.loop.learner import changing

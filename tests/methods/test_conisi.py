@@ -130,15 +130,20 @@ def test_the_head_of_bert_base_is_as_large_as_the_papers():
 
 def test_a_sentence_is_read_beside_itself_and_beside_the_other(base, name, monkeypatch):
     read = []
-    monkeypatch.setattr(base, "composed", lambda inputs: read.extend(inputs) or composed(inputs))
-    composed = Tunable.composed.__get__(base)
+    monkeypatch.setattr(
+        base, "grouped_tokens", lambda ids, *more, **how: read.append(ids) or grouped(ids, *more, **how)
+    )
+    grouped = Tunable.grouped_tokens.__get__(base)
     method = seeded(name, base)
     method(FIRST)
     pieces = method.composer.pieces(FIRST, base.max_length)
-    assert [one.ids for one in read[: len(FIRST)]] == [method.composer.pair(own, own).ids for own in pieces]
-    for own, one in zip(pieces, read[len(FIRST) :], strict=True):
-        assert one.ids[: len(own)] == method.composer.pair(own, own).ids[: len(own)], "it comes first"
-    assert any(one.ids != two.ids for one, two in zip(read[: len(FIRST)], read[len(FIRST) :], strict=True))
+    with_itself, _ = method.composer.pairs(pieces, pieces)
+    alone, both = read
+    assert len(alone) == len(FIRST)
+    assert both[: len(FIRST)] == with_itself
+    for own, one, first in zip(pieces, both[len(FIRST) :], with_itself, strict=True):
+        assert one[: len(own)] == first[: len(own)], "it comes first"
+    assert both[: len(FIRST)] != both[len(FIRST) :]
 
 
 def test_what_stands_second_changes_the_interaction_but_not_the_contrast_of_separate_norms(base, monkeypatch):

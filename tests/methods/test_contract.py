@@ -69,7 +69,7 @@ def test_an_unknown_method_is_refused_with_the_nearest_name():
         methods.load("simsce")
     with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
         methods.load("sg_opt")
-    for hidden in ("self-guided", "_objectives", "__init__", ""):
+    for hidden in ("self-guided", "_additions", "__init__", ""):
         with pytest.raises(BadChoice, match=rf"There is no method '{hidden}'\."):
             methods.load(hidden)
 

@@ -10,8 +10,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune import editing
-from explorer.encoding.tune.lora import ALL_LINEAR, Lora
-from explorer.encoding.tune.tunable import Tunable
+from explorer.encoding.tune.tunable import ALL_LINEAR, Lora, Tunable
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.progress import finish

@@ -10,7 +10,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.losses import cosines, nt_xent
-from explorer.methods import consert
+from explorer.methods.augmented_views import both_directions, permuted, without_features, without_tokens
 from explorer.optimizers import UncorrectedAdamW
 from explorer.training.recipe import PAPER, knobs_of, released_values, start_values
 from tests.methods.rows import FIRST, seeded, vectors_of
@@ -30,7 +30,7 @@ def first_layers(method, change, monkeypatch):
 
 @pytest.mark.parametrize(("temperature", "golden"), [(0.1, 0.104163), (1.0, 0.219781)])
 def test_the_golden_losses(temperature, golden):
-    loss = consert.both_directions(C, H, temperature).item()
+    loss = both_directions(C, H, temperature).item()
     assert loss == pytest.approx(golden, abs=2e-6)
     # without its weight, and with the weight of one direction only
     assert loss != pytest.approx(golden / 0.15, abs=1e-3)
@@ -47,7 +47,7 @@ def test_exactly_a_fifth_of_the_features_of_each_sentence_is_zero_at_every_token
             assert int((states == 0).sum()) == 6 * len(states)
             rows += 1
     assert rows == len(FIRST)
-    cut = consert.without_features(torch.ones(5, 2, 768), torch.rand(5, 768), 0.2)
+    cut = without_features(torch.ones(5, 2, 768), torch.rand(5, 768), 0.2)
     assert (cut == 0).all(1).sum(1).tolist() == [153] * 5
     assert set(cut.unique().tolist()) == {0.0, 1.0}, "nothing is rescaled"
     assert len({tuple(row) for row in (cut[:, 0] == 0).tolist()}) == 5, "drawn for each sentence"
@@ -59,29 +59,29 @@ def test_a_share_of_the_real_tokens_is_zero(base, monkeypatch):
             empty = (states == 0).all(1)
             assert int(empty.sum()) == int((empty & real).sum()) == int(0.15 * int(real.sum()))
     mask = torch.arange(20)[None] < torch.tensor([20, 6, 3, 15])[:, None]
-    cut = consert.without_tokens(torch.ones(4, 20, 8), mask, torch.rand(4, 20), 0.15)
+    cut = without_tokens(torch.ones(4, 20, 8), mask, torch.rand(4, 20), 0.15)
     assert (cut == 0).all(2).sum(1).tolist() == [3, 0, 0, 2]
     everywhere = torch.zeros(20)
     for _ in range(300):
-        everywhere += (consert.without_tokens(torch.ones(1, 20, 1), mask[:1], torch.rand(1, 20), 0.15) == 0)[0, :, 0]
+        everywhere += (without_tokens(torch.ones(1, 20, 1), mask[:1], torch.rand(1, 20), 0.15) == 0)[0, :, 0]
     assert everywhere.min() > 15, "[CLS] and [SEP] too"
 
 
 @pytest.mark.parametrize("share", [0.1, 0.15, 0.2, 0.29, 0.3, 0.58, 0.7])
 def test_a_share_is_rounded_down_exactly(share):
     mask = torch.arange(100)[None] < torch.arange(1, 101)[:, None]
-    cut = consert.without_tokens(torch.ones(100, 100, 1), mask, torch.rand(100, 100), share)
+    cut = without_tokens(torch.ones(100, 100, 1), mask, torch.rand(100, 100), share)
     assert (cut == 0).sum((1, 2)).tolist() == [int(share * length) for length in range(1, 101)]
 
 
 def test_positions_are_permuted_and_padding_keeps_its_own():
     ids, mask = torch.tensor([[0, 1, 2, 3]]), torch.tensor([[True, True, True, False]])
-    assert consert.permuted(ids, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0]])).tolist() == [[2, 0, 1, 3]]
+    assert permuted(ids, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0]])).tolist() == [[2, 0, 1, 3]]
     after_pad = torch.tensor([[2, 3, 4, 1, 1]])
     mask = torch.tensor([[True, True, True, False, False]])
-    assert consert.permuted(after_pad, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0, 0.7]])).tolist() == [[4, 2, 3, 1, 1]]
+    assert permuted(after_pad, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0, 0.7]])).tolist() == [[4, 2, 3, 1, 1]]
     real = torch.arange(9)[None] < torch.tensor([[5], [9], [3]])
-    for row, mask in zip(consert.permuted(torch.arange(9).expand(3, 9), real, torch.rand(3, 9)), real, strict=True):
+    for row, mask in zip(permuted(torch.arange(9).expand(3, 9), real, torch.rand(3, 9)), real, strict=True):
         count = int(mask.sum())
         assert sorted(row[:count].tolist()) == list(range(count))
         assert row[count:].tolist() == list(range(count, 9))

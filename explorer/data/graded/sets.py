@@ -64,7 +64,7 @@ class SetIdentity:
         """The text of the set in addresses, recipes and flags; `read` gives the identity back."""
         match self.kind:
             case SetKind.SAMPLE:
-                return next(text for text, piece in _PIECE_NAMES.items() if piece == self.piece)
+                return _SAMPLES[self.piece][0]
             case SetKind.UPLOADED:
                 return " · ".join((self.name, self.digest, *filter(None, [self.piece])))
             case SetKind.PUBLISHED:
@@ -96,12 +96,12 @@ class SetIdentity:
 
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
-_SAMPLES = {
-    "": sample.pairs,
-    DEV_HALF: sample.dev,
-    TEST_HALF: sample.test,
-    TRAIN_PART: sample.train_part,
-    DEV_PART: sample.dev_part,
+_SAMPLES = {  # the name of each piece, and what loads it
+    "": (sample.PAIRS, sample.pairs),
+    DEV_HALF: (sample.DEV, sample.dev),
+    TEST_HALF: (sample.TEST, sample.test),
+    TRAIN_PART: (sample.TRAIN_PART, sample.train_part),
+    DEV_PART: (sample.DEV_PART, sample.dev_part),
 }
 
 
@@ -158,7 +158,7 @@ def load(given: SetIdentity, *, online: bool = False) -> GradedPairs:
     """Load a set, or a half or part of one."""
     check(given)
     if given.kind == SetKind.SAMPLE:
-        return _SAMPLES[given.piece]()
+        return _SAMPLES[given.piece][1]()
     if given.kind == SetKind.UPLOADED:
         return uploaded_pairs(given)
     return sts.load(given.name, given.piece or "test", online=online)
@@ -253,13 +253,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return value
 
 
-_PIECE_NAMES = {
-    sample.PAIRS: "",
-    sample.DEV: DEV_HALF,
-    sample.TEST: TEST_HALF,
-    sample.TRAIN_PART: TRAIN_PART,
-    sample.DEV_PART: DEV_PART,
-}
 _SHORT = {"sample": "", "sample dev": DEV_HALF, "sample test": TEST_HALF} | {
     f"sample {part}": part for part in (TRAIN_PART, DEV_PART)
 }
@@ -271,7 +264,7 @@ _TEST_ROWS = f"test rows of {RUN}"
 
 def read(text: str) -> SetIdentity:
     """The identity with this text; no file is read."""
-    piece = (_PIECE_NAMES | _SHORT).get(text)
+    piece = ({name: piece for piece, (name, _) in _SAMPLES.items()} | _SHORT).get(text)
     if piece is not None:
         return SetIdentity(SetKind.SAMPLE, sample.PAIRS, piece=piece)
     if match := _UPLOADED.fullmatch(text):

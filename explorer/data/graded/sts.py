@@ -139,17 +139,36 @@ def load(
     else:
         table = hub_table(chosen.hub_id, part.on_hub, online=online) if part.on_hub else None
     if table is None:
-        # SentEval's text is not what is fetched under the name of the split
-        missing = (chosen.name, part.name) if text == RAW else None
-        raise SetNotFound(_where_to_get(chosen, part, file, online=online), missing)
+        reason = f"there is no {file}" if file else f"{VARIABLE} names no folder"
+        if text == SENTEVAL:
+            hub = "SentEval's text is read from a folder only"
+        elif not chosen.hub_id:
+            hub = "it is read from a folder only"
+        elif not part.on_hub:
+            hub = f"the hub's {chosen.hub_id} has no such split (it holds all 9927 pairs in one)"
+        elif online:
+            hub = f"{chosen.hub_id} could not be downloaded from the hub"
+        else:
+            hub = f"{chosen.hub_id} is not in the hub's cache, and the download is not allowed (online)"
+        raise SetNotFound(
+            f"{chosen.name} {part.name} is not available: {reason}, and {hub}. Set {VARIABLE} to a folder with "
+            f"{part.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
+            "that ship with Strata.",
+            # SentEval's text is not what is fetched under the name of the split
+            (chosen.name, part.name) if text == RAW else None,
+        )
     return _whole(chosen, part, table)
 
 
-def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
-    """The files that the splits of a set are read from, whether they exist or not."""
-    chosen, folder = find(name), data_folder(folder)
+def files(name: str) -> tuple[Path, ...]:
+    """The files that decide what the splits of a set hold, whether they exist or not."""
+    from huggingface_hub import constants
+
+    chosen, folder = find(name), data_folder()
     in_folder = (folder / split.file for split in chosen.splits) if folder else ()
-    return (*in_folder, *([version_file(chosen.hub_id)] if chosen.hub_id else []))
+    # of the hub's cache the file that says which version is read
+    version = Path(constants.HF_HUB_CACHE) / f"datasets--{chosen.hub_id.replace('/', '--')}" / "refs" / "main"
+    return (*in_folder, *[version] * bool(chosen.hub_id))
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -225,25 +244,6 @@ def _whole(chosen: PublishedSet, split: Split, table: Table) -> GradedPairs:
     return pairs
 
 
-def _where_to_get(chosen: PublishedSet, split: Split, file: Path | None, *, online: bool) -> str:
-    reason = f"there is no {file}" if file else f"{VARIABLE} names no folder"
-    if split.file.endswith("_senteval.tsv"):
-        hub = "SentEval's text is read from a folder only"
-    elif not chosen.hub_id:
-        hub = "it is read from a folder only"
-    elif not split.on_hub:
-        hub = f"the hub's {chosen.hub_id} has no such split (it holds all 9927 pairs in one)"
-    elif online:
-        hub = f"{chosen.hub_id} could not be downloaded from the hub"
-    else:
-        hub = f"{chosen.hub_id} is not in the hub's cache, and the download is not allowed (online)"
-    return (
-        f"{chosen.name} {split.name} is not available: {reason}, and {hub}. Set {VARIABLE} to a folder with "
-        f"{split.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
-        "that ship with Strata."
-    )
-
-
 def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | None:
     """The table in the file of a data set whose path contains one of these words; None if unavailable.
 
@@ -264,13 +264,6 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
             "downloaded again."
         ) from error
     return read_bytes(path.name.removesuffix(ZIPPED), data)
-
-
-def version_file(hub_id: str) -> Path:
-    """The file in the local cache that says which version of a data set is read."""
-    from huggingface_hub import constants
-
-    return Path(constants.HF_HUB_CACHE) / f"datasets--{hub_id.replace('/', '--')}" / "refs" / "main"
 
 
 def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:

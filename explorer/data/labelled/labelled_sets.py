@@ -122,6 +122,10 @@ def check(given: LabelledSet, folds: bool = True) -> LabelledSet:
     return given
 
 
+def _splits(folder: str, **rows: int) -> tuple[Split, ...]:
+    return tuple(Split(name, f"{folder}/{name}.tsv", count) for name, count in rows.items())
+
+
 def _unsplit(name: str, about: str, *classes: int) -> PublishedSet:
     return PublishedSet(name, (Split("all", f"{name}/all.tsv", sum(classes), classes),), about=about)
 
@@ -134,23 +138,19 @@ SETS = (
     _unsplit("MPQA", "opinions, positive or negative (Wiebe et al. 2005)", 7295, 3311),
     PublishedSet(
         "SST-2",
-        (
-            Split("train", "SST2/train.tsv", 67349),
-            Split("dev", "SST2/dev.tsv", 872),
-            Split("test", "SST2/test.tsv", 1821),
-        ),
+        _splits("SST2", train=67349, dev=872, test=1821),
         about="film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
         also=("sst",),
     ),
     PublishedSet(
         "TREC",
-        (Split("train", "TREC/train.tsv", 5452), Split("test", "TREC/test.tsv", 500)),
+        _splits("TREC", train=5452, test=500),
         about="six types of questions (Li and Roth 2002)",
         classes=6,
     ),
     PublishedSet(
         "MRPC",
-        (Split("train", "MRPC/train.tsv", 4076), Split("test", "MRPC/test.tsv", 1725)),
+        _splits("MRPC", train=4076, test=1725),
         about="paraphrase or not (Dolan et al. 2004)",
         columns="label sentence1 sentence2",
     ),
@@ -158,8 +158,7 @@ SETS = (
 
 
 def _glue(name: str, about: str, train: int, dev: int, pairs: bool = True, folder: str = "") -> PublishedSet:
-    files = folder or f"GLUE/{name}"
-    splits = Split("train", f"{files}/train.tsv", train), Split("dev", f"{files}/dev.tsv", dev)
+    splits = _splits(folder or f"GLUE/{name}", train=train, dev=dev)
     columns = "label sentence1 sentence2" if pairs else "label text"
     # the names alone are SentEval's for two of them, which have other rows
     also = () if name in ("SST-2", "MRPC") else (plain(name),)
@@ -201,9 +200,9 @@ def available(folder: Path | None = None) -> tuple[str, ...]:
     return tuple(known.name for known in EVERY if all((root / split.file).is_file() for split in known.splits))
 
 
-def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
+def files(name: str) -> tuple[Path, ...]:
     """The files that the splits of a set are read from, whether they exist or not."""
-    root = data_folder(folder)
+    root = data_folder()
     return tuple(root / split.file for split in find(name).splits) if root else ()
 
 
@@ -245,31 +244,32 @@ def _published(name: str, folder: Path | None, folds: bool) -> LabelledSet:
             f"{known.name} is not available: {reason}. Set {VARIABLE} to a folder with {files}; the files are "
             f"tab-separated, without quoting, and their first line is: {known.columns}."
         )
-    splits = {split.name: _read(known, split, root) for split in known.splits}
+    splits = {}
+    for split in known.splits:
+        title = f"{known.name} {split.name}"
+        rows, report = read_labelled(root / split.file, name=title)
+        advice = f"{split.file} may be truncated or another version: replace it. {report}"
+        if len(rows) != split.rows:
+            raise DataError(f"{title} has {len(rows)} rows here, but {split.rows} as published. {advice}")
+        found = Counter(rows.labels)
+        here = ", ".join(f"{label} {count}" for label, count in found.most_common(10))
+        if len(found) != known.classes:
+            raise DataError(
+                f"{title} has {len(found)} classes here ({here}), but {known.classes} as published. {advice}"
+            )
+        if split.sizes and sorted(found.values(), reverse=True) != list(split.sizes):
+            published = ", ".join(map(str, split.sizes))
+            raise DataError(
+                f"{title} has classes of other sizes than published. Here: {here}; published: {published}. {advice}"
+            )
+        if ("sentence2" in known.columns) != bool(rows.second):
+            raise DataError(
+                f"{title} needs the columns {known.columns}; the second sentence is missing, or is one too many. "
+                f"{advice}"
+            )
+        splits[split.name] = rows
     train = splits.get("all") or splits["train"]
     return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")), folds)
-
-
-def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:
-    """One split, if its counts are as published."""
-    title = f"{known.name} {split.name}"
-    rows, report = read_labelled(root / split.file, name=title)
-    advice = f"{split.file} may be truncated or another version: replace it. {report}"
-    if len(rows) != split.rows:
-        raise DataError(f"{title} has {len(rows)} rows here, but {split.rows} as published. {advice}")
-    found = Counter(rows.labels)
-    here = ", ".join(f"{label} {count}" for label, count in found.most_common(10))
-    if len(found) != known.classes:
-        raise DataError(f"{title} has {len(found)} classes here ({here}), but {known.classes} as published. {advice}")
-    if split.sizes and sorted(found.values(), reverse=True) != list(split.sizes):
-        published = ", ".join(map(str, split.sizes))
-        raise DataError(f"{title} has classes of other sizes than published. Here: {here}; published: {published}. "
-                        f"{advice}")  # fmt: skip
-    if ("sentence2" in known.columns) != bool(rows.second):
-        raise DataError(
-            f"{title} needs the columns {known.columns}; the second sentence is missing, or is one too many. {advice}"
-        )
-    return rows
 
 
 def _own_set(path: Path, columns: Columns | None, folds: bool) -> tuple[LabelledSet, tuple[Report, ...]]:

@@ -132,11 +132,6 @@ def table_kind(table: Table) -> text_sets.Kind:
     return text_sets.LABELLED_TEXTS if 2 <= classes <= most else found.kind
 
 
-def are_triplets(table: Table) -> bool:
-    """Whether a table holds triplets."""
-    return guess(table).kind == text_sets.TRIPLETS
-
-
 def are_unlabelled_pairs(table: Table) -> bool:
     """Whether a table holds pairs of texts, by their names or since no column can be a label."""
     if guess(table).kind != text_sets.PAIRS:

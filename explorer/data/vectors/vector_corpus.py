@@ -236,6 +236,16 @@ def prepared(files: VectorFiles) -> Work[VectorCorpus]:
         folder = places.cache_folder() / FOLDER / _hex(VERSION, digest)[:32]
         found = _opened(files, digest, folder)
         if found is None:
+            room = "Make room there, or set STRATA_CACHE to a folder on a larger disk."
+            with places.writing(folder, room):
+                folder.mkdir(parents=True, exist_ok=True)
+                free = shutil.disk_usage(folder).free
+            need = files.rows * (8 + 4 * files.width) + files.text_bytes
+            if need + SPARE > free:
+                raise NotWritable(
+                    f"{files.name} needs {in_words.size(need + SPARE)} in {folder.parent}, where "
+                    f"{in_words.size(free)} are free. {room}"
+                )
             yield from _prepare(files, digest, folder)
             found = _opened(files, digest, folder)
     except OSError as error:
@@ -270,7 +280,6 @@ def _about(files: VectorFiles) -> dict[str, int]:
 
 def _prepare(files: VectorFiles, digest: str, folder: Path) -> Work[None]:
     """Write the files of a corpus, which get their names together once the user's files are known to be the same."""
-    _check_room(files, folder)
     ends, zero = np.empty(files.rows, dtype=np.int64), np.zeros(files.rows, dtype=bool)
     row = end = 0
     with ExitStack() as stack:
@@ -321,21 +330,6 @@ def _unit_rows(name: str, vectors: vector_files.Numbers, first: int) -> Floats:
             )
         found[start : start + ROWS] = unit(known)
     return found
-
-
-def _check_room(files: VectorFiles, folder: Path) -> None:
-    room = "Make room there, or set STRATA_CACHE to a folder on a larger disk."
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {room}") from error
-    need = files.rows * (8 + 4 * files.width) + files.text_bytes
-    if need + SPARE > free:
-        raise NotWritable(
-            f"{files.name} needs {in_words.size(need + SPARE)} in {folder.parent}, where {in_words.size(free)} are "
-            f"free. {room}"
-        )
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:

@@ -29,7 +29,7 @@ from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
-from explorer.encoding.tune import lora
+from explorer.encoding.tune import tunable
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.places import whole_folder
@@ -69,7 +69,18 @@ def export(
     opener(tuned.encoder)
     with whole_folder(folder) as part:
         _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
-        _write_tokenizer(tuned.encoder, part)
+        tokenizer = tuned.encoder.tokenizer()
+        if tokenizer.is_fast:  # it would save its last truncation and padding as settings
+            tokenizer.backend_tokenizer.no_truncation()
+            tokenizer.backend_tokenizer.no_padding()
+        for how_it_was_found in ("is_local", "local_files_only"):
+            tokenizer.init_kwargs.pop(how_it_was_found, None)
+        tokenizer.save_pretrained(part)
+        path = part / "tokenizer_config.json"
+        written = configuration.settings(path)
+        if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
+            _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
+
         _write_modules(head.to("cpu"), tuned, part)
         _write_reading(tuned.encoder, part, prompts)
         (part / "README.md").write_text(card, encoding="utf-8")
@@ -94,20 +105,6 @@ def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers
     settings.output_hidden_states = all_layers
     vars(settings).pop("auto_map", None)  # names Python files of the base, which are not copied
     settings.save_pretrained(part)
-
-
-def _write_tokenizer(encoder: Encoder, part: Path) -> None:
-    tokenizer = encoder.tokenizer()
-    if tokenizer.is_fast:  # it would save its last truncation and padding as settings
-        tokenizer.backend_tokenizer.no_truncation()
-        tokenizer.backend_tokenizer.no_padding()
-    for how_it_was_found in ("is_local", "local_files_only"):
-        tokenizer.init_kwargs.pop(how_it_was_found, None)
-    tokenizer.save_pretrained(part)
-    path = part / "tokenizer_config.json"
-    written = configuration.settings(path)
-    if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
-        _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
 
 
 def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
@@ -186,8 +183,8 @@ def adapter_factors(base: nn.Module, tuned: nn.Module, rank: int) -> Factors:
     Eckart and Young 1936: it keeps the largest singular values. Both factors have the same share of them, so that
     neither leaves the range of half precision.
     """
-    before, after, found = dict(base.named_parameters()), lora.effective(tuned), {}
-    for name in lora.targeted(base, lora.ALL_LINEAR):
+    before, after, found = dict(base.named_parameters()), tunable.effective(tuned), {}
+    for name in tunable.targeted(base, tunable.ALL_LINEAR):
         change = after[f"{name}.weight"].float() - before[f"{name}.weight"].float()
         if not change.any():
             continue
@@ -203,12 +200,12 @@ def apply_adapter(tuned: nn.Module, base: nn.Module, adapter: Factors) -> None:
 
     A model that was trained as an adapter keeps its own, of the same rank, with these factors.
     """
-    before, after, adapted = dict(base.named_parameters()), lora.plain_weights(tuned), dict(lora.adapted(tuned))
+    before, after, adapted = dict(base.named_parameters()), tunable.plain_weights(tuned), dict(tunable.adapted(tuned))
     for name, weight in after.items():
         weight.copy_(before[name])
     for name, (inner, outer) in adapter.items():
         if name in adapted:
-            lora.set_factors(adapted[name], inner.float(), outer.float())
+            tunable.set_factors(adapted[name], inner.float(), outer.float())
         else:
             after[f"{name}.weight"].add_(outer.float() @ inner.float())
 
@@ -225,7 +222,7 @@ def save_adapter(adapter: Factors, base: str, exported: Path, folder: Path) -> N
     if configuration.settings(exported / "config.json").get("output_hidden_states"):
         # the base's config.json, which is not this model's, does not ask for the states of all layers
         limits = configuration.settings(folder / _LIMITS) | {"config_args": {"output_hidden_states": True}}
-        (folder / _LIMITS).write_text(json.dumps(limits, indent=2) + "\n", encoding="utf-8")
+        _write_settings(folder / _LIMITS, limits)
     rank = max(len(inner) for inner, _ in adapter.values())
     # as many as the rank, so that the product is not scaled
     config = LoraConfig(

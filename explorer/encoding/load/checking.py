@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import errors, in_words
-from explorer.encoding.load import hardware, merging
+from explorer.encoding.load import hardware
 from explorer.encoding.locate import configuration, families, layout, weights
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def check(folder: Path, free: float | None = None) -> Path:
     if not path.is_file():
         layout.refuse(place)
     config = configuration.settings(path)
-    if configuration.checked(path, configuration.ModelConfig, config).model_type is None:
+    if configuration.module(place, "model_type", "architectures").model_type is None:
         raise errors.NotAModelFolder(
             f"{path} does not say which model it is: it has no 'model_type'. Copy the config.json that was saved with "
             "the weights."
         )
     check_type(place, config)
     if adapter is not None:
-        merging.check(adapter)
+        weights.check_adapter(adapter)
     if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):
         raise errors.TokenizerMissing(
             f"{place} has no tokenizer: it holds {layout.contents(place)}. Copy the tokenizer's files there too, "
@@ -131,14 +131,14 @@ def count(place: Path, config: dict[str, Any]) -> int:
 
 def check_sizes(path: Path, stated: Mapping[str, Any], largest: Callable[[], int]) -> None:
     """Refuse a config.json with a size that no model has; `largest` is the largest dimension in its weights."""
-    repeated, needed, others = _repeated(), _needed(), _others()
+    repeated, needed, sizes = _repeated(), _sizes("sizes"), _sizes("sizes", "other_sizes")
     for name, number in numbers(stated):
         if repeated.fullmatch(name) and number > layout.MOST_LAYERS:
             raise _absurd(path, name, number, f"at most {layout.MOST_LAYERS:,} is allowed")
         if name == "num_labels" and number > MOST_LABELS and number > largest():
             reason = f"the largest dimension in the weights is {largest():,}, and at most {MOST_LABELS:,} is allowed"
             raise _absurd(path, name, number, reason)
-        if (name in needed or name in others) and number > _MOST:
+        if name in sizes and number > _MOST:
             raise _absurd(path, name, number, f"the largest dimension in the weights is {largest():,}")
     for name, number in stated.items():
         if name in needed and type(number) is int and number < 1:
@@ -239,7 +239,7 @@ class _Meter:
 
     def _stated(self, shape: tuple[int, ...]) -> str:
         """The sizes in config.json that make a tensor of this shape, and are no dimension of the weights; else all."""
-        names, repeated = _needed() | _others(), _repeated()
+        names, repeated = _sizes("sizes", "other_sizes"), _repeated()
         known = [(name, number) for name, number in numbers(self.stated) if name in names or repeated.fullmatch(name)]
         new = [(name, number) for name, number in numbers(self.stated)
                if number in shape and number not in self.dimensions]  # fmt: skip
@@ -251,13 +251,9 @@ def _repeated() -> re.Pattern[str]:
     return re.compile("|".join((_REPEATED, *stated)))
 
 
-def _needed() -> frozenset[str]:
-    """The names of sizes that no text encoder goes without; each family has its own."""
-    return frozenset(name for row in families.FAMILIES for name in row.sizes)
-
-
-def _others() -> frozenset[str]:
-    return frozenset(name for row in families.FAMILIES for name in row.other_sizes)
+def _sizes(*fields: str) -> frozenset[str]:
+    """The names of settings in these fields of all families; each has its own."""
+    return frozenset(name for row in families.FAMILIES for field in fields for name in getattr(row, field))
 
 
 def _absurd(path: Path, name: str, number: int, reason: str) -> errors.UnsupportedModel:

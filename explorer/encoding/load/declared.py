@@ -63,7 +63,7 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
         pooled = [ours.get(mode, mode) for mode in _modes(configuration.module(first.folder, *_POOLING))]
     elif first.kind == "LayerReading":
         words = {name: part.words for name, part in parts.state_poolings().items()}
-        poolings = configuration.read(path, parts.Poolings).poolings
+        poolings = configuration.module(first.folder, "poolings").poolings
         pooled = [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     else:
         pooled = [first.kind]
@@ -141,7 +141,7 @@ def _by_library() -> dict[str, str]:
 
 def _has_simcse_class(transformer: Path) -> bool:
     """Whether config.json names a class of the SimCSE code."""
-    classes = configuration.read(transformer / "config.json", configuration.ModelConfig).architectures or ()
+    classes = configuration.module(transformer, "model_type", "architectures").architectures or ()
     return any(name.endswith("ForCL") for name in classes)
 
 

@@ -240,7 +240,7 @@ def load_translator(
     found: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
 ) -> Translator:
     """Load the translator in a folder, in float32. For a multi-task model such as T5, the sentences name the task."""
-    from transformers import AutoModelForSeq2SeqLM
+    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, AutoModelForSeq2SeqLM
 
     for name, number in (("beams", beams), ("batch", batch), ("longest", longest)):
         if number < 1:
@@ -249,7 +249,14 @@ def load_translator(
     folder = checking.check(found.folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
         config = loading.read_config(folder)
-        _check_kind(config, found.name)
+        if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
+            raise errors.UnsupportedModel(
+                f"'{found.name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
+            )
+        if families.of(config.model_type).many_languages:
+            raise errors.UnsupportedModel(
+                f"'{found.name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
+            )
         tokenizer = _tokenizer(folder, found.name)
         model = loading.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(found.folder))
         model_tokenizer.check_vocabulary(tokenizer, model, found.name)
@@ -269,19 +276,6 @@ def load_translator(
     )
     _try_out(translator)
     return translator
-
-
-def _check_kind(config: PreTrainedConfig, name: str) -> None:
-    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
-
-    if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        raise errors.UnsupportedModel(
-            f"'{name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
-        )
-    if families.of(config.model_type).many_languages:
-        raise errors.UnsupportedModel(
-            f"'{name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
-        )
 
 
 def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:

@@ -19,7 +19,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from explorer import errors
-from explorer.encoding.load import checking, declared, hardware, merging, model_tokenizer
+from explorer.encoding.load import checking, declared, hardware, model_tokenizer
 from explorer.encoding.locate import families, layout, model_names, weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import attention as attentions
@@ -191,9 +191,29 @@ def opened(
             **options,
         )
     found: PreTrainedModel = model
-    _check_report(report, found, folder, config)
+    owners = {name: type(found.get_submodule(name.rpartition(".")[0])).__name__ for name in report["missing_keys"]}
+    # sinusoidal positions are computed: the files of WMT19 do not hold them
+    missing = sorted(
+        name for name, owner in owners.items() if families.POOLER not in name and "Sinusoidal" not in owner
+    )
+    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
+    if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
+        raise errors.RemoteCodeRefused(
+            f"{folder} calls itself '{config.model_type}', but its weights fit only the Python code that comes with "
+            "it. Strata never runs such code. Choose a model that transformers itself can load."
+        )
+    if missing:
+        raise errors.WeightsMissing(
+            f"{folder} lacks {len(missing)} of the model's weights ({_few(missing)}): they would be initialised at "
+            "random. Save the whole model with save_pretrained, under the weight names of its class."
+        )
+    if misfits:
+        raise errors.WeightsMissing(
+            f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_few(misfits)}). "
+            "Copy the config.json that was saved with the weights."
+        )
     if adapter is not None:
-        merging.merge(found, adapter)
+        weights.merge_adapter(found, adapter)
     return found
 
 
@@ -237,31 +257,6 @@ def _try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: H
     if not torch.isfinite(hidden[-1]).all():
         raise errors.NotWeights(
             f"'{name}' returns values that are not numbers: its weights are damaged. Download it again."
-        )
-
-
-def _check_report(report: dict[str, Any], model: PreTrainedModel, folder: Path, config: PreTrainedConfig) -> None:
-    """Refuse a model with weights that are missing or of another shape."""
-    owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in report["missing_keys"]}
-    # sinusoidal positions are computed: the files of WMT19 do not hold them
-    missing = sorted(
-        name for name, owner in owners.items() if families.POOLER not in name and "Sinusoidal" not in owner
-    )
-    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
-    if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
-        raise errors.RemoteCodeRefused(
-            f"{folder} calls itself '{config.model_type}', but its weights fit only the Python code that comes with "
-            "it. Strata never runs such code. Choose a model that transformers itself can load."
-        )
-    if missing:
-        raise errors.WeightsMissing(
-            f"{folder} lacks {len(missing)} of the model's weights ({_few(missing)}): they would be initialised at "
-            "random. Save the whole model with save_pretrained, under the weight names of its class."
-        )
-    if misfits:
-        raise errors.WeightsMissing(
-            f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_few(misfits)}). "
-            "Copy the config.json that was saved with the weights."
         )
 
 

@@ -20,14 +20,6 @@ _COPY = "Copy or download the file again."
 
 
 @dataclass(frozen=True)
-class ModelConfig:
-    """config.json of a transformer."""
-
-    model_type: str | None = None
-    architectures: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
 class TokenizerConfig:
     """tokenizer_config.json."""
 
@@ -65,8 +57,12 @@ class SentenceTransformer:
 
 @dataclass(frozen=True)
 class ModuleConfig:
-    """config.json of a module after the transformer; each kind of module has some of these fields."""
+    """config.json of a module; each kind of module has some of these fields."""
 
+    # of a transformer
+    model_type: str | None = None
+    architectures: tuple[str, ...] | None = None
+    # of a module that works on the sentence's vector
     module_input_name: str | None = None
     module_output_name: str | None = None
     # of a Pooling
@@ -78,6 +74,7 @@ class ModuleConfig:
     pooling_mode_weightedmean_tokens: bool | None = None
     pooling_mode_lasttoken: bool | None = None
     include_prompt: bool | None = True
+    poolings: tuple[str, ...] = ()  # of a LayerReading; its other fields are poolings of states, as `parts` finds them
     # of a Dense, and of a WeightedLayerPooling
     activation_function: str = "torch.nn.Tanh"
     use_residual: bool | None = None
@@ -132,12 +129,12 @@ def of_vectors(place: Path, *names: str) -> ModuleConfig:
     return stated
 
 
-def of_strata(path: Path, kind: type[T], name: str) -> T:
-    """The config.json of a module that only Strata exports."""
-    found = settings(path)
+def of_strata(path: Path, kind: type[T], title: str, *names: str) -> T:
+    """The config.json of a module that only Strata exports; if fields are named, these alone."""
+    found = {name: value for name, value in settings(path).items() if not names or name in names}
     wrong, fitting = typed_json.misfit(kind, found), typed_json.read(kind, found)
     if wrong is not None or fitting is None:
-        raise UnsupportedModel(f"{path} is not a {name} of Strata: {wrong}. Export the model again.")
+        raise UnsupportedModel(f"{path} is not a {title} of Strata: {wrong}. Export the model again.")
     return fitting
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
-from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, Reading, Row, cell_of, pooled, rows
+from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, OWN, Reading, Row, cell_of, pooled, rows
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Encoder:
             for layer in row.layers[1:]:
                 states = states + hidden[layer]
             for column, pooling in enumerate(self.poolings):
-                grid[place, column] = POOLINGS[pooling].pool(states, real)
+                grid[place, column] = FUNCTIONS[pooling](states, real)
             if len(row.layers) > 1:
                 grid[place] /= len(row.layers)
         own = self.head(hidden, real) if self.head else None

@@ -80,11 +80,6 @@ class Head:
         steps = dict.fromkeys(step.module for step in self.dense if not step.module.startswith(LIBRARY))
         return (*[LayerReading.module] * self.has_layer_reading, *steps)
 
-    @property
-    def stage_names(self) -> tuple[str, ...]:
-        """What `stages` are called, in the same order."""
-        return self.facts().stages
-
     def facts(self) -> HeadFacts:
         """What it does, without its weights."""
         poolings = tuple(PooledLayers(*layers_of(name)) for name in self.poolings)

@@ -71,7 +71,7 @@ class LayerReading(nn.Module):
 def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None]:
     """The LayerReading of an export; its Python file is for other libraries and is not run."""
     path = place / "config.json"
-    poolings = configuration.of_strata(path, parts.Poolings, "LayerReading").poolings
+    poolings = configuration.of_strata(path, configuration.ModuleConfig, "LayerReading", "poolings").poolings
     named, known = parts.stated(path), parts.state_poolings()
     refused = UnsupportedModel(f"{path} is not a LayerReading of Strata. Export the model again.")
     if not all(map(is_pooling, poolings)) or not (poolings or named) or len(named) > 1 or not set(named) <= set(known):

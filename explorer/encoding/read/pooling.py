@@ -54,11 +54,6 @@ class Pooling:
     in_grid: bool = False  # else only if it is named
     for_decoders: str = ""  # of the grid: what takes its place in a decoder, in which the first token sees no other
 
-    @property
-    def pool(self) -> Function:
-        """From states and mask to vectors."""
-        return FUNCTIONS[self.name]
-
 
 def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
     """The first token: [CLS] if the model has one."""
@@ -145,58 +140,22 @@ def _largest(states: Floats) -> Floats:
 POOLINGS = {
     pooling.name: pooling
     for pooling in (
-        Pooling(
-            "cls",
-            library="cls",
-            switch="pooling_mode_cls_token",
-            place=1,
-            code="states[:, 0]",
-            in_grid=True,
-            for_decoders="last",
-        ),
-        Pooling(
-            "mean",
-            library="mean",
-            switch="pooling_mode_mean_tokens",
-            place=3,
-            code="(states * mask).sum(1) / mask.sum(1)",
-            shares=lambda states: np.full(states.shape, 1 / len(states)),
-            in_grid=True,
-        ),
-        Pooling(
-            "max",
-            library="max",
-            switch="pooling_mode_max_tokens",
-            place=2,
-            code='states.masked_fill(mask == 0, float("-inf")).amax(1)',
-            shares=_largest,
-            in_grid=True,
-        ),
-        Pooling(
-            "last",
-            library="lasttoken",
-            switch="pooling_mode_lasttoken",
-            place=6,
-            code="states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",
-        ),
-        Pooling(
-            "weighted mean",
-            library="weightedmean",
-            switch="pooling_mode_weightedmean_tokens",
-            place=5,
-            code="(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
-            shares=_rising,
-        ),
-        Pooling(
-            "sqrt mean",
-            library="mean_sqrt_len_tokens",
-            switch="pooling_mode_mean_sqrt_len_tokens",
-            place=4,
-            code="(states * mask).sum(1) / mask.sum(1).sqrt()",
-            shares=lambda states: np.full(states.shape, len(states) ** -0.5),
-        ),
+        # its name here and in the library, code, switch and place
+        Pooling("cls", "cls", "states[:, 0]", "pooling_mode_cls_token", 1, in_grid=True, for_decoders="last"),
+        Pooling("mean", "mean", "(states * mask).sum(1) / mask.sum(1)", "pooling_mode_mean_tokens", 3,
+                shares=lambda states: np.full(states.shape, 1 / len(states)), in_grid=True),
+        Pooling("max", "max", 'states.masked_fill(mask == 0, float("-inf")).amax(1)', "pooling_mode_max_tokens", 2,
+                shares=_largest, in_grid=True),
+        Pooling("last", "lasttoken", "states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",
+                "pooling_mode_lasttoken", 6),
+        Pooling("weighted mean", "weightedmean",
+                "(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
+                "pooling_mode_weightedmean_tokens", 5, shares=_rising),
+        Pooling("sqrt mean", "mean_sqrt_len_tokens", "(states * mask).sum(1) / mask.sum(1).sqrt()",
+                "pooling_mode_mean_sqrt_len_tokens", 4,
+                shares=lambda states: np.full(states.shape, len(states) ** -0.5)),
     )
-}
+}  # fmt: skip
 
 
 GRID_POOLINGS = tuple(name for name, pooling in POOLINGS.items() if pooling.in_grid)

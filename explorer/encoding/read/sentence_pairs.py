@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 MOST_TOKENS = 64  # tokens of one input; more are not readable in a figure
 _ALL = 10**9
 BOTH, FIRST, SECOND = "both as one", "the first", "the second"
-
-
-@dataclass(frozen=True)
-class Composed:
-    """One input: token ids and, if the model uses them, token types (first or second sentence)."""
-
-    ids: list[int]
-    types: list[int] | None
+Types = list[list[int]] | None  # of the tokens of each input: whether they are of the first or the second sentence
 
 
 class Composer:
@@ -84,19 +77,24 @@ class Composer:
         prompt = len(self._encoder.default_head.prompt)
         return [max(0, span[-1][1] - prompt) if span else 0 for span in spans]
 
-    def pair(self, one: list[int], two: list[int]) -> Composed:
-        """Join two tokenised sentences into one input; each is truncated to half of the encoder's limit."""
+    def pairs(self, ones: Sequence[list[int]], others: Sequence[list[int]]) -> tuple[list[list[int]], Types]:
+        """Join tokenised sentences in pairs: token ids, and types if the model uses them, of one input for each pair.
+
+        Each sentence is truncated to half of the encoder's limit.
+        """
         specials = len(self._before) + len(self._between) + len(self._after)
         half = max(1, (self._encoder.max_length - specials) // 2)
-        one, two = one[:half], two[:half]
-        parts = self._before, one, self._between, two, self._after
-        ids = [number for part in parts for number in part]
+        inputs = [
+            (self._before, one[:half], self._between, other[:half], self._after)
+            for one, other in zip(ones, others, strict=True)
+        ]
+        ids = [[number for part in parts for number in part] for parts in inputs]
         if not self._types:
-            return Composed(ids, None)
-        return Composed(ids, [kind for part, kind in zip(parts, self._types, strict=True) for _ in part])
+            return ids, None
+        return ids, [[kind for part, kind in zip(parts, self._types, strict=True) for _ in part] for parts in inputs]
 
-    def joined_pairs(self, first: Sequence[str], second: Sequence[str], most: int) -> list[Composed]:
-        """Join pairs of sentences into one input each of at most `most` tokens; the longer one is truncated first."""
+    def joined_pairs(self, first: Sequence[str], second: Sequence[str], most: int) -> tuple[list[list[int]], Types]:
+        """The same of sentences, for inputs of at most `most` tokens each: the longer sentence is truncated first."""
         found = self._read(
             self._texts(first),
             self._texts(second),
@@ -104,8 +102,7 @@ class Composer:
             max_length=most,
             return_attention_mask=False,
         )
-        types = found.get("token_type_ids") or [None] * len(first)
-        return [Composed(ids, kinds) for ids, kinds in zip(found["input_ids"], types, strict=True)]
+        return found["input_ids"], found.get("token_type_ids")
 
     def _room(self, most: int) -> int:
         around: int = self._tokenizer.num_special_tokens_to_add(pair=False)
@@ -161,20 +158,19 @@ def self_attention(encoder: Encoder, first: str, second: str, which: str) -> Sel
     if which == BOTH:  # each is truncated to half of the input
         composer = Composer(encoder)
         one, two = composer.pieces([first, second], _ALL)
-        around = len(composer.pair([], []).ids)
+        around = len(composer.pairs([[]], [[]])[0][0])
         half = max(1, (MOST_TOKENS - around) // 2)
-        composed = composer.pair(one[:half], two[:half])
+        (ids,), types = composer.pairs([one[:half]], [two[:half]])
         whole = around + len(one) + len(two)
     else:
         sentence = first if which == FIRST else second
-        (ids,) = encoder.tokens([sentence], min(MOST_TOKENS, encoder.max_length)).ids
-        composed = Composed(ids, None)
+        (ids,), types = encoder.tokens([sentence], min(MOST_TOKENS, encoder.max_length)).ids, None
         text = encoder.default_head.prompt + sentence
         whole = len(tokenizer(text.lower() if encoder.lower_case else text, verbose=False)["input_ids"])
-    given = {"input_ids": composed.ids, "token_type_ids": composed.types}
-    rows = {name: torch.tensor([row], device=encoder.device) for name, row in given.items() if row is not None}
+    given = {"input_ids": [ids], "token_type_ids": types}
+    rows = {name: torch.tensor(row, device=encoder.device) for name, row in given.items() if row is not None}
     found: tuple[Tensor | None, ...] = encoder.model(output_attentions=True, **rows).attentions or ()
-    shape = (1, len(composed.ids), len(composed.ids))
+    shape = (1, len(ids), len(ids))
     shown = [layer for layer in found if layer is not None and (len(layer), *layer.shape[2:]) == shape]
     if not shown or len(shown) != encoder.model.config.num_hidden_layers or len({layer.shape for layer in shown}) > 1:
         raise UnsupportedModel(
@@ -183,8 +179,8 @@ def self_attention(encoder: Encoder, first: str, second: str, which: str) -> Sel
         )
     specials = set(tokenizer.all_special_ids)
     return SelfAttention(
-        tokens=encoder.texts(composed.ids),
-        special=tuple(number in specials for number in composed.ids),
+        tokens=encoder.texts(ids),
+        special=tuple(number in specials for number in ids),
         weights=torch.cat(shown).float().cpu().numpy(),  # (layer, head, token, token)
-        left_out=max(0, whole - len(composed.ids)),
+        left_out=max(0, whole - len(ids)),
     )

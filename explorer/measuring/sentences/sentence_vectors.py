@@ -105,7 +105,7 @@ def _cause(encoder: Encoder, text: str, reading: Reading, max_length: int | None
             below = "a layer below it, or " if layer else ""
             return UnsupportedModel, f"{where}. {f'Choose {below}another model.' if exact else _FLOAT32}"
     if reading == OWN and encoder.head is not None:
-        names = encoder.head.stage_names
+        names = encoder.head.facts().stages
         with torch.inference_mode():
             for at, found in enumerate(encoder.head.stages(states.hidden, states.mask)):
                 if not found.isfinite().all():

@@ -31,9 +31,10 @@ def test_two_sentences_are_composed_as_the_tokenizer_composes_them(encoder):
     composer, tokenizer = Composer(encoder), encoder.tokenizer()
     for one, two in itertools.pairwise(SENTENCES):
         expected = tokenizer(one, two)
-        found = composer.pair(*composer.pieces([one, two], encoder.max_length))
-        assert found.ids == expected["input_ids"]
-        assert found.types == expected.get("token_type_ids")
+        first, second = composer.pieces([one, two], encoder.max_length)
+        ids, types = composer.pairs([first], [second])
+        assert ids == [expected["input_ids"]]
+        assert types == ([expected["token_type_ids"]] if "token_type_ids" in expected else None)
 
 
 def test_pieces_are_what_is_read_of_a_sentence_without_its_special_tokens(encoder):
@@ -69,24 +70,24 @@ def test_what_is_cut_off_is_told_in_characters(encoder):
 def test_inputs_of_two_sentences_are_read_as_the_model_reads_them(encoder):
     copy, composer = Tunable(encoder, encoder.max_length), Composer(encoder)
     pieces = composer.pieces(SENTENCES, encoder.max_length)
-    inputs = [composer.pair(one, two) for one, two in itertools.pairwise(pieces)]
+    ids, types = composer.pairs(pieces[:-1], pieces[1:])
     seen = []
-    for places, states in copy.composed(inputs):
+    for places, states in copy.grouped_tokens(ids, types):
         seen += places
         for row, place in enumerate(places):
             given = encoder.tokenizer()(SENTENCES[place], SENTENCES[place + 1], return_tensors="pt")
             expected = copy.model(**given).last_hidden_state[0]
             assert states.hidden[-1][row][states.mask[row]].sub(expected).abs().max() < 1e-5
-    assert sorted(seen) == list(range(len(inputs)))
+    assert sorted(seen) == list(range(len(ids)))
 
 
 def test_two_long_sentences_are_cut_alike_to_what_can_be_read(encoder):
     composer = Composer(encoder)
     one, two = ([place] * 600 for place in composer.words[:2])
-    made = composer.pair(one, two)
-    assert made.ids.count(one[0]) == made.ids.count(two[0])
-    assert encoder.max_length - 1 <= len(made.ids) <= encoder.max_length
-    assert made.types is None or len(made.types) == len(made.ids)
+    (ids,), types = composer.pairs([one], [two])
+    assert ids.count(one[0]) == ids.count(two[0])
+    assert encoder.max_length - 1 <= len(ids) <= encoder.max_length
+    assert types is None or len(types[0]) == len(ids)
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +125,12 @@ def test_a_pair_is_one_input_and_read_as_the_quick_attention_reads_it(folders, k
     shown, quick = (encoder_of(folders(kind), attention=name) for name in ("eager", "sdpa"))
     assert inputs(shown) == (BOTH, FIRST, SECOND)
     composer = Composer(shown)
-    composed = composer.pair(*composer.pieces([ONE, TWO], POSITIONS))
-    assert len(self_attention(shown, ONE, TWO, BOTH).tokens) == len(composed.ids)
-    types = {} if composed.types is None else {"token_type_ids": torch.tensor([composed.types])}
+    ids, kinds = composer.pairs(*([piece] for piece in composer.pieces([ONE, TWO], POSITIONS)))
+    assert len(self_attention(shown, ONE, TWO, BOTH).tokens) == len(ids[0])
+    types = {} if kinds is None else {"token_type_ids": torch.tensor(kinds)}
     with torch.inference_mode():
         one, other = (
-            encoder.model(input_ids=torch.tensor([composed.ids]), output_hidden_states=True, **types).hidden_states
+            encoder.model(input_ids=torch.tensor(ids), output_hidden_states=True, **types).hidden_states
             for encoder in (shown, quick)
         )
     for layer, its in zip(one, other, strict=True):

@@ -9,9 +9,8 @@ from transformers.pytorch_utils import Conv1D
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.tune import lora, tunable
-from explorer.encoding.tune.lora import ALL_LINEAR, ATTENTION, TARGETS, Lora
-from explorer.encoding.tune.tunable import Tunable
+from explorer.encoding.tune import tunable
+from explorer.encoding.tune.tunable import ALL_LINEAR, ATTENTION, TARGETS, Lora, Tunable
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.methods import follow
 from explorer.training.loop.measured_facts import Adapters
@@ -243,14 +242,14 @@ def test_an_encoder_with_new_adapters_encodes_as_before_to_the_bit(encoder, targ
 
 def test_attention_means_query_and_value_of_each_block(family):
     kind, encoder = family
-    paths = [path for path, _ in lora.adapted(adapted(encoder).model)]
+    paths = [path for path, _ in tunable.adapted(adapted(encoder).model)]
     names = NAMES.get(kind, ("query", "value"))
     assert len(paths) == BLOCKS.get(kind, LAYERS) * len(names)
     assert {path.rpartition(".")[2] for path in paths} == set(names)
 
 
 def test_all_linear_means_every_matrix_that_is_no_embedding(encoder):
-    paths = {path for path, _ in lora.adapted(adapted(encoder, ALL_LINEAR).model)}
+    paths = {path for path, _ in tunable.adapted(adapted(encoder, ALL_LINEAR).model)}
     assert paths == {path for path, layer in encoder.model.named_modules() if isinstance(layer, nn.Linear | Conv1D)}
 
 
@@ -269,7 +268,7 @@ def test_nothing_but_adapters_is_trained_and_all_of_them_are(encoder, targets):
 def test_a_merged_weight_is_the_old_one_plus_the_scaled_product_of_both_matrices(encoder):
     tuned = learned(encoder)
     merged = dict(tuned.plain().named_parameters())
-    for path, layer in lora.adapted(tuned.model):
+    for path, layer in tunable.adapted(tuned.model):
         down, up = (matrix["default"].weight.detach() for matrix in (layer.lora_A, layer.lora_B))
         old = encoder.model.get_submodule(path).weight
         transposed = isinstance(encoder.model.get_submodule(path), Conv1D)
@@ -295,7 +294,7 @@ def test_the_merged_model_has_the_names_of_the_base_and_encodes_as_with_adapters
 def test_copies_share_what_no_adapter_changes_and_nothing_that_is_trained(encoder):
     tuned = learned(encoder)
     frozen, another = tuned.frozen(), tuned.another()
-    paths = {f"{path}.weight" for path, _ in lora.adapted(tuned.model)}
+    paths = {f"{path}.weight" for path, _ in tunable.adapted(tuned.model)}
     base = dict(encoder.model.named_parameters())
     for name, weight in frozen.model.named_parameters():
         assert not weight.requires_grad
@@ -332,8 +331,8 @@ def test_an_encoder_without_attention_names_what_is_allowed():
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "intermediate_size": 8, "vocab_size": 9}
     model = FNetModel(FNetConfig(**sizes), add_pooling_layer=False)
     with pytest.raises(UnsupportedModel, match=r"'x' is a fnet without .* query or value\. Set lora_targets to 'al"):
-        lora.targets_of(model, "x", ATTENTION)
+        tunable.targets_of(model, "x", ATTENTION)
     model.encoder.layer = nn.ModuleList()
     model.embeddings.projection = nn.Identity()
     with pytest.raises(UnsupportedModel, match=r"a linear layer\. Set lora_rank to 0\.$"):
-        lora.targets_of(model, "x", ALL_LINEAR)
+        tunable.targets_of(model, "x", ALL_LINEAR)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row
+from explorer.encoding.read.pooling import FUNCTIONS, OWN, POOLINGS, Reading, Row
 from explorer.measuring.sentences.sentence_pair import (
     MOST,
     contributions,
@@ -69,7 +69,7 @@ def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
     assert pair.contributions.sum(0) == pytest.approx(pair.cosines[-1])
     for column, pooling in enumerate(pair.poolings):
         one, other = (
-            [POOLINGS[pooling].pool(layer, states.mask)[0].double().tolist() for layer in states.hidden]
+            [FUNCTIONS[pooling](layer, states.mask)[0].double().tolist() for layer in states.hidden]
             for states in (tiny_encoder.states([text]) for text in (first, second))
         )
         assert pair.contributions[:, column] == pytest.approx(slow_contributions(one, other), abs=1e-5)

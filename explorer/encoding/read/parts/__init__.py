@@ -117,13 +117,6 @@ def state_poolings() -> dict[str, Listed]:
     return {part.saved_as: part for part in listed() if part.saved_as}
 
 
-@dataclass(frozen=True)
-class Poolings:
-    """config.json of a LayerReading; every other field is a pooling of states, as `stated` finds it."""
-
-    poolings: tuple[str, ...] = ()
-
-
 def stated(path: Path) -> dict[str, Any]:
     """The poolings of states in the config.json of a LayerReading, with their settings."""
     fields = configuration.settings(path)

@@ -10,7 +10,6 @@ import copy
 import json
 import math
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -45,10 +44,6 @@ class Scaling(nn.Module):
                 self.size.copy_(torch.where(spread > _LEAST_SPREAD, sizes, torch.zeros_like(sizes)))
         return (vectors + self.shift) * (_LOG_SCALE * self.size).exp()
 
-    def undone(self, vectors: Tensor) -> Tensor:
-        """Invert `forward`."""
-        return vectors * (-_LOG_SCALE * self.size).exp() - self.shift
-
     def growth(self) -> Tensor:
         """The logarithm of the determinant of its Jacobian."""
         return _LOG_SCALE * self.size.sum()
@@ -71,23 +66,11 @@ class Coupling(nn.Module):
 
     def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
         """Shift half of the dimensions of vectors (sentence, width)."""
-        kept, moved = self._halves(vectors)
-        return torch.cat([kept, moved + self._way(kept, beginning)], dim=1)
-
-    def undone(self, vectors: Tensor) -> Tensor:
-        """Invert `forward`."""
-        kept, moved = self._halves(vectors)
-        return torch.cat([kept, moved - self._way(kept)], dim=1)
-
-    def _halves(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         half = self.first.in_features
-        return vectors[:, :half], vectors[:, half:]
-
-    def _way(self, kept: Tensor, beginning: bool = False) -> Tensor:
+        kept, moved = vectors[:, :half], vectors[:, half:]
         inner = self.scalings[0](self.first(kept), beginning).relu()
         inner = self.scalings[1](self.second(inner), beginning).relu()
-        way: Tensor = self.last(inner) * (_LOG_SCALE * self.size).exp()
-        return way
+        return torch.cat([kept, moved + self.last(inner) * (_LOG_SCALE * self.size).exp()], dim=1)
 
 
 class Flow(nn.Module):
@@ -108,42 +91,23 @@ class Flow(nn.Module):
         """Map vectors to the normal distribution; `beginning` initialises every scaling with these vectors."""
         done = []
         for level in range(self.levels):
-            for scaling, coupling in self._level(level):
-                vectors = coupling(scaling(vectors, beginning).flip(1), beginning)
+            for place in range(level * self.steps, (level + 1) * self.steps):
+                vectors = self.couplings[place](self.scalings[place](vectors, beginning).flip(1), beginning)
             if level < self.levels - 1:
                 half = vectors.shape[1] // 2
                 done.append(vectors[:, half:])
                 vectors = vectors[:, :half]
         return torch.cat([*done, vectors], dim=1)
 
-    def undone(self, mapped: Tensor) -> Tensor:
-        """Invert `forward`."""
-        widths = [self.width // 2**level for level in range(self.levels)]
-        sizes = [wide - narrow for wide, narrow in pairwise(widths)]
-        *done, vectors = torch.split(mapped, [*sizes, widths[-1]], dim=1)
-        for level in reversed(range(self.levels)):
-            if level < self.levels - 1:
-                vectors = torch.cat([vectors, done[level]], dim=1)
-            for scaling, coupling in reversed(self._level(level)):
-                vectors = scaling.undone(coupling.undone(vectors).flip(1))
-        return vectors
-
     def growth(self) -> Tensor:
         """The logarithm of the determinant of its Jacobian; constant, since couplings have determinant 1."""
-        steps = (step for level in range(self.levels) for step in self._level(level))
-        return torch.stack([scaling.growth() for scaling, _ in steps]).sum()
+        return torch.stack([cast(Scaling, one).growth() for one in self.scalings]).sum()
 
     def surprise(self, mapped: Tensor) -> Tensor:
         """The mean negative log-likelihood of mapped vectors, in bits per dimension; lower is better."""
         likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
         bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
         return bits
-
-    def _level(self, level: int) -> list[tuple[Scaling, Coupling]]:
-        """The steps of a level, in order."""
-        places = range(level * self.steps, (level + 1) * self.steps)
-        # a list of modules has no element type
-        return [(cast(Scaling, self.scalings[place]), cast(Coupling, self.couplings[place])) for place in places]
 
 
 class FlowMap(nn.Module):

@@ -11,7 +11,7 @@ from explorer.data import corpora
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice, WrongColumns
 from explorer.methods import PredictedClasses
-from explorer.methods.labelled_texts import with_difference
+from explorer.methods.supervised import with_difference
 from explorer.training import recipe
 from tests.methods.rows import FIRST, SECOND, vectors_of
 
