@@ -18,9 +18,7 @@ class Classifier:
     ):
         self.random = np.random.RandomState(seed)
         torch.manual_seed(seed)
-        self.model = nn.Sequential(
-            nn.Linear(inputs, hidden), nn.Dropout(p=0.0), nn.Sigmoid(), nn.Linear(hidden, classes)
-        )
+        self.model = nn.Sequential(nn.Linear(inputs, hidden), nn.Dropout(0.0), nn.Sigmoid(), nn.Linear(hidden, classes))
         self.tenacity, self.epoch_size, self.max_epoch, self.batch = tenacity, epoch_size, max_epoch, batch
         self.decay, self.rate = decay, rate
         self.evaluations, self.passes = 0, 0

@@ -57,9 +57,7 @@ def test_a_default_is_the_papers_unless_it_is_a_listed_departure():
 
 def test_the_released_codes_settings_are_those_of_the_table():
     for name in methods.names():
-        assert dict(methods.load(name).released) == {
-            line.setting: typed(line) for line in RELEASED if line.method == name
-        }
+        assert dict(methods.load(name).released) == {one.setting: typed(one) for one in RELEASED if one.method == name}
 
 
 def test_the_papers_values_that_a_form_sets_are_the_stated_ones():
@@ -77,9 +75,7 @@ def test_the_values_for_a_family_of_encoders_are_those_of_the_table():
     for name in methods.names():
         kind = methods.load(name)
         stated = {tuple(line.setting.split(".")): line.value for line in BY_FAMILY if line.method == name}
-        found = {
-            (family, setting): value for family, values in kind.by_family.items() for setting, value in values.items()
-        }
+        found = {(family, knob): value for family, values in kind.by_family.items() for knob, value in values.items()}
         assert found == {(family, setting): knobs_of(kind)[setting].checked(value)
                          for (family, setting), value in stated.items()}  # fmt: skip
         for (family, setting), value in found.items():

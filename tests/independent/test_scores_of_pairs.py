@@ -62,9 +62,7 @@ def vector(layers, row, pooling):
     tokens = [sum(layers[layer][place] for layer in row) / len(row) for place in range(len(layers[0]))]
     if pooling == "cls":
         return tokens[0]
-    return np.array(
-        [max(column) if pooling == "max" else sum(column) / len(column) for column in zip(*tokens, strict=True)]
-    )
+    return np.array([max(one) if pooling == "max" else sum(one) / len(one) for one in zip(*tokens, strict=True)])
 
 
 def cosines(states, pairs, row, pooling):
@@ -88,9 +86,7 @@ def test_every_score_of_a_cell_is_scipys_of_slow_cosines(scores, states, pairs, 
     assert found == pytest.approx(slow, abs=1e-6)
     if cell == ((0,), "cls"):
         assert np.ptp(slow) < 1e-9, "every [CLS] of the embedding output is the same"
-        assert all(
-            np.isnan(scores.score(reading, metric, way)) for metric in METRICS for way in ("all", "mean", "wmean")
-        )
+        assert all(np.isnan(scores.score(reading, one, way)) for one in METRICS for way in ("all", "mean", "wmean"))
         return
     assert np.diff(np.unique(slow)).min() > 1e-6, "otherwise rounding could change a rank"
     gold, inside = np.array(pairs.gold), np.array([part == "A" for part in pairs.parts])

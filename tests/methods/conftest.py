@@ -49,9 +49,7 @@ def base(tiny_encoder) -> Tunable:
                 assert "LayerNorm" not in name
                 weight.mul_(10)
     alike = cosines(*[found.states(FIRST).hidden[-1][:, 0].detach()] * 2)
-    assert (alike - torch.eye(len(alike), device=alike.device)).max() < 0.97, (
-        "otherwise a test of a batch tests nothing"
-    )
+    assert (alike - torch.eye(len(alike), device=alike.device)).max() < 0.97, "else a test of a batch tests nothing"
     return found
 
 

@@ -153,9 +153,7 @@ def test_what_stands_second_changes_the_interaction_but_not_the_contrast_of_sepa
     losses = {}
     for share in (0.0, 1.0):
         for step in (1, 2):
-            monkeypatch.setattr(
-                conisi, "neighbours", lambda count, step=step: [(i + step) % count for i in range(count)]
-            )
+            monkeypatch.setattr(conisi, "neighbours", lambda n, step=step: [(i + step) % n for i in range(n)])
             method.share = share
             losses[share, step] = method(FIRST).item()
     assert losses[0.0, 1] == pytest.approx(losses[0.0, 2], abs=1e-6)

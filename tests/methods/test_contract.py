@@ -45,9 +45,7 @@ def test_the_list_has_every_class_that_states_a_name_and_no_other():
 
 
 def test_a_form_starts_with_one_of_them():
-    assert [name for name in methods.names() if methods.DEMONSTRATION in methods.load(name).presets] == [
-        "contrast-hard"
-    ]
+    assert [one for one in methods.names() if methods.DEMONSTRATION in methods.load(one).presets] == ["contrast-hard"]
 
 
 def test_listing_the_methods_imports_none_of_them():

@@ -169,9 +169,7 @@ def gradients_of(method, seed=0):
     torch.manual_seed(seed)
     loss = method(*texts)
     loss.backward()
-    return loss.item(), {
-        name: weight.grad.clone() for name, weight in method.named_parameters() if weight.grad is not None
-    }
+    return loss.item(), {name: one.grad.clone() for name, one in method.named_parameters() if one.grad is not None}
 
 
 @pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
@@ -277,9 +275,7 @@ def test_queries_and_documents_are_trained_with_the_prompts_of_their_role(base, 
     assert loss(plain, **typed) == loss(others, **bare)
 
 
-def test_prompts_outside_the_pooling_are_not_added_and_a_typed_one_beside_that_of_every_sentence_is_refused(
-    base, prompts, monkeypatch
-):
+def test_prompts_outside_the_pooling_are_not_added_and_a_second_one_is_refused(base, prompts, monkeypatch):
     for head in (Head(("mean",), roles=replace(prompts, pooled=False)), Head(("mean",), prompt="a ", roles=prompts)):
         monkeypatch.setattr(base.encoder, "head", head)
         assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
@@ -293,9 +289,7 @@ def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):
     rows = COLUMNS[method.rows]
     held = Corpus("held", TRIPLETS, tuple(map(tuple, rows)))
     by_role = (prompts.query, prompts.document, prompts.document)
-    sides = [
-        vectors_of(method, [prompt + text for text in column]) for prompt, column in zip(by_role, rows, strict=True)
-    ]
+    sides = [vectors_of(method, [prompt + text for text in side]) for prompt, side in zip(by_role, rows, strict=True)]
     alike = [torch.cosine_similarity(sides[0], side) for side in sides[1:]]
     found = finish(judging.held_out_score(method, held, "accuracy"))
     assert found == pytest.approx(100 * (alike[0] > alike[1]).double().mean().item())

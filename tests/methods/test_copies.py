@@ -141,9 +141,7 @@ def test_a_copy_follows_as_a_moving_average():
 
 
 def test_cert_finds_its_key_among_those_of_the_queue():
-    query, key, queue = (
-        torch.tensor(rows, dtype=torch.float64) for rows in ([[1, 0]], [[0.6, 0.8]], [[0, 1], [-1, 0]])
-    )
+    query, key, queue = (torch.tensor(one, dtype=torch.float64) for one in ([[1, 0]], [[0.6, 0.8]], [[0, 1], [-1, 0]]))
     assert losses.with_queue(query, key, queue, 1.0).item() == pytest.approx(0.560020, abs=1e-6)
     assert losses.with_queue(query, key, queue, 0.07).item() == pytest.approx(1.894240e-04, abs=1e-8)
 

@@ -90,9 +90,7 @@ def test_the_generator_never_learns_and_the_discriminator_does_through_the_vecto
     method = seeded(name, base)
     method(FIRST).backward()
     assert all(weight.grad is None for weight in method.generator_model.parameters())
-    assert all(
-        weight.grad is not None and torch.isfinite(weight.grad).all() for weight in method.discriminator.parameters()
-    )
+    assert all(one.grad is not None and torch.isfinite(one.grad).all() for one in method.discriminator.parameters())
     assert method.classify_tokens.weight.grad.any()
 
 

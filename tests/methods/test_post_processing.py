@@ -65,9 +65,7 @@ def test_fewer_dimensions_are_the_first_of_all_of_them(base):
 
 def test_the_released_optimiser_of_the_flow_sums_the_means_of_both_sides(base):
     plain, released = (made("flow", base, optimizer=one, levels=2) for one in ("AdamW", "as released"))
-    sides = [
-        released.map.flow.surprise(released.map(finish(released.unmapped(side)))) for side in (FIRST[:2], FIRST[2:])
-    ]
+    sides = [released.map.flow.surprise(released.map(finish(released.unmapped(one)))) for one in (FIRST[:2], FIRST[2:])]
     assert released(FIRST).item() == pytest.approx(sum(sides).item(), rel=1e-5)
     assert released(FIRST).item() == pytest.approx(2 * plain(FIRST).item(), rel=1e-6)
 

@@ -65,9 +65,7 @@ def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_not
     ]
     assert torch.allclose(vectors_of(method, FIRST), torch.stack(by_hand), atol=1e-5)
     # the base is read for comparison without what training adds
-    start = tuple(
-        name.partition(" of layer ")[0] for name in method.base_head().poolings
-    )  # of a cut encoder, the base's
+    start = tuple(name.partition(" of layer ")[0] for name in method.base_head().poolings)  # if cut, the base's
     assert start == method.head().poolings or not method.head().poolings
     assert not any(isinstance(step, Dense) for step in method.base_head().dense)
 
@@ -321,9 +319,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_a_run_that_is_evaluated_at_every_step_has_the_weights_of_one_that_is_not(
-    place, texts, name, tmp_path, monkeypatch
-):
+def test_a_run_evaluated_at_every_step_has_the_weights_of_one_that_is_not(place, texts, name, tmp_path, monkeypatch):
     often, looks = trained(place, texts, name, tmp_path, monkeypatch, every=1)
     seldom, few = trained(place, texts, name, tmp_path, monkeypatch, every=STEPS)
     assert (looks, few) == (STEPS + 1, 2), "step 0 and the last step"

@@ -90,9 +90,7 @@ def test_bt_learns_through_both_sides(base):
     def gradients(one, other):
         def held_back(sentences):
             sides = tuned(sentences).chunk(2)
-            return torch.cat(
-                [side if learns else side.detach() for side, learns in zip(sides, (one, other), strict=True)]
-            )
+            return torch.cat([one if learns else one.detach() for one, learns in zip(sides, (one, other), strict=True)])
 
         method.tuned = held_back
         found = torch.autograd.grad(method(FIRST, SECOND), layers)

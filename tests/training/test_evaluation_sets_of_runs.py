@@ -128,9 +128,7 @@ def test_probe_packs_have_the_share_that_a_loop_over_couples_says(on_packs):
     pairs = sample.probe_pairs()
     model = SentenceTransformer(str(on_packs.model), device="cpu")
     cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
-    same, others = (
-        [one for one, alike in zip(cosines, pairs.same, strict=True) if alike is of] for of in (True, False)
-    )
+    same, others = ([one for one, kind in zip(cosines, pairs.same, strict=True) if kind is of] for of in (True, False))
     couples = [one > other for one in same for other in others]
     assert on_packs.status().verdict.test.exported == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
 

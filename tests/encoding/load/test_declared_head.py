@@ -221,9 +221,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("module", "changes", "words"), REFUSED, ids=str)
-def test_a_module_with_other_settings_than_those_of_a_table_is_refused_and_nothing_imported(
-    dense, module, changes, words
-):
+def test_a_module_with_settings_outside_of_a_table_is_refused_and_nothing_imported(dense, module, changes, words):
     settings(dense / module, **changes)
     with pytest.raises(UnsupportedModel, match=words):
         declared.head(dense)
@@ -309,9 +307,7 @@ def test_a_simcse_save_without_its_head_and_any_other_model_have_none(bert):
 
 def test_a_declared_head_goes_before_a_training_head(bert):
     configure(bert / "config.json", architectures=["BertForCL"])
-    reweigh(
-        bert, lambda weights: weights | {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)}
-    )
+    reweigh(bert, lambda own: own | {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)})
     lines = [{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}]
     (bert / "modules.json").write_text(json.dumps(lines))
     assert encoder_of(bert).head == Head(("mean",))

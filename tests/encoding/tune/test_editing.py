@@ -159,9 +159,7 @@ def test_heads_are_dropped_for_each_sentence_and_layer(copy, monkeypatch):
         if not torch.allclose(dropped.hidden[-1][place][mask], plain.hidden[-1][place][mask], atol=1e-6)
     }
     # with both heads kept, or both dropped and therefore kept, in every layer, a sentence stays as it is
-    assert changed == {
-        place for place in range(len(SENTENCES)) if any((one[place] < 0.2).sum().item() == 1 for one in drawn)
-    }
+    assert changed == {place for place in range(len(SENTENCES)) if any((one[place] < 0.2).sum() == 1 for one in drawn)}
     assert 0 < len(changed) < len(SENTENCES)
     assert same(copy.states(SENTENCES), plain, plain.mask), "the hooks are removed"
     with copy.heads_dropped(0.0):

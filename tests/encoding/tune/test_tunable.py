@@ -142,9 +142,7 @@ def test_frozen_has_the_weights_of_now_and_never_learns(encoder):
 
 
 @pytest.mark.parametrize(("asked", "read"), [(3, 3), (10, 10), (POSITIONS, POSITIONS), (POSITIONS + 1, POSITIONS)])
-def test_in_training_a_sentence_is_cut_at_what_is_asked_for_and_afterwards_at_what_the_encoder_reads(
-    tiny_encoder, asked, read
-):
+def test_in_training_a_sentence_is_cut_as_asked_and_afterwards_as_the_encoder_reads(tiny_encoder, asked, read):
     copy = Tunable(tiny_encoder, asked)
     assert tiny_encoder.max_length == POSITIONS
     assert copy.max_length == read

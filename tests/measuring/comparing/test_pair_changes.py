@@ -65,9 +65,7 @@ def test_kinds_do_not_overlap_and_the_largest_comes_first():
 
 
 # a negation in words and not in parts of them, in both or in one; a number or a capital within a sentence that one has
-NEGATED, IN_ONE, NONE_OF_IT = (
-    {"negated": one, "negation": any} for one, any in ((True, True), (False, True), (False,) * 2)
-)
+NEGATED, IN_ONE, NONE_OF_IT = ({"negated": a, "negation": b} for a, b in ((True, True), (False, True), (False,) * 2))
 
 
 @pytest.mark.parametrize(

@@ -177,9 +177,7 @@ def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for name, times in (("one", 10), ("two", 15)):  # as made up, the weights leave every [CLS] almost the same
         save_tiny("bert", folder / name)
-        reweigh(
-            folder / name, lambda weights, times=times: {key: _more(key, one, times) for key, one in weights.items()}
-        )
+        reweigh(folder / name, lambda own, times=times: {key: _more(key, one, times) for key, one in own.items()})
     return of_folder("one", folder / "one"), of_folder("two", folder / "two")
 
 

@@ -53,9 +53,7 @@ def test_cutting_the_set_into_chunks_or_tokenising_in_portions_changes_nothing(t
     whole = finish(score_layers(tiny_encoder, few_pairs))
     monkeypatch.setattr(pair_cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
     made, chunks = [], pair_cosines.chunks
-    monkeypatch.setattr(
-        pair_cosines, "chunks", lambda *given: (made.append(chunk) or chunk for chunk in chunks(*given))
-    )
+    monkeypatch.setattr(pair_cosines, "chunks", lambda *of: (made.append(chunk) or chunk for chunk in chunks(*of)))
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
     assert len(made) > 1
 

@@ -128,9 +128,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     of.update()
     of.record_score(1.0)
     assert not [weight.grad for weight in of.names if weight.grad is not None], "they are let go after each update"
-    moments = sum(
-        value.nbytes for state in of.optimizer.state.values() for name, value in state.items() if name != "step"
-    )
+    moments = sum(one.nbytes for state in of.optimizer.state.values() for key, one in state.items() if key != "step")
     gradients = sum(weight.nbytes for weight in of.names)
     assert moments == 2 * gradients
     kept = sum(weight.nbytes for weight in of.kept.values())

@@ -191,9 +191,7 @@ def test_accumulated_batches_have_the_mean_of_their_gradients(calm, monkeypatch)
     of = learner(calm, accumulate=2, clip=0, pull=0.1)
     for _ in range(2):
         of.update()
-    assert float(of.method.regularisation().detach()) > 0, (
-        "the pull is the same in both batches, and must not count twice"
-    )
+    assert float(of.method.regularisation().detach()) > 0, "the pull is the same in both batches and must count once"
     expected = {}
     for number in (4, 5):
         of.optimizer.zero_grad()

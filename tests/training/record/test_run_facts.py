@@ -159,9 +159,7 @@ def test_a_run_ends_with_the_same_numbers_if_every_phase_has_the_words_of_anothe
     shutil.rmtree(run.state)
     shutil.move(third, run.state)
     named = []
-    monkeypatch.setattr(
-        ProgressLine, "say", lambda _, text: named.append((text, run.status().phase, run.status().seed))
-    )
+    monkeypatch.setattr(ProgressLine, "say", lambda _, one: named.append((one, run.status().phase, run.status().seed)))
     assert main(["train", "--resume", run.name, "--out", str(place.runs)]) == 0
     assert named == [(str(run.folder), Phase.TRAINING, 1)], "when training begins"
     assert_same(run, expected)
