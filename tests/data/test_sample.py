@@ -33,8 +33,7 @@ def test_nothing_in_the_files_is_dropped_and_the_sizes_are_those_that_are_stated
         table = read_file(sample.FOLDER / name)
         assert len(kept) == len(table.rows)
         assert not table.ragged
-    lines = (sample.FOLDER / "sentences.txt").read_text(encoding="utf-8").splitlines()
-    assert list(sample.sentences().texts) == lines
+    assert list(sample.sentences().texts) == (sample.FOLDER / "sentences.txt").read_text(encoding="utf-8").splitlines()
     assert len(sample.pairs()) == len(tags_of_pairs()) == 240
     assert (len(sample.sentences()), len(sample.triplets())) == (800, 160)
 

@@ -91,8 +91,7 @@ def test_every_kind_of_rows_has_its_own_name_roles_and_the_digest_of_older_runs(
         assert (len(set(kind.roles)), kind.texts[0].relation) == (len(kind.roles), "")
         assert kind.gives(kind)
     assert Corpus("x", PAIR_ROWS, (("a",), ("b",))).digest == digest_of(("pairs", "a", "b"))
-    scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))
-    assert scored.digest == digest_of(("graded pairs", "a", "b", "0.5"))
+    assert Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,))).digest == digest_of(("graded pairs", "a", "b", "0.5"))
 
 
 def made_up(seed, count=200, sentences=600, parts=("news", "forum")):

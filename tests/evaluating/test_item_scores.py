@@ -138,8 +138,7 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
     for reading in first.grid:
         for name, each in first.details_of(reading).items():
             assert np.array_equal(each, again.details_of(reading)[name], equal_nan=True)
-    renamed = replace(given, name="another name")
-    assert judged(renamed).key(found, Settings()) == judged(given).key(found, Settings())
+    assert judged(replace(given, name="another name")).key(found, Settings()) == judged(given).key(found, Settings())
 
 
 def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():

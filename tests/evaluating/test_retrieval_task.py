@@ -102,8 +102,7 @@ def test_prompts_that_leave_no_room_or_are_left_out_of_the_pooling_are_refused(t
 
 @pytest.mark.parametrize("title", ["mean of layer 3", "cls of layer 6", "max of layer 1"])
 def test_every_layer_and_pooling_scores_what_a_slow_search_says(task, found, bundled_encoder, title):
-    reading = parse(title, 6)
-    vectors = finish(of_reading(bundled_encoder, [*task.documents, *task.queries], reading)).astype(np.float64)
+    vectors = finish(of_reading(bundled_encoder, [*task.documents, *task.queries], parse(title, 6))).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors[len(task.documents) :] @ vectors[: len(task.documents)].T
     slow = measures(np.argsort(-cosines, axis=1, kind="stable")[:, :100], task.judgements)

@@ -139,8 +139,7 @@ def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch):
 def test_a_file_of_the_user_is_scored_and_progress_counts_all_fits(tiny_encoder, tmp_path):
     told = []
     finish(transfer(tiny_encoder, TESTED, titles=("cls of layer 1",), seeds=(1, 2)), told.append)
-    fits = [(one.done, one.total) for one in told if one.stage.startswith("logistic")]
-    assert fits == [(at, 44) for at in range(44)]
+    assert [(one.done, one.total) for one in told if one.stage.startswith("logistic")] == [(at, 44) for at in range(44)]
     rows = _labelled(120)
     lines = [f"{label}\t{text}" for label, text in zip(rows.labels, rows.texts, strict=True)]
     (tmp_path / "mine.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")

@@ -52,8 +52,7 @@ def _adapter(folder: Path, base: Path) -> None:
     (folder / "adapter_config.json").write_text(json.dumps(stated | others))
     name = "base_model.model.encoder.layer.0.attention.self.query"
     shapes = {f"{name}.lora_A.weight": (2, WIDTH), f"{name}.lora_B.weight": (WIDTH, 2), f"{name}.bias": (WIDTH,)}
-    tensors = {entry: torch.full(shape, 0.01) for entry, shape in shapes.items()}
-    save_file(tensors, folder / "adapter_model.safetensors")
+    save_file({entry: torch.full(shape, 0.01) for entry, shape in shapes.items()}, folder / "adapter_model.safetensors")
 
 
 def _chain(folder: Path, base: Path, kinds: list[str]) -> None:
@@ -117,8 +116,7 @@ def _grow(drawn: Random, path: Path) -> None:
         stated[stage] = {"type": "Sequence", name: drawn.choice((steps, steps + own, own + steps))}
     if drawn.random() < 0.2:
         parts = [{"Sequence": {"id": "A", "type_id": 0}}] * drawn.choice((1, 2, 90, 5000))
-        template = {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": {}}
-        stated["post_processor"] = template
+        stated["post_processor"] = {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": {}}
     path.write_text(json.dumps(stated))
 
 

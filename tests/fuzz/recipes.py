@@ -28,8 +28,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
 
 
 def _mutant(drawn: Random) -> bytes:
-    method = drawn.choice(sorted(methods.names()))
-    text = Recipe(method, made_with=MADE_WITH, columns={"sentence": "text"}).as_yaml()
+    text = Recipe(drawn.choice(sorted(methods.names())), made_with=MADE_WITH, columns={"sentence": "text"}).as_yaml()
     if drawn.random() < 0.2:
         return mutants.of_bytes(drawn, text.encode())
     return yaml_texts.damaged(drawn, safe_yaml.parsed(text, "the whole recipe", ""))

@@ -215,8 +215,7 @@ def test_at_least_one_word_with_an_opposite_is_turned_and_only_one_that_is_read(
 
 def test_sentences_without_an_opposite_are_counted_and_told(base):
     method = seeded("conisi-o2", base)
-    pieces = method.composer.pieces(FIRST, base.max_length)
-    without = [other is None for other in method.others(FIRST, pieces)]
+    without = [other is None for other in method.others(FIRST, method.composer.pieces(FIRST, base.max_length))]
     assert 0 < sum(without) < len(FIRST)
     assert method.remark() == ""
     method(FIRST)

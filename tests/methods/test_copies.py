@@ -27,8 +27,7 @@ def test_losses_of_pairs_of_a_batch_and_of_a_queue_are_those_worked_out():
     assert losses.tension(ONE, OTHER, SAME, counted).item() == pytest.approx(0.646595, abs=1e-6)
     unit = torch.nn.functional.normalize
     assert losses.tension(unit(ONE), unit(OTHER), SAME, counted).item() == pytest.approx(0.636536, abs=1e-6), "cosines"
-    without_last = torch.tensor([1.0, 1.0, 0.0])
-    assert losses.tension(ONE, OTHER, SAME, without_last).item() == pytest.approx(0.313262, abs=1e-6)
+    assert losses.tension(ONE, OTHER, SAME, torch.tensor([1.0, 1.0, 0.0])).item() == pytest.approx(0.313262, abs=1e-6)
     assert losses.tension_in_batch(TUNED, GUIDE, 1.0, dot=True).item() == pytest.approx(0.410038, abs=1e-6)
     assert losses.tension_in_batch(TUNED, GUIDE, 20.0).item() == pytest.approx(0.346574, abs=1e-6)
 
@@ -123,8 +122,7 @@ def test_the_copy_that_is_chosen_is_read(base):
 def test_bsl_compares_a_prediction_with_the_other_sentence():
     one, other = torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([[1.0, 1.0], [0.0, 2.0]])
     first, second = torch.tensor([[1.0, 1.0], [1.0, 0.0]]), torch.tensor([[0.0, 1.0], [3.0, 3.0]])
-    crossed = losses.bootstrapped(one, second) + losses.bootstrapped(other, first)
-    assert crossed.item() == pytest.approx(2.0, abs=1e-6)
+    assert (losses.bootstrapped(one, second) + losses.bootstrapped(other, first)).item() == pytest.approx(2.0, abs=1e-6)
     same = losses.bootstrapped(one, first) + losses.bootstrapped(other, second)
     assert same.item() == pytest.approx(1.171573, abs=1e-6), "not this one"
 

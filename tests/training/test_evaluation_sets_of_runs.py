@@ -157,8 +157,7 @@ def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, 
         changes = {"dev": "Probe packs"}
     else:
         text = tmp_path / "seen.csv"
-        rows = [*place.text.read_text().splitlines(), f'"{sample.probe_pairs().second[0]}"']
-        text.write_text("\n".join(rows) + "\n")
+        text.write_text("\n".join([*place.text.read_text().splitlines(), f'"{sample.probe_pairs().second[0]}"']) + "\n")
         changes = {"data": (str(text),)}
     found = train(new(place, "simcse", **changes)).status()
     assert found.facts.packs_held_out is False

@@ -129,8 +129,7 @@ def test_its_scores_are_those_of_its_weights_found_without_measuring_and_give_it
     test = sample.test()
     one, other = (finish(of_reading(tuned(run.name), side, OWN)) for side in (test.first, test.second))
     cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
-    exported = 100 * spearmanr(cosines, test.gold).statistic
-    assert run.status().verdict.test.exported == pytest.approx(exported, abs=0.01)
+    assert run.status().verdict.test.exported == pytest.approx(100 * spearmanr(cosines, test.gold).statistic, abs=0.01)
     assert run.status().results[0].dev == pytest.approx(run.status().verdict.dev.exported, abs=0.01)
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
     gap = Comparison(*[stored_scores(shelf_key(found, test, Settings())) for found in sides], OWN, OWN).chosen()
@@ -170,8 +169,7 @@ def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_compu
     assert len(found) == 8
     assert None not in found.values()
     for side, pair in ((sides[0], pairs[-1]), (sides[1], pairs[0])):
-        encoder = loading.load(side, "float32", "cpu", EAGER)
-        now, ships = finish(word_pair(encoder, *pair, OWN)), found[side.name, pair]
+        now, ships = finish(word_pair(loading.load(side, "float32", "cpu", EAGER), *pair, OWN)), found[side.name, pair]
         assert ships.words == now.words
         assert ships.matrix == pytest.approx(now.matrix, abs=1e-4)
         assert ships.cosine == pytest.approx(now.cosine, abs=1e-4)

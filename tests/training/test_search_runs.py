@@ -222,6 +222,5 @@ def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(pl
     task = sources.evaluation_set(sources.identity(str(search)))
     few = [f"{query},other {row}" for row, query in enumerate(task.queries)]
     text.write_text("\n".join(["query,passage", *few]) + "\n")
-    run = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search)))
-    seen = run.status().facts.seen
+    seen = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search))).status().facts.seen
     assert (seen.found, seen.uses) == (12, ("test",))

@@ -47,8 +47,7 @@ def break_off(run: Run, telling: int) -> bool:
 def with_stages(place: Place, method: str, **changes) -> tuple[Run, list[str]]:
     """A run of two seeds that nobody interrupts, and the stage of each of its tellings."""
     stages: list[str] = []
-    run = new(place, method, seeds=(1, 2), **changes)
-    return train(run, lambda progress: stages.append(progress.stage)), stages
+    return train(new(place, method, seeds=(1, 2), **changes), lambda progress: stages.append(progress.stage)), stages
 
 
 def assert_goes_on(whole: Run, tellings: int) -> Run:

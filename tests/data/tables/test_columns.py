@@ -76,8 +76,7 @@ def test_known_names_decide(columns, cells, kind):
     ],
 )
 def test_unknown_names_leave_it_to_order_and_content(cells, kind, chosen):
-    mapping = guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)])))
-    assert mapping == ColumnRoles.of(kind, chosen)
+    assert guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)]))) == ColumnRoles.of(kind, chosen)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +88,7 @@ def test_unknown_names_leave_it_to_order_and_content(cells, kind, chosen):
     ],
 )
 def test_back_translations_are_found_by_name_and_else_by_order(columns, chosen):
-    table = _table((ONE, TWO), columns=columns)
-    assert guess(table, BACK_TRANSLATIONS) == ColumnRoles.of(BACK_TRANSLATIONS, chosen)
+    assert guess(_table((ONE, TWO), columns=columns), BACK_TRANSLATIONS) == ColumnRoles.of(BACK_TRANSLATIONS, chosen)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +154,7 @@ def test_a_sub_corpus_is_not_required_and_among_numbers_fractions_are_the_scores
 
 @pytest.mark.parametrize("part", ["source", "subset", "part", "genre", "domain"])
 def test_a_sub_corpus_is_found_by_name(part):
-    table = _table((ONE, TWO, "3", "news"), columns=f"sentence1 sentence2 score {part}")
-    assert guess(table).column("part") == part
+    assert guess(_table((ONE, TWO, "3", "news"), columns=f"sentence1 sentence2 score {part}")).column("part") == part
 
 
 def test_people_can_correct_a_guess_and_ask_for_a_kind_whose_roles_stay_empty():

@@ -63,8 +63,7 @@ def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
     for place, row in enumerate(encoder.rows):
         states = torch.stack([hidden[layer] for layer in row.layers]).mean(0)
         first = {GRID_POOLINGS: states[0], DECODER_POOLINGS: states[-1]}[encoder.poolings]
-        by_hand = torch.stack([first, states.mean(0), states.max(0).values])
-        assert torch.allclose(grid[place], by_hand.cpu(), atol=1e-5)
+        assert torch.allclose(grid[place], torch.stack([first, states.mean(0), states.max(0).values]).cpu(), atol=1e-5)
 
 
 def test_layers_and_poolings_outside_of_the_grid_are_those_of_the_averaged_states(encoder):

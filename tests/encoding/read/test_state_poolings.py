@@ -106,8 +106,7 @@ def test_where_nothing_is_asked_every_layer_is_heard_alike(silent):
 
 def test_the_order_of_the_layers_does_not_matter():
     hidden, mask, layers = drawn()
-    mixed = random.Random(0).sample(hidden, len(hidden))
-    assert torch.allclose(layers(mixed, mask), layers(hidden, mask), atol=1e-5)
+    assert torch.allclose(layers(random.Random(0).sample(hidden, len(hidden)), mask), layers(hidden, mask), atol=1e-5)
 
 
 def test_a_single_layer_is_its_own_answer_and_teaches_neither_query_nor_key():
@@ -187,8 +186,7 @@ def test_the_weights_of_layers_and_words_are_those_worked_out_for_them():
 def test_a_sentence_is_its_words_without_the_last_token():
     expected = [1.081334, 0.487271, 0.543065, 1.679117]
     for last in (5.0, -70.0):
-        found = WordWeights(first_layer=0)(hidden_of(WORDS, last), None)
-        assert found[0].tolist() == pytest.approx(expected, abs=1e-5)
+        assert WordWeights(first_layer=0)(hidden_of(WORDS, last), None)[0].tolist() == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])
@@ -212,8 +210,7 @@ def test_a_rotation_turns_the_vector_and_padding_does_not_move_it():
     assert torch.allclose(WordWeights()(hidden @ turn, mask), found @ turn, atol=1e-5)
     assert torch.allclose(WordWeights()(hidden * 4, mask), found * 4, atol=1e-4)
     for place, length in enumerate((6, 4, 2)):
-        alone = WordWeights()(hidden[:, place : place + 1, :length], None)
-        assert torch.allclose(alone[0], found[place], atol=1e-5)
+        assert torch.allclose(WordWeights()(hidden[:, place : place + 1, :length], None)[0], found[place], atol=1e-5)
 
 
 def test_many_words_are_weighted_as_few_are(monkeypatch):

@@ -170,16 +170,14 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     tuning = Tuning(tuned, replace(CLS, normalised=True), optimistic=True)
     comparison = judged(findings.comparison, tuning)
     assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
-    gap = comparison.chosen(*WAYS, resamples=50)
-    verdict = judge(findings.found, findings.pairs, comparison, gap, *WAYS, tuning)
+    verdict = judge(findings.found, findings.pairs, comparison, comparison.chosen(*WAYS, resamples=50), *WAYS, tuning)
     sides = comparison.one, comparison.other
     numbers = verdict.as_json()
     assert numbers["exported"] == pytest.approx(sides[tuned].own_score(), abs=1e-4)
     assert numbers["declared_base"] == pytest.approx(sides[1 - tuned].own_score(), abs=1e-4)
     assert numbers["difference"] == pytest.approx(numbers["exported"] - numbers["declared_base"], abs=1e-3)
     assert numbers["low"] <= numbers["difference"] <= numbers["high"]
-    cell = parse("cls of layer 2", 2)
-    assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(cell), abs=1e-4)
+    assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(parse("cls of layer 2", 2)), abs=1e-4)
     assert "optimistic" in verdict.sentence().text
     assert verdict.why_not_same == ""
 

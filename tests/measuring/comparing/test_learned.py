@@ -112,8 +112,7 @@ def test_the_change_of_a_pack_is_that_of_pairs_drawn_anew():
         same, other = drawn.integers(60, size=60), drawn.integers(60, size=60)
         slow.append(share(after, same, other) - share(before, same, other))
     outside = 0.05 / (len(PACKS) - 1)
-    edges = np.quantile(slow, (outside / 2, 1 - outside / 2))
-    assert (found.low, found.high) == pytest.approx(tuple(edges), abs=0.05)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(slow, (outside / 2, 1 - outside / 2))), abs=0.05)
 
 
 def test_a_pack_that_was_lost_is_shown_and_a_model_that_did_not_change_has_changed_nothing():

@@ -213,8 +213,7 @@ def test_queries_are_in_the_order_of_their_change_with_the_words_they_share(foun
     assert float(found.difference.difference) == pytest.approx(100 * np.mean([0.5, -0.5, 0, 0.25]))
     assert found.words.tolist() == [4, 11, 1, 5]
     assert found.shared.tolist() == pytest.approx([1, 0, 1, 2 / 5])
-    two = of_pairs("two", ("a b", "a b"), ("x", "a y"))
-    assert QueryChanges(two, np.zeros(1), np.ones(1)).shared.tolist() == [0.5]
+    assert QueryChanges(of_pairs("two", ("a b", "a b"), ("x", "a y")), np.zeros(1), np.ones(1)).shared.tolist() == [0.5]
     rows = found.query_rows()
     assert [row["query"] for row in rows] == list(QUERIES)
     assert rows[1] == {

@@ -125,8 +125,7 @@ def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):
     first = finish(measure(found, few_pairs, settings, also=[last]))
     assert list(first.also) == [last]
     assert np.array_equal(first.cosines, plain.cosines)
-    both = finish(measure(found, few_pairs, settings, also=[range_, last]))
-    assert np.array_equal(both.also[last], first.also[last])
+    assert np.array_equal(finish(measure(found, few_pairs, settings, also=[range_, last])).also[last], first.also[last])
     kept = finish(measure(found, few_pairs, settings, load=never, also=[last]))
     assert same(kept, replace(first, seconds=kept.seconds, also=kept.also))
     assert np.array_equal(kept.also[last], first.also[last])

@@ -29,8 +29,7 @@ def test_what_is_not_measurable_is_empty_and_named(bundled_scores):
     scores = replace(bundled_scores, cosines=cosines, precision="bfloat16")
     row = next(row for row in score_rows(scores) if row["reading"] == "cls of layer 3")
     assert [row[name] for name in row if name.startswith(("spearman", "pearson"))] == [None] * 6
-    content = json.loads(as_json(find("all-MiniLM-L6-v2"), sample.pairs(), scores))
-    assert content["not_measurable"] == ["cls of layer 3"]
+    assert json.loads(as_json(find("all-MiniLM-L6-v2"), sample.pairs(), scores))["not_measurable"] == ["cls of layer 3"]
     told = as_text(find("all-MiniLM-L6-v2"), sample.pairs(), scores, "Spearman", "all")
     assert "Not measurable in bfloat16: cls of layer 3." in told
     assert "Not measurable" not in as_text(find("all-MiniLM-L6-v2"), sample.pairs(), bundled_scores, "Spearman", "all")

@@ -123,8 +123,7 @@ PACK = Pack(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    folder = save_tiny("bert", tmp_path_factory.mktemp("tiny") / "bert")
-    return load(of_folder("tiny", folder), "float32", "cpu", EAGER)
+    return load(of_folder("tiny", save_tiny("bert", tmp_path_factory.mktemp("tiny") / "bert")), "float32", "cpu", EAGER)
 
 
 def test_words_differ_that_the_other_sentence_lacks_in_any_case_and_without_punctuation():

@@ -75,8 +75,7 @@ def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
         assert pair.contributions[:, column] == pytest.approx(slow_contributions(one, other), abs=1e-5)
         for layer in range(LAYERS + 1):
             a, b = one[layer], other[layer]
-            cosine = dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
-            assert pair.cosines[layer, column] == pytest.approx(cosine, abs=1e-5)
+            assert pair.cosines[layer, column] == pytest.approx(dot(a, b) / math.sqrt(dot(a, a) * dot(b, b)), abs=1e-5)
 
 
 def test_a_sentence_beside_itself_is_alike_in_every_layer_and_one_that_is_cut_says_so(tiny_encoder):

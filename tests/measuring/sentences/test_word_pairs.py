@@ -211,8 +211,7 @@ def test_what_ships_with_the_examples_is_found(model, monkeypatch, tmp_path):
     found, encoder = model
     computed = finish(word_pair(encoder, *PAIR, OWN))
     monkeypatch.setattr(word_pairs, "examples_folder", lambda: tmp_path / "examples")
-    name = word_pairs.key(found.digest, PAIR, OWN.title)
-    word_pairs.keep(name, computed, tmp_path / "examples" / word_pairs.WORDS)
+    word_pairs.keep(word_pairs.key(found.digest, PAIR, OWN.title), computed, tmp_path / "examples" / word_pairs.WORDS)
     assert facts(finish(word_pairs.measured(found, PAIR, OWN, never))) == facts(computed)
 
 

@@ -131,8 +131,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     moments = sum(one.nbytes for state in of.optimizer.state.values() for key, one in state.items() if key != "step")
     gradients = sum(weight.nbytes for weight in of.names)
     assert moments == 2 * gradients
-    kept = sum(weight.nbytes for weight in of.kept.values())
-    assert moments + gradients + kept <= estimates._fixed(of) < told.memory
+    assert moments + gradients + sum(weight.nbytes for weight in of.kept.values()) <= estimates._fixed(of) < told.memory
     run = new(place, "sg")
     train(run, lambda progress: run.request_stop(KEEP) if progress.stage == "training" and progress.done == 5 else None)
     states = sum(path.stat().st_size for path in run.state.rglob("*"))

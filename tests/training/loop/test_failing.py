@@ -95,8 +95,7 @@ def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_th
             patch.setattr(SG, "loss", lambda own, *columns: loss(own, *columns) + term(own.regularisation() * 0).sum())
             return update(self)
 
-    told = f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup"
-    train_failing(run, 4, spoiled, Diverged, told)
+    train_failing(run, 4, spoiled, Diverged, f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup")
     assert run.status().state == FAILED
     state = states.load(run.state)
     assert (state.notes["seed"], state.notes["step"]) == (2, 4)
