@@ -31,7 +31,9 @@ class ThreadShare:
     """How many threads this process uses, decided anew every second of work."""
 
     def __init__(self) -> None:
-        self._places = _own_processors()
+        # the numbers of the processors that this process may use
+        has_own = hasattr(os, "sched_getaffinity")
+        self._places = sorted(os.sched_getaffinity(0)) if has_own else list(range(os.cpu_count() or 1))
         self.most = len(self._places)
         self.threads = self.most
         self._last = self._measured(time.monotonic())
@@ -48,20 +50,17 @@ class ThreadShare:
             if now - before > STALE:
                 self.threads = self._least if _load() > self.most * BUSY else self.most
             else:
-                others = (by_all - by_all_before) - (own - own_before)
-                self.threads = self._next_to(others / (now - before))
+                others = ((by_all - by_all_before) - (own - own_before)) / (now - before)  # processors that they use
+                if others > BUSY:
+                    self.threads = max(self._least, self.most - math.ceil(others - BUSY))
+                elif others < IDLE:
+                    self.threads = self.most
             return self.threads
 
     @property
     def _least(self) -> int:
         """What is used however busy the others are: half of the processors."""
         return max(1, self.most // 2)
-
-    def _next_to(self, others: float) -> int:
-        """The threads while others use so many processors."""
-        if others > BUSY:
-            return max(self._least, self.most - math.ceil(others - BUSY))
-        return self.most if others < IDLE else self.threads
 
     def _measured(self, at: float) -> tuple[float, float, float]:
         """The time, and the seconds that processors have worked so far: for everybody, and for this process."""
@@ -82,13 +81,6 @@ def adapt() -> None:
     wanted = _share.decide()
     if torch.get_num_threads() != wanted:
         torch.set_num_threads(wanted)
-
-
-def _own_processors() -> list[int]:
-    """The numbers of the processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def _load() -> float:

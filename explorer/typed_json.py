@@ -67,7 +67,7 @@ def read(kind: type[T], stated: object) -> T | None:
     """
     if not isinstance(stated, Mapping):
         return None
-    hints = _hints(kind)
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
     given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
     return kind(**fitting) if _required(kind) <= set(fitting) else None
@@ -75,8 +75,9 @@ def read(kind: type[T], stated: object) -> T | None:
 
 def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:
     """Which field of an object is the first that does not fit its dataclass; None if `read` takes over every value."""
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # as above
     for field in dataclasses.fields(kind):
-        hint, least = _hints(kind)[field.name], field.metadata.get("least")
+        hint, least = hints[field.name], field.metadata.get("least")
         if field.name not in stated:
             if field.name in _required(kind):
                 return f"it has no '{field.name}', which must be {in_words(hint, least)}"
@@ -105,14 +106,9 @@ def in_words(hint: Any, least: float | None = None, several: bool = False) -> st
     return words if least is None or hint not in (int, float) else f"{words} of at least {least:g}"
 
 
+@cache
 def _hints(kind: type[Any]) -> dict[str, Any]:
     """The type of every field."""
-    hints: dict[str, Any] = _known_hints(kind)  # type: ignore[arg-type]  # a class is hashable
-    return hints
-
-
-@cache
-def _known_hints(kind: type[Any]) -> dict[str, Any]:
     stated = typing.get_type_hints(kind)
     return {field.name: stated[field.name] for field in dataclasses.fields(kind)}
 

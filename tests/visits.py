@@ -20,13 +20,13 @@ def by_link(app: AppTest, **link: str) -> AppTest:
 
 
 def measured(app: AppTest, seconds: float = 60, **link: str) -> AppTest:
-    """Run the page until a run finds no work under way and waits for none; `link` has parameters of its address."""
+    """Run the page until a run finds no work under way and begins none; `link` has parameters of its address."""
     app.query_params |= link
     end = time.monotonic() + seconds
     for _ in range(9):
-        busy = under_way()
+        known, busy = set(jobs._jobs.values()), under_way()
         app.run()
-        if not busy and not under_way() and not any(key.startswith("stop ") for key in buttons(app)):
+        if not busy and not under_way() and set(jobs._jobs.values()) <= known:
             break
         while under_way() and time.monotonic() < end:
             time.sleep(0.02)

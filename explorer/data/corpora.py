@@ -59,9 +59,8 @@ def corpus(
         of_labelled = [training_rows.read(source, columns, divide) for source in sources]
         joined_rows = training_rows.joined([rows for rows, _ in of_labelled])
         return joined_rows, tuple(report for _, own in of_labelled for report in own)
-    names, parts, reports = zip(
-        *(_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources), strict=True
-    )
+    read = (_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources)
+    names, parts, reports = zip(*read, strict=True)
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if wanted == text_sets.SENTENCES and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
@@ -190,7 +189,6 @@ def of_texts(name: str, texts: Sequence[str], again: int = 0) -> Sentences:
 def _read(
     source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool
 ) -> tuple[str, Columns, Report]:
-    """The name, columns and report of one source."""
     if source == SAMPLE and wanted == text_sets.SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
     kind, table = _offered(source)
@@ -225,7 +223,6 @@ def _read(
 
 
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
-    """Scored pairs as columns, with a report."""
     return _with_scores(pairs), _report((pairs.first, pairs.second), pairs.gold)
 
 

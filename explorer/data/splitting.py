@@ -54,16 +54,13 @@ class Summary:
 
 def summary(pairs: GradedPairs) -> Summary:
     """The number of families, and of pairs in each half and part."""
-    count = len(families(pairs))
+    count, sizes = len(families(pairs)), dict[str, int]()
     try:
         dev, test = halves(pairs)
-    except CannotSplit as error:
-        return Summary(count, {}, str(error), str(error))
-    sizes = {DEV_HALF: len(dev), TEST_HALF: len(test)}
-    try:
+        sizes = {DEV_HALF: len(dev), TEST_HALF: len(test)}
         train_part, dev_part = parts(dev, pairs.name)
     except CannotSplit as error:
-        return Summary(count, sizes, "", str(error))
+        return Summary(count, sizes, "" if sizes else str(error), str(error))
     return Summary(count, sizes | {TRAIN_PART: len(train_part), DEV_PART: len(dev_part)})
 
 

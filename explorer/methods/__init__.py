@@ -81,9 +81,6 @@ def load(name: str) -> type[Method]:
         meant = f" Did you mean '{near[0]}'?" if near else ""
         raise BadChoice(f"There is no method '{name}'.{meant} There are: {', '.join(names())}.")
     module = importlib.import_module(f"{__name__}.{files()[name]}")
-    (found,) = (
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Method) and vars(value).get("name") == name
-    )
+    kinds = filter(inspect.isclass, vars(module).values())
+    (found,) = (kind for kind in kinds if issubclass(kind, Method) and vars(kind).get("name") == name)
     return found

@@ -270,7 +270,7 @@ class InfoNCEOnTriplets(InfoNCE):
         return info_nce_hard(anchor, positive, negative, self.temperature, self.weight)
 
 
-class ReplacedTokenDetection(Method):
+class ReplacedTokenDetection(InfoNCE):
     """L = L_contrast + λ L_RTD."""
 
     family = "DiffCSE"
@@ -316,10 +316,6 @@ class ReplacedTokenDetection(Method):
         """The generator, unless it is set."""
         return () if self.generator_dropout else (self.generator_model,)
 
-    def projected(self, sentences: list[str]) -> Tensor:
-        """The vectors (sentence, width) of both losses."""
-        raise NotImplementedError
-
     def loss(self, *columns: list[str]) -> Tensor:
         """Compute both losses of each sentence, encoded twice with different dropout and masks."""
         (sentences,) = columns
@@ -335,17 +331,15 @@ class ReplacedTokenDetection(Method):
             filled_in = self.filled_in(ids, mask, real)
             rows = torch.tensor(places).to(vectors.device, non_blocking=True)  # a list as index makes a GPU wait
             states = self.discriminator.states_of(filled_in, mask, edit=with_first_token(vectors[rows])).hidden[-1]
-            count = mask.numel() if self.count_padding else real
-            counted = (
-                torch.arange(count, device=mask.device)
-                if self.count_padding
-                else language_models.chosen_places(mask, real)
-            )
+            if self.count_padding:
+                counted = torch.arange(mask.numel(), device=mask.device)
+            else:
+                counted = language_models.chosen_places(mask, real)
             labels = ((filled_in != ids) & mask).flatten()[counted].long()
             with torch.autocast(states.device.type, enabled=False):
                 scores = self.classify_tokens(states.float()).flatten(0, 1)[counted]
                 sums.append(functional.cross_entropy(scores, labels, reduction="sum"))
-            counts.append(count)
+            counts.append(len(counted))
         return mean_of_all(sums, counts)
 
     @torch.no_grad()

@@ -27,7 +27,6 @@ Autocast = Callable[[], AbstractContextManager[object]]
 OnStates = Callable[[list[int], States], object]
 DEMONSTRATION = "demonstration"  # the preset of the run that a first visit to the Train page shows
 UNEVEN = "uneven layer weights"  # the preset of the run that the Layer attention page offers first
-FITS = "{} has {}; {} fits them: {}."
 PAPERS = Path(__file__).parent / "papers.bib"
 _ENTRY = re.compile(r"^%\s([^\n]+)\n(@\w+\{(\S+),\n.*?^\})$", re.MULTILINE | re.DOTALL)
 
@@ -86,7 +85,7 @@ class Suggestion:
 
     def sentence(self, text: str, method: str) -> str:
         """What a text has, which method fits, and why."""
-        return FITS.format(text, self.rows, method, self.why)
+        return f"{text} has {self.rows}; {method} fits them: {self.why}."
 
 
 class Described:

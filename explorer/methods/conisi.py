@@ -118,9 +118,8 @@ class ConIsI(Pooled):
     def remark(self) -> str:
         """Report how many sentences had no counterpart."""
         sentences, without = self.seen.tolist()
-        return (
-            f"{without} of {sentences} sentences ({100 * without / sentences:.1f} %) had no antonym" if without else ""
-        )
+        share = 100 * without / max(1, sentences)
+        return f"{without} of {sentences} sentences ({share:.1f} %) had no antonym" if without else ""
 
 
 class ConIsIReplaced(ConIsI):
@@ -190,10 +189,8 @@ class ConIsIAntonyms(ConIsI):
         opposites = [opposite(one, cut, self.chosen) for one, cut in zip(sentences, cuts, strict=True)]
         opposite_pieces = self.composer.pieces([one or "" for one in opposites], self.base.max_length)
         # skip an antonym that has the same tokens as the word
-        return [
-            other if one and other != own else None
-            for one, own, other in zip(opposites, pieces, opposite_pieces, strict=True)
-        ]
+        rows = zip(opposites, pieces, opposite_pieces, strict=True)
+        return [other if one and other != own else None for one, own, other in rows]
 
 
 def opposite(sentence: str, cut: int, share: float) -> str | None:

@@ -224,10 +224,8 @@ class ContrastPairs(MultipleNegativesRanking, MinedNegatives):
     @classmethod
     def mining(cls, values: Values) -> Mining | None:
         """The window and the margin, if hard negatives are wanted."""
-        negatives, first, last, margin = (
-            values.get(name, cls.knobs[name].default)
-            for name in ("hard_negatives", "first_rank", "last_rank", "margin")
-        )
+        names = ("hard_negatives", "first_rank", "last_rank", "margin")
+        negatives, first, last, margin = (values.get(name, cls.knobs[name].default) for name in names)
         if not negatives:
             return None
         if int(first) > int(last):

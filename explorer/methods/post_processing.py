@@ -194,7 +194,6 @@ class BertFlow(MappedVectors):
 
     @property
     def _as_released(self) -> bool:
-        """Whether the released code's optimiser is chosen."""
         return self.optimizer == "as released"
 
     def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:

@@ -81,9 +81,8 @@ class TSDAE(Pooled):
         """The sentences without most of their words, drawn anew at each call."""
         words = [sentence.split() for sentence in sentences]
         drawn = torch.split(torch.rand(sum(map(len, words))), list(map(len, words)))
-        return [
-            " ".join(after_deletion(own, numbers, self.deletion)) for own, numbers in zip(words, drawn, strict=True)
-        ]
+        rows = zip(words, drawn, strict=True)
+        return [" ".join(after_deletion(own, numbers, self.deletion)) for own, numbers in rows]
 
     def scores(self, inputs: Tensor, memories: Tensor) -> Tensor:
         """Logits of the next token (sentence, token, word), from the tokens so far and one vector per sentence.

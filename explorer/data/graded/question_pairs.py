@@ -51,9 +51,8 @@ class QuestionPairs:
     def collection(self) -> RetrievalSet:
         """The pairs as queries and documents."""
         first, second = self.ids or (self.first, self.second)
-        grades = {
-            (query, document): 1 for query, document, same in zip(first, second, self.duplicate, strict=True) if same
-        }
+        pairs = zip(first, second, self.duplicate, strict=True)
+        grades = {(query, document): 1 for query, document, same in pairs if same}
         queries, documents = _by_key(first, self.first), _by_key(second, self.second)
         return retrieval_set(self.name, self.split, queries, documents, grades)
 

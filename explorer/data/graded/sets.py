@@ -19,7 +19,7 @@ from typing import Any
 from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts
-from explorer.data.splitting import DEV_HALF, DEV_PART, PIECES, TEST_HALF, TRAIN_PART
+from explorer.data.splitting import DEV_HALF, DEV_PART, PARTS, PIECES, TEST_HALF, TRAIN_PART
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import DataError, NotWritable, SetNotFound
 from explorer.run_folder import RUN
@@ -253,9 +253,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return value
 
 
-_SHORT = {"sample": "", "sample dev": DEV_HALF, "sample test": TEST_HALF} | {
-    f"sample {part}": part for part in (TRAIN_PART, DEV_PART)
-}
+_SHORT = {"sample": "", "sample dev": DEV_HALF, "sample test": TEST_HALF} | {f"sample {one}": one for one in PARTS}
 _MARK = "[0-9a-f]{8,64}"
 _UPLOADED = re.compile(rf"(.*) · ({_MARK})(?: · ({'|'.join(PIECES)}))?", re.DOTALL)
 _UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)

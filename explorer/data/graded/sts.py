@@ -105,10 +105,7 @@ SETS = (
         tag="entailment",
     ),
     PublishedSet(
-        "STS17",
-        _test("STS17_en", 250, on_hub="en-en"),
-        "mteb/sts17-crosslingual-sts",
-        also=("sts17en", "sts17enen"),
+        "STS17", _test("STS17_en", 250, on_hub="en-en"), "mteb/sts17-crosslingual-sts", also=("sts17en", "sts17enen")
     ),
     _track("ar-ar", "ar-ar"),
     _track("es-es", "es-es"),

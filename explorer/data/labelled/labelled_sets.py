@@ -143,10 +143,7 @@ SETS = (
         also=("sst",),
     ),
     PublishedSet(
-        "TREC",
-        _splits("TREC", train=5452, test=500),
-        about="six types of questions (Li and Roth 2002)",
-        classes=6,
+        "TREC", _splits("TREC", train=5452, test=500), about="six types of questions (Li and Roth 2002)", classes=6
     ),
     PublishedSet(
         "MRPC",

@@ -89,14 +89,10 @@ def guess(table: Table, kind: text_sets.Kind | None = None) -> ColumnRoles:
             kind = text_sets.SENTENCES
         elif negative:
             kind = text_sets.TRIPLETS
+        elif back and not pair:
+            kind = text_sets.BACK_TRANSLATIONS
         else:
-            kind = (
-                text_sets.BACK_TRANSLATIONS
-                if back and not pair
-                else text_sets.SCORED_PAIRS
-                if score
-                else text_sets.PAIRS
-            )
+            kind = text_sets.SCORED_PAIRS if score else text_sets.PAIRS
     return ColumnRoles.of(
         kind,
         {
@@ -189,7 +185,6 @@ def _score_column(table: Table, besides: Collection[str]) -> str | None:
 
 
 def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:
-    """Each column with its first cells."""
     rows = table.rows[:SAMPLE]
     return [(column, tuple(row[at] for row in rows)) for at, column in enumerate(table.columns)]
 

@@ -84,8 +84,22 @@ def _check(name: str, size: int) -> None:
 
 
 def csv_table(name: str, text: str) -> Table:
-    """Read a csv file, with the delimiter that divides it most evenly."""
-    rows = _rows(name, text, _delimiter(text))
+    """Read a csv file, with the delimiter between known names of columns, else that which divides it most evenly.
+
+    Without the names, a single long line would leave `sentence1,sentence2` as one column of that name.
+    """
+    lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
+
+    def are_names(cells: Sequence[str]) -> bool:
+        return len(cells) > 1 and all(map(is_recognised, cells))
+
+    def evenness(delimiter: str) -> tuple[float, int]:  # the share of rows with as many fields as the first
+        widths = [len(row) for row in _cut(lines, delimiter)]
+        return (widths.count(widths[0]) / len(widths), widths[0]) if widths[0] > 1 else (0.0, 0)
+
+    by_names = next((one for one in DELIMITERS if are_names(next(_cut(lines[:1], one)))), None)
+    best = by_names or max(DELIMITERS, key=evenness)
+    rows = _rows(name, text, best if by_names or evenness(best)[0] > 0.5 else ALONE)
     return _delimited(name, tuple((line, [unguarded(field) for field in fields]) for line, fields in rows))
 
 
@@ -114,25 +128,6 @@ def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reade
     csv.field_size_limit(NO_LIMIT)
     dialect = _Bare if delimiter == "\t" else csv.excel
     return csv.reader(lines, dialect, delimiter=delimiter, strict=strict)
-
-
-def _delimiter(text: str) -> str:
-    """The delimiter between known names of columns, else that which divides most rows as evenly as the first.
-
-    Without the names, a single long line would leave `sentence1,sentence2` as one column of that name.
-    """
-    lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
-    for delimiter in DELIMITERS:
-        names = next(_cut(lines[:1], delimiter))
-        if len(names) > 1 and all(map(is_recognised, names)):
-            return delimiter
-
-    def evenness(delimiter: str) -> tuple[float, int]:
-        widths = [len(row) for row in _cut(lines, delimiter)]
-        return (widths.count(widths[0]) / len(widths), widths[0]) if widths[0] > 1 else (0.0, 0)
-
-    best = max(DELIMITERS, key=evenness)
-    return best if evenness(best)[0] > 0.5 else ALONE
 
 
 def _rows(name: str, text: str, delimiter: str) -> Iterator[Row]:

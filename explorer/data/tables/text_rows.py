@@ -87,11 +87,7 @@ def dropped_rows(table: Table, faults: Sequence[str]) -> tuple[Dropped, ...]:
 
 
 def report_on(
-    table: Table,
-    faults: Sequence[str],
-    rows: Sequence[Hashable],
-    texts: Sequence[str],
-    gold: Sequence[float] = (),
+    table: Table, faults: Sequence[str], rows: Sequence[Hashable], texts: Sequence[str], gold: Sequence[float] = ()
 ) -> Report:
     """Build the report on a table of which `rows` were kept; `texts` are all their sentences."""
     counts = sorted(text.count(" ") + 1 for text in texts)  # the texts have single spaces

@@ -166,10 +166,8 @@ class VectorCorpus:
         rows = ", ".join(f"{row:,}" for row in self.zero[:NAMED].tolist()) + (", …" if len(self.zero) > NAMED else "")
         if len(self.zero) == 1:
             return f"{searched} Row {rows} is left out: its vector is zero, which has no cosine."
-        return (
-            f"{searched} {len(self.zero):,} rows are left out: their vectors are zero, which has no cosine (rows "
-            f"{rows})."
-        )
+        left_out = f"{len(self.zero):,} rows are left out: their vectors are zero, which has no cosine"
+        return f"{searched} {left_out} (rows {rows})."
 
     def rows(self, which: slice | NDArray[np.integer[Any]]) -> Floats:
         """The vectors of some rows (row, width), with length 1."""
@@ -274,7 +272,6 @@ def _opened(files: VectorFiles, digest: str, folder: Path) -> VectorCorpus | Non
 
 
 def _about(files: VectorFiles) -> dict[str, int]:
-    """What a folder of the cache states of the corpus in it."""
     return {"rows": files.rows, "width": files.width}
 
 

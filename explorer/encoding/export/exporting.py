@@ -225,10 +225,8 @@ def save_adapter(adapter: Factors, base: str, exported: Path, folder: Path) -> N
         _write_settings(folder / _LIMITS, limits)
     rank = max(len(inner) for inner, _ in adapter.values())
     # as many as the rank, so that the product is not scaled
-    config = LoraConfig(
-        r=rank, lora_alpha=rank, target_modules=sorted(adapter), base_model_name_or_path=base, inference_mode=True
-    )
-    config.target_modules = sorted(adapter)  # a set, which has another order in each process
+    config = LoraConfig(r=rank, lora_alpha=rank, base_model_name_or_path=base, inference_mode=True)
+    config.target_modules = sorted(adapter)  # given above, it would be a set, which has another order in each process
     config.save_pretrained(str(folder))
     tensors = {
         f"base_model.model.{name}.lora_{which}.weight": factor.contiguous()

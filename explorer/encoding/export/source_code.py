@@ -124,11 +124,8 @@ def alone(*kinds: type) -> str:
     for kind in kinds:
         found.add(kind.__module__, kind.__name__)
     whole = sorted(f"import {module}" for module, names in found.imports.items() if "" in names)
-    parts = sorted(
-        f"from {module} import {', '.join(sorted(names - {''}))}"
-        for module, names in found.imports.items()
-        if names - {""}
-    )
+    named = {module: ", ".join(sorted(names - {""})) for module, names in found.imports.items()}
+    parts = sorted(f"from {module} import {names}" for module, names in named.items() if names)
     docstring = sys.modules[kinds[0].__module__].__doc__
     start = "\n".join([f'"""{docstring}"""\n\nfrom __future__ import annotations\n', *whole, *parts])
     return "\n\n\n".join([start, *found.definitions]) + "\n"

@@ -196,12 +196,8 @@ class _Meter:
 
     def tensor(self, module: nn.Module, name: str, value: Tensor | None) -> None:
         """Count a weight or a table once."""
-        if (
-            value is None
-            or value.device.type != "meta"
-            or threading.get_ident() != self.thread
-            or id(value) in self.seen
-        ):
+        of_another = threading.get_ident() != self.thread
+        if of_another or value is None or value.device.type != "meta" or id(value) in self.seen:
             return
         self.seen.add(id(value))
         shape = tuple(value.shape)

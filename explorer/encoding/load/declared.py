@@ -79,9 +79,8 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
     if len(pooled) == 1 and not blended and not set(steps) - {"normalised"}:
         number = layout.last_layer(folder)
         with suppress(BadChoice):  # a pooling that Strata does not have
-            cell = pooling.parse(
-                pooling.title_of(pooled[0], (number,)) if pooled[0] in pooling.POOLINGS else pooled[0], number
-            )
+            title = pooling.title_of(pooled[0], (number,)) if pooled[0] in pooling.POOLINGS else pooled[0]
+            cell = pooling.parse(title, number)
     return " → ".join([pooling_words, *steps]), cell
 
 
@@ -97,11 +96,10 @@ def grid(folder: Path) -> tuple[pooling.Reading, ...]:
 
 def outside(reading: pooling.Reading, folder: Path) -> tuple[pooling.Reading, ...]:
     """The layer & pooling if it is neither a cell of the grid of a model nor its model default; none if it is."""
-    inside = (
-        reading == pooling.OWN
-        or pooling.cell_of(reading, pooling.rows(layout.last_layer(folder)), poolings(folder)) is not None
-    )
-    return () if inside else (reading,)
+    if reading == pooling.OWN:
+        return ()
+    cell = pooling.cell_of(reading, pooling.rows(layout.last_layer(folder)), poolings(folder))
+    return (reading,) if cell is None else ()
 
 
 def default(folder: Path) -> pooling.Reading:

@@ -192,9 +192,8 @@ def _check_growth(path: Path, steps: list[tuple[str, dict[str, Any]]]) -> None:
         lengths = _before(step, lengths)
         most = max(lengths.values())
         if most > MOST:
-            pattern = (
-                "".join(step.get("pattern", {}).values()) if step["type"] == "Replace" else step.get("prepend", "")
-            )
+            replaces = step["type"] == "Replace"
+            pattern = "".join(step.get("pattern", {}).values()) if replaces else step.get("prepend", "")
             title = f"{step['type']} {reprlib.repr(pattern)}" if pattern else step["type"]
             raise UnsupportedModel(
                 f"The {stage} {title} in {path} can turn one character into {most:,.0f}, with the steps after "

@@ -93,12 +93,9 @@ def base(folder: Path) -> Path | None:
         return None
     try:
         name = _base_name(place)
-        # the weights of the bundled encoder are those published under this name
-        found = (
-            lookup.bundled_folder()
-            if name == lookup.BUNDLED_ON_HUB
-            else lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
-        )
+        if name == lookup.BUNDLED_ON_HUB:  # the weights of the bundled encoder are those published under this name
+            return lookup.bundled_folder()
+        found = lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
     except NotAModelFolder:
         raise
     except StrataError as error:  # a path of another machine, say

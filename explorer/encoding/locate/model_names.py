@@ -85,11 +85,8 @@ def find(source: str, online: bool = False) -> Found:
     if folder is None or missing:
         there = "is neither a folder here nor in the local cache"
         state = f"is in the local cache without {missing}" if missing else there
-        run = (
-            f" The run of that name is '{run_folder.model_name(name)}'."
-            if run_folder.model_name(model) in run_folder.models()
-            else ""
-        )
+        has_run = run_folder.model_name(model) in run_folder.models()
+        run = f" The run of that name is '{run_folder.model_name(name)}'." if has_run else ""
         names = ", ".join(on_disk()[:5])
         others = f", a folder, or one of those in the cache: {names}" if names else " or a folder"
         raise HubUnreachable(
@@ -123,11 +120,8 @@ def shown_name(source: str) -> str:
         return source
     try:
         path = given_path(source).absolute()
-        return (
-            run_folder.model_of(path)
-            or (path.resolve().name if path.name == ".." else path.name if path.is_dir() else "")
-            or source
-        )
+        last = path.resolve().name if path.name == ".." else path.name if path.is_dir() else ""
+        return run_folder.model_of(path) or last or source
     except (OSError, StrataError):
         return source
 

@@ -333,9 +333,8 @@ def passes(lengths: Sequence[int], price: int) -> list[tuple[list[int], int]]:
     # cheapest[n]: the cost of the sentences before the n-th cut, and the cut at which their last pass begins
     cheapest: list[tuple[int, int]] = [(0, 0)]
     for end in range(1, len(cuts)):
-        cheapest.append(
-            min((cheapest[start][0] + (cuts[end] - cuts[start]) * widths[start] + price, start) for start in range(end))
-        )
+        costs = (cheapest[start][0] + (cuts[end] - cuts[start]) * widths[start] + price for start in range(end))
+        cheapest.append(min(zip(costs, range(end), strict=True)))
     made, end = [], len(cuts) - 1
     while end:
         start = cheapest[end][1]

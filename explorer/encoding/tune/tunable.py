@@ -84,9 +84,8 @@ class Tunable(nn.Module):
     def embeddings(self) -> nn.Module:
         """The embedding block: words, positions and their norm, if the family has them in one module."""
         parts, rows = dict(self.model.named_children()), families.tried(self.model.config.model_type)
-        found: nn.Module = next(
-            (parts[row.embeddings] for row in rows if row.embeddings in parts), self.model.get_input_embeddings()
-        )
+        blocks = (parts[row.embeddings] for row in rows if row.embeddings in parts)
+        found: nn.Module = next(blocks, self.model.get_input_embeddings())
         return found
 
     def frozen(self) -> Tunable:

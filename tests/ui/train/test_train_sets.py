@@ -13,7 +13,7 @@ from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import BY_HAND
 from explorer.ui.train import knob_form, recipe_form, text_form
-from tests.train_visits import PAGE, refusals
+from tests.train_visits import PAGE, START
 from tests.visits import by_link, lead, wait_until, words
 
 
@@ -204,15 +204,16 @@ def of_rows(folder, method):
     return str(path)
 
 
-def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reason(visit, tmp_path):
+@pytest.mark.parametrize("method", ROWS)
+def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reason(visit, tmp_path, method):
     visit.run()
-    for method in ROWS:
-        visit.multiselect(key="data").set_value([of_rows(tmp_path, method)]).run()
-        assert visit.selectbox(key="method").value == method
-        assert refusals(visit) == [], method
-        assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS, method
-        why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
-        assert why in words(visit.caption)
+    visit.multiselect(key="data").set_value([of_rows(tmp_path, method)]).run()
+    assert visit.selectbox(key="method").value == method
+    assert words(visit.error) == []
+    assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
+    why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
+    assert why in words(visit.caption)
+    assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()
     assert visit.subheader[0].value == recipe_form.DEMONSTRATION, "its text has its method and settings"
 

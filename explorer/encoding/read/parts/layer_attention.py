@@ -109,18 +109,11 @@ def _settings() -> list[str]:
 
 def opened(place: Path, stated: object) -> LayerAttention | None:
     """The attention with these settings, and the maps in a folder."""
-    choices = {
-        "asks": tuple(FUNCTIONS),
-        "answers": tuple(FUNCTIONS),
-        "activation": ACTIVATIONS,
-        "normaliser": NORMALISERS,
-    }
-    if (
-        not isinstance(stated, dict)
-        or sorted(stated) != sorted(_settings())
-        or any(stated[name] not in allowed for name, allowed in choices.items())
-        or type(stated["first_layer"]) is not int
-    ):
+    poolings = tuple(FUNCTIONS)
+    choices = {"asks": poolings, "answers": poolings, "activation": ACTIVATIONS, "normaliser": NORMALISERS}
+    if not isinstance(stated, dict) or sorted(stated) != sorted(_settings()) or type(stated["first_layer"]) is not int:
+        return None
+    if any(stated[name] not in allowed for name, allowed in choices.items()):
         return None
     found = weights.of_module(place, "", _MAPS)
     return LayerAttention.made(stated, {name: found[name] for name in _MAPS})

@@ -91,9 +91,8 @@ def opened(place: Path, stated: object) -> TokenConvolution | None:
     found = weights.of_module(place, "", (*names["filters"], *names["biases"]))
     filters, biases = ([tuple(found[one].shape) for one in each] for each in names.values())
     width = filters[0][1:2]
-    if len(found) != 2 * len(kernels) or filters != [
-        (*bias, *width, kernel) for bias, kernel in zip(biases, kernels, strict=True)
-    ]:
+    expected = [(*bias, *width, kernel) for bias, kernel in zip(biases, kernels, strict=True)]
+    if len(found) != 2 * len(kernels) or filters != expected:
         raise NotWeights(
             f"{place / 'model.safetensors'} has weights of other sizes than its settings (kernels "
             f"{', '.join(map(str, kernels))}). Export the model again."
