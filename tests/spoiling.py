@@ -1,4 +1,4 @@
-"""Load a saved model in a test, and damage it in known ways."""
+"""Load a saved model in a test, and change or damage it in known ways."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ def encoder_of(folder: Path, **options: str) -> Encoder:
 def configure(path: Path, **changes: object) -> None:
     """Change settings in a JSON file."""
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def declare(folder: Path, *kinds: str, pooling: dict[str, object] | None = None) -> None:
+    """List modules as sentence-transformers does, each after the first in a folder, and state a pooling's settings."""
+    types = [f"sentence_transformers.models.{kind}" for kind in kinds]
+    places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
+    listed = enumerate(zip(types, places, strict=True))
+    lines = [{"idx": number, "name": str(number), "path": place, "type": kind} for number, (kind, place) in listed]
+    (folder / "modules.json").write_text(json.dumps(lines))
+    if pooling is not None:
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
 
 
 def reweigh(

@@ -165,13 +165,9 @@ def test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base
     assert any(not torch.equal(one, start[name]) for name, one in trained.state_dict().items())
     everything = {id(one) for one in (*trained.parameters(), *trained.buffers())}
     saved = {id(one) for one in changing(trained).values()}
-    assert saved == everything - {id(one) for one in fixed} - unsaved(trained)
-
-
-def unsaved(method):
-    """Buffers that follow from settings alone, such as numbers of positions."""
-    known = method.state_dict(keep_vars=True)
-    return {id(one) for name, one in method.named_buffers() if name not in known}
+    known = trained.state_dict(keep_vars=True)  # without buffers that follow from settings alone, such as positions
+    unsaved = {id(one) for name, one in trained.named_buffers() if name not in known}
+    assert saved == everything - {id(one) for one in fixed} - unsaved
 
 
 def test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_together_not_by_their_order(

@@ -165,7 +165,7 @@ def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_compu
     sides = model_names.find(demonstration().model), model_names.find(f"run:{NAME}")
     pairs = word_pairs(examples_folder())
     assert {(one.first, one.second) for one in tuning(sides, sample.test().digest).probes.pairs} < set(pairs)
-    found = {(side.name, pair): kept(words_key(side, pair)) for side in sides for pair in pairs}
+    found = {(side.name, pair): kept(key(side.digest, pair, OWN.title)) for side in sides for pair in pairs}
     assert len(found) == 8
     assert None not in found.values()
     for side, pair in ((sides[0], pairs[-1]), (sides[1], pairs[0])):
@@ -173,7 +173,3 @@ def test_the_words_of_the_pairs_that_compare_shows_first_are_found_without_compu
         assert ships.words == now.words
         assert ships.matrix == pytest.approx(now.matrix, abs=1e-4)
         assert ships.cosine == pytest.approx(now.cosine, abs=1e-4)
-
-
-def words_key(found, pair):
-    return key(found.digest, pair, OWN.title)

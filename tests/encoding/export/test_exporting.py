@@ -44,7 +44,7 @@ from tests.exports import (
     dense,
     tunable,
 )
-from tests.spoiling import configure, encoder_of
+from tests.spoiling import configure, declare, encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, SENTENCES, WIDTH, save_tiny
 
 TUNED = [kind for kind in FAMILIES if kind != "bart"]
@@ -122,11 +122,7 @@ def test_every_head_is_read_alike_and_described_alike(tuned, bert, tmp_path, hea
 
 def sentence_transformers_folder(bert: Path, settings: dict[str, Any], limits: dict[str, Any]) -> Path:
     """A base with a reading of its own."""
-    lines = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for number, (path, kind) in enumerate((("", "Transformer"), ("1_Pooling", "Pooling")))
-    ]
-    (bert / "modules.json").write_text(json.dumps(lines))
+    declare(bert, "Transformer", "Pooling")
     (bert / "config_sentence_transformers.json").write_text(json.dumps(settings))
     (bert / "sentence_bert_config.json").write_text(json.dumps(limits))
     return bert
@@ -251,17 +247,14 @@ HEADS = [
 ]
 
 
-def padded_on(side: str, folder: Path) -> Path:
-    """A folder whose tokenizer states a padding token and a side."""
-    configure(folder / "tokenizer_config.json", padding_side=side, pad_token="<|endoftext|>")
-    return folder
-
-
 @pytest.fixture(scope="module", params=DECODERS)
 def bases(request, tmp_path_factory) -> dict[str, Path]:
     """One decoder, saved with each padding side."""
     place = tmp_path_factory.mktemp("bases")
-    return {side: padded_on(side, save_tiny(request.param, place / side / request.param)) for side in SIDES}
+    found = {side: save_tiny(request.param, place / side / request.param) for side in SIDES}
+    for side, folder in found.items():
+        configure(folder / "tokenizer_config.json", padding_side=side, pad_token="<|endoftext|>")
+    return found
 
 
 def library(folder: Path, reading: Reading) -> SentenceTransformer:

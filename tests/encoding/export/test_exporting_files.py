@@ -25,7 +25,7 @@ from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWritable
 from tests.exports import TEXTS, as_trained, assert_close, by_sentence_transformers, by_transformers, dense, tunable
-from tests.spoiling import configure, encoder_of, reweigh
+from tests.spoiling import configure, declare, encoder_of, reweigh
 from tests.tiny_models import WIDTH, save_tiny
 
 WITH_POOLER = ("bert", "roberta", "mpnet", "albert", "xlm-roberta")
@@ -291,8 +291,7 @@ def test_the_lines_of_a_card_give_the_vectors_of_the_run(tmp_path, kind, head):
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_prompt_and_lower_case_are_in_the_lines(tmp_path, prompt, lower_case):
     base = save_tiny("bert", tmp_path / "base")
-    lines = [{"path": path, "type": f"x.{kind}"} for path, kind in (("", "Transformer"), ("1_Pooling", "Pooling"))]
-    (base / "modules.json").write_text(json.dumps(lines))
+    declare(base, "Transformer", "Pooling")
     stated = {"prompts": {"ask": prompt}, "default_prompt_name": "ask"}
     (base / "config_sentence_transformers.json").write_text(json.dumps(stated))
     (base / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": lower_case}))

@@ -1,6 +1,5 @@
 """Test that the declared layer & pooling, read from small files, is that of the loaded model."""
 
-import json
 import shutil
 
 import pytest
@@ -17,7 +16,7 @@ from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST, GRID_POOLINGS, OWN, Reading, Row, parse
 from tests.exports import tunable
-from tests.spoiling import configure, encoder_of, reweigh
+from tests.spoiling import configure, declare, encoder_of, reweigh
 from tests.tiny_models import LAYERS, SENTENCES, WIDTH, save_tiny
 
 ATTENTION = LayerAttention(*(torch.eye(WIDTH) for _ in range(3)), asks="cls", answers="mean")
@@ -103,9 +102,5 @@ def test_the_default_has_two_names_and_any_other_title_is_a_cell(tmp_path, title
 )
 def test_settings_of_every_release_are_read(bert, tmp_path, pooling, words):
     folder = shutil.copytree(bert, tmp_path / "st")
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
-    types = ("sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling")
-    lines = [{"type": kind, "path": place} for kind, place in zip(types, ("", "1_Pooling"), strict=True)]
-    (folder / "modules.json").write_text(json.dumps(lines))
+    declare(folder, "Transformer", "Pooling", pooling=pooling)
     assert declared(folder) == words

@@ -18,7 +18,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.errors import NotWeights, UnsupportedModel
-from tests.spoiling import configure, encoder_of, reweigh
+from tests.spoiling import configure, declare, encoder_of, reweigh
 from tests.tiny_models import FAMILIES, SENTENCES, WIDTH, save_tiny
 
 MODES = ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
@@ -87,15 +87,8 @@ def legacy(bert: Path, folder: Path, pooling: dict[str, object], sentences: dict
     """What releases of sentence-transformers before 3 wrote: other type names, switches, pickled weights."""
     shutil.copytree(bert, folder)
     names = ["Transformer", "Pooling", *["Dense"] * dense, "Normalize"]
-    places = ["", "1_Pooling", *["2_Dense"] * dense, f"{len(names) - 1}_Normalize"]
-    lines = [
-        {"idx": number, "name": str(number), "path": place, "type": f"sentence_transformers.models.{name}"}
-        for number, (name, place) in enumerate(zip(names, places, strict=True))
-    ]
-    (folder / "modules.json").write_text(json.dumps(lines))
+    declare(folder, *names, pooling={"word_embedding_dimension": WIDTH, **pooling})
     (folder / "sentence_bert_config.json").write_text(json.dumps(sentences))
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": WIDTH, **pooling}))
     if dense:
         (folder / "2_Dense").mkdir()
         torch.save(
@@ -308,8 +301,7 @@ def test_a_simcse_save_without_its_head_and_any_other_model_have_none(bert):
 def test_a_declared_head_goes_before_a_training_head(bert):
     configure(bert / "config.json", architectures=["BertForCL"])
     reweigh(bert, lambda own: own | {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)})
-    lines = [{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}]
-    (bert / "modules.json").write_text(json.dumps(lines))
+    declare(bert, "Transformer", "Pooling")
     assert encoder_of(bert).head == Head(("mean",))
 
 

@@ -19,21 +19,15 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.parts import flow_map
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import LONGEST, ModelError, NotWeights, TokenizerMissing
-from tests.spoiling import configure, encoder_of
+from tests.spoiling import configure, declare, encoder_of
 
 DEEP = 50_000
-MODULES = [
-    {"type": "sentence_transformers.models.Transformer", "path": ""},
-    {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
-]
 
 
 @pytest.fixture
 def whole(bert) -> Path:
     """A folder with every configuration file."""
-    (bert / "modules.json").write_text(json.dumps(MODULES))
-    (bert / "1_Pooling").mkdir()
-    (bert / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')
+    declare(bert, "Transformer", "Pooling", pooling={"pooling_mode": "mean"})
     (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 20, "do_lower_case": false}')
     (bert / "config_sentence_transformers.json").write_text('{"prompts": {"query": "a "}, "default_prompt_name": null}')
     return bert

@@ -15,6 +15,7 @@ from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
 from tests import fake_hub
+from tests.spoiling import declare
 
 
 def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
@@ -34,7 +35,6 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
 
 ASK = """
 import json, sys
-from explorer.encoding.locate import model_names
 from explorer.encoding.locate import model_names
 answers = {}
 for asked in sys.argv[1:]:
@@ -297,11 +297,7 @@ def test_a_stop_ends_what_comes_by_xet_and_what_comes_by_http(monkeypatch):
 
 def test_a_fetched_model_is_what_was_served(bert, connect, tmp_path):
     served = Path(shutil.copytree(bert, tmp_path / "served"))
-    (served / "1_Pooling").mkdir()
-    (served / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
-    (served / "modules.json").write_text(
-        '[{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "1_Pooling"}]'
-    )
+    declare(served, "Transformer", "Pooling", pooling={"pooling_mode": "cls"})
     with fake_hub.serving({"org/tiny": served}) as address:
         connect(address)
         found = model_names.find("org/tiny@main", online=True)

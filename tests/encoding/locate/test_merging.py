@@ -1,6 +1,5 @@
 """Test adapters that peft saved: loaded as peft loads them, found with their base, and refused if they are damaged."""
 
-import json
 import pickle
 import shutil
 from pathlib import Path
@@ -27,7 +26,7 @@ from explorer.errors import (
     WeightsMissing,
 )
 from tests.encoding.locate.test_model_names import cache, keep
-from tests.spoiling import Malicious, configure, encoder_of
+from tests.spoiling import Malicious, configure, declare, encoder_of
 from tests.tiny_models import LAYERS, SENTENCES, save_tiny, tiny_tokenizer
 
 __all__ = ["cache"]
@@ -112,13 +111,7 @@ def tensors(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def test_layers_pooling_and_tokenizer_are_the_bases(saved, bert):
-    lines = [
-        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
-    ]
-    (bert / "modules.json").write_text(json.dumps(lines))
-    (bert / "1_Pooling").mkdir()
-    (bert / "1_Pooling" / "config.json").write_text('{"pooling_mode": "max"}')
+    declare(bert, "Transformer", "Pooling", pooling={"pooling_mode": "max"})
     (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 9}')
     encoder = encoder_of(saved)
     assert (encoder.head, encoder.max_length) == (Head(("max",)), 9)

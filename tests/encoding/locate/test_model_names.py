@@ -16,6 +16,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.locate.model_names import find, of_folder, on_disk, shown_name
 from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder, NotWeights
+from tests.spoiling import declare
 
 COMMIT = "a" * 40
 
@@ -199,9 +200,7 @@ def test_a_model_cached_in_part_says_what_is_missing(cache, bert, gone, lacks):
 
 def test_a_cached_model_without_a_shard_or_a_module_is_incomplete(cache, bert):
     folder = keep(cache, "org/tiny", bert)
-    (folder / "modules.json").write_text(
-        json.dumps([{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "1_Pooling"}])
-    )
+    declare(folder, "Transformer", "Pooling")
     assert model_names.lacks(folder) == "its modules"
     (folder / "1_Pooling").mkdir()
     assert model_names.lacks(folder) == ""

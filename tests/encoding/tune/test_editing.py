@@ -130,14 +130,10 @@ def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_
         return
     row = copy.states(SENTENCES[:1], position_ids=lambda own, _: own.flip(1))
     length = row.mask.shape[1]
-    changed = copy.states_of(*_with_another_first(copy), position_ids=lambda own, _: own.flip(1))
-    assert not torch.allclose(row.hidden[-1][0, length - 1], changed.hidden[-1][0, length - 1], atol=1e-6)
-
-
-def _with_another_first(copy):
     (ids,) = copy.encoder.tokens(SENTENCES[:1]).ids
     tokens = torch.tensor([[(ids[0] + 1) % 100, *ids[1:]]])
-    return tokens, torch.ones_like(tokens).bool()
+    changed = copy.states_of(tokens, torch.ones_like(tokens).bool(), position_ids=lambda own, _: own.flip(1))
+    assert not torch.allclose(row.hidden[-1][0, length - 1], changed.hidden[-1][0, length - 1], atol=1e-6)
 
 
 def test_as_many_layers_drop_heads_as_there_are(family, copy):
@@ -300,16 +296,13 @@ def test_sentence_transformers_opens_an_exported_cut(tmp_path, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
     where = editing.stack(encoder)
     for layers in range(where.lowest, 2):
-        check_export(editing.cut(encoder, layers, where), tmp_path / f"cut {layers}")
-
-
-def check_export(cut, folder):
-    export(Tunable(cut, cut.max_length), Head(("mean",)), folder, "", cut.folder)
-    opened = SentenceTransformer(str(folder), device="cpu")
-    assert torch.allclose(opened.encode(list(SENTENCES), convert_to_tensor=True), vectors(cut, "mean"), atol=1e-5)
-    again = encoder_of(folder)
-    assert torch.allclose(vectors(again, "mean"), vectors(cut, "mean"), atol=1e-5)
-    assert again.model.num_parameters() == cut.model.num_parameters()
+        cut, folder = editing.cut(encoder, layers, where), tmp_path / f"cut {layers}"
+        export(Tunable(cut, cut.max_length), Head(("mean",)), folder, "", cut.folder)
+        opened = SentenceTransformer(str(folder), device="cpu")
+        assert torch.allclose(opened.encode(list(SENTENCES), convert_to_tensor=True), vectors(cut, "mean"), atol=1e-5)
+        again = encoder_of(folder)
+        assert torch.allclose(vectors(again, "mean"), vectors(cut, "mean"), atol=1e-5)
+        assert again.model.num_parameters() == cut.model.num_parameters()
 
 
 @pytest.mark.parametrize("layers", [-1, DEPTH + 1])

@@ -222,12 +222,8 @@ def test_a_run_is_not_put_back_while_it_waits_or_when_it_is_finished():
         runs.restarted(run)
 
 
-def make_one(folder) -> None:
-    runs.new(RECIPE, folder=folder)
-
-
 def test_runs_made_at_once_have_names_of_their_own(folder):
-    together = [process(make_one, folder) for _ in range(6)]
+    together = [process(runs.new, RECIPE, "", folder) for _ in range(6)]
     for one in together:
         one.join(60)
     assert [one.exitcode for one in together] == [0] * 6
