@@ -88,14 +88,14 @@ def run(options: argparse.Namespace) -> None:
     sides = scored(pairs, *asked)
     picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, metric[0])
     readings = picked.readings if picked else asked
-    comparison = Comparison(*sides, *readings)
-    differences = comparison.differences(*metric, seed=options.seed)
+    comparison = Comparison(*sides, *readings, options.seed)
+    differences = comparison.differences(*metric)
     about, verdict = verdict_on(
         found,
         pairs,
         comparison,
         *metric,
-        lambda one: differences.chosen if one is comparison else one.chosen(*metric, seed=options.seed),
+        lambda one: differences.chosen if one is comparison else one.chosen(*metric),
     )
     probes = known_probes(found, verdict, [settings])
     if probes is None:
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
         words = _words(found, about, probes, settings)
     if options.geometry or options.report:
         geometry = output.shown(layer_geometry(found, pairs, options.pooling, readings, settings))
-    findings = Findings(found, pairs, comparison, differences, *metric, options.seed, geometry, picked, verdict, probes)
+    findings = Findings(found, pairs, comparison, differences, *metric, geometry, picked, verdict, probes)
     print(as_json(findings) if options.json else as_text(findings))
     if options.report:
         from explorer.drawing.reports.report import report

@@ -37,13 +37,7 @@ class Accuracy:
 
 
 def make_generator(
-    encoder: Encoder,
-    sentences: Sequence[str],
-    folder: Path,
-    *,
-    steps: int = 1000,
-    rate: float = 2e-4,
-    seed: int = 1,
+    encoder: Encoder, sentences: Sequence[str], folder: Path, *, steps: int = 1000, rate: float = 2e-4, seed: int = 1
 ) -> Work[Accuracy]:
     """Train the generator and write it as a folder that transformers opens as a masked language model."""
     if len(sentences) < _FEWEST:

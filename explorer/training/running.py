@@ -64,10 +64,7 @@ def or_nothing(run: Run, work: Work[Run | None]) -> Work[Run | None]:
 
 
 def _kept_or_failed(
-    run: Run,
-    online: bool,
-    signalled: Callable[[], int],
-    training: Callable[..., Training] | None,
+    run: Run, online: bool, signalled: Callable[[], int], training: Callable[..., Training] | None
 ) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
@@ -92,11 +89,7 @@ def _kept_or_failed(
 
 
 def _trained(
-    run: Run,
-    recorder: Recorder,
-    online: bool,
-    signalled: Callable[[], int],
-    make: Callable[..., Training] | None,
+    run: Run, recorder: Recorder, online: bool, signalled: Callable[[], int], make: Callable[..., Training] | None
 ) -> Generator[Progress, None, str]:
     from explorer.training.loop.loop import Training
 

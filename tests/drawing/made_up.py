@@ -61,6 +61,6 @@ def findings(looked: LayerGeometry | None = None, last: tuple[int, int] = (2, 2)
     """All of it."""
     graded = pairs()
     one, other = (scores(graded.gold, seed, layers) for seed, layers in enumerate(last))
-    comparison = Comparison(one, other, parse(f"mean of layer {last[0]}", last[0]), OWN)
+    comparison = Comparison(one, other, parse(f"mean of layer {last[0]}", last[0]), OWN, resamples=60)
     found = tuple(Found(name, None, name * 4) for name in ("<b>one</b>", "run:'other\""))
-    return Findings(found, graded, comparison, comparison.differences(resamples=60), "Spearman", "all", 0, looked)
+    return Findings(found, graded, comparison, comparison.differences(), "Spearman", "all", looked)

@@ -99,9 +99,8 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
         f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI}, "
-        "from "
-        f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
-        "includes 0, the difference could be chance."
+        f"from {RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.comparison.seed}). "
+        "If the interval includes 0, the difference could be chance."
     )
     if findings.picked_here:
         yield note(findings.picked_here.words)

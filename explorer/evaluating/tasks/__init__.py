@@ -50,10 +50,6 @@ class Subject:
         """The loaded model."""
         return self.load(self.found, self.settings)
 
-    def loaded(self, found: Found, settings: Settings) -> Encoder:
-        """The loaded model, as a function for work that loads it only if it has no stored scores."""
-        return self.encoder
-
     def unload(self) -> None:
         """Free the memory of the weights; they are loaded again if they are needed."""
         vars(self).pop("encoder", None)

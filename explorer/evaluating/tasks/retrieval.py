@@ -132,9 +132,7 @@ def chosen(encoder: Encoder, query: str | None, document: str | None) -> RolePro
     """The given prompts; the model's in place of None."""
     own = encoder.default_head.roles
     return replace(
-        own,
-        query=own.query if query is None else query,
-        document=own.document if document is None else document,
+        own, query=own.query if query is None else query, document=own.document if document is None else document
     )
 
 

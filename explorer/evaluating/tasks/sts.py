@@ -59,7 +59,7 @@ class ScoredPairs(Task[text_sets.GradedPairs]):
         settings, also = measure.resolved(subject.settings), subject.named(options.titles)
         # stored scores are those of this device, whatever `auto` was where they were measured
         scores = yield from measure.measure(
-            subject.found, self.data, settings, subject.loaded, again=options.again, also=also
+            subject.found, self.data, settings, lambda *_: subject.encoder, again=options.again, also=also
         )
         return of_scores(scores, self.data, options.text)
 

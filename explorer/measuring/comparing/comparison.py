@@ -55,6 +55,8 @@ class Comparison:
     other: LayerScores
     one_reading: Reading
     other_reading: Reading
+    seed: int = 0  # of the bootstrap, and its resamples
+    resamples: int = RESAMPLES
 
     def __post_init__(self) -> None:
         same = len(self.one.gold) == len(self.other.gold) and np.array_equal(self.one.gold, self.other.gold)
@@ -95,37 +97,29 @@ class Comparison:
             if not scores.is_measured(reading)
         )
 
-    def grid(
-        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
-    ) -> Interval:
+    def grid(self, metric: str = "Spearman", aggregate: str = "all") -> Interval:
         """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
             raise BadChoice(self.why_no_cells)
         one, other = self.one.grid_items(metric), self.other.grid_items(metric)
-        return self._difference(one, other, metric, aggregate, resamples, seed)
+        return self._difference(one, other, metric, aggregate)
 
-    def chosen(
-        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
-    ) -> Interval:
+    def chosen(self, metric: str = "Spearman", aggregate: str = "all") -> Interval:
         """B minus A under the chosen layer & pooling of each."""
         one, other = self.one.items_of(self.one_reading, metric), self.other.items_of(self.other_reading, metric)
-        return self._difference(one, other, metric, aggregate, resamples, seed)
+        return self._difference(one, other, metric, aggregate)
 
-    def own(
-        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
-    ) -> Interval | None:
+    def own(self, metric: str = "Spearman", aggregate: str = "all") -> Interval | None:
         """B minus A under the declared model defaults; None if one declares none."""
         one, other = self.one.own_items(metric), self.other.own_items(metric)
         if one is None or other is None:
             return None
-        return self._difference(one, other, metric, aggregate, resamples, seed)
+        return self._difference(one, other, metric, aggregate)
 
-    def cells(
-        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
-    ) -> tuple[Interval | None, Interval | None]:
+    def cells(self, metric: str = "Spearman", aggregate: str = "all") -> tuple[Interval | None, Interval | None]:
         """The differences of the grid and of the model defaults, by the same resamples; None for what only one has."""
-        grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
-        return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
+        grid = self.grid(metric, aggregate) if self.rows else None
+        return grid, self.own(metric, aggregate)
 
     def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
         """The chosen difference, if both use the same layer & pooling: it is among these already."""
@@ -136,12 +130,10 @@ class Comparison:
         at = self.one.place(self.one_reading)
         return None if grid is None or at is None else grid.at(at)
 
-    def differences(
-        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
-    ) -> Differences:
+    def differences(self, metric: str = "Spearman", aggregate: str = "all") -> Differences:
         """Compute all differences."""
-        grid, own = self.cells(metric, aggregate, resamples=resamples, seed=seed)
-        chosen = self.among(grid, own) or self.chosen(metric, aggregate, resamples=resamples, seed=seed)
+        grid, own = self.cells(metric, aggregate)
+        chosen = self.among(grid, own) or self.chosen(metric, aggregate)
         return Differences(chosen, grid, own)
 
     def rank_errors(self) -> RankErrors:
@@ -156,11 +148,9 @@ class Comparison:
         """The cosines (pair) of both sides."""
         return self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
 
-    def _difference(
-        self, one: Floats, other: Floats, metric: str, aggregate: str, resamples: int, seed: int
-    ) -> Interval:
-        gold, parts, statistic = self.one.gold, self.one.parts, self.one.statistic(metric)
-        return difference(gold, one, other, parts, statistic, aggregate, resamples=resamples, seed=seed)
+    def _difference(self, one: Floats, other: Floats, metric: str, aggregate: str) -> Interval:
+        about = self.one.parts, self.one.statistic(metric), aggregate
+        return difference(self.one.gold, one, other, *about, resamples=self.resamples, seed=self.seed)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,6 @@ class Findings:
     differences: Differences
     metric: str
     aggregate: str
-    seed: int
     geometry: LayerGeometry | None = None
     picked: DevPick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
@@ -128,7 +127,7 @@ def about_measuring(findings: Findings) -> dict[str, object]:
         "aggregate": findings.aggregate,
         "resamples": RESAMPLES,
         "level": LEVEL,
-        "seed": findings.seed,
+        "seed": findings.comparison.seed,
         "versions": versions(LIBRARIES),
     }
 
@@ -151,10 +150,7 @@ def as_json(findings: Findings) -> str:
             "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
             "pairs_in_both": picked.shared,
         }
-    content |= {
-        "cells": findings.cells(),
-        "cosines_by_grade": median_rows(findings.comparison.gold_bins()),
-    }
+    content |= {"cells": findings.cells(), "cosines_by_grade": median_rows(findings.comparison.gold_bins())}
     if geometry is not None:
         content["geometry"] = {
             "pooling": geometry.pooling,

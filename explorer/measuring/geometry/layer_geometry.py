@@ -118,12 +118,7 @@ def layer_geometry(
 
 
 def reading_geometry(
-    found: Found,
-    pairs: GradedPairs,
-    reading: Reading,
-    settings: Settings,
-    load: Load = load_encoder,
-    seed: int = SEED,
+    found: Found, pairs: GradedPairs, reading: Reading, settings: Settings, load: Load = load_encoder, seed: int = SEED
 ) -> Work[Geometry]:
     """Measure one more layer & pooling of an encoder, on the same sentences."""
     drawn = _Drawn(pairs, seed)
@@ -215,11 +210,7 @@ MEASURES = (
         "Share of the variance in the first three principal components, from 0 to 1. Lower is better.",
         lambda found: found.first_three,
     ),
-    Measure(
-        "uniformity",
-        "How evenly vectors are spread, at most 0. Lower is better.",
-        lambda found: found.uniformity,
-    ),
+    Measure("uniformity", "How evenly vectors are spread, at most 0. Lower is better.", lambda found: found.uniformity),
     Measure(
         "alignment",
         "Mean squared distance of positive pairs, from 0 to 4. Lower is better.",
@@ -288,11 +279,7 @@ def drift_rows(found: LayerGeometry, differences: Interval | None) -> Rows:
     rows: Rows = []
     for layer, (cka, moved) in enumerate(zip(found.alike, found.shift, strict=True)):
         rows.append(
-            {
-                "layer & pooling": f"{found.pooling} of layer {layer}",
-                "CKA": rounded(cka, 5),
-                "shift": rounded(moved, 5),
-            }
+            {"layer & pooling": f"{found.pooling} of layer {layer}", "CKA": rounded(cka, 5), "shift": rounded(moved, 5)}
         )
         if differences is not None:
             of_scores = {"difference": differences.difference, "low": differences.low, "high": differences.high}

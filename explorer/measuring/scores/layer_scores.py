@@ -344,12 +344,7 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
 
 
 def as_text(
-    found: Found,
-    pairs: GradedPairs,
-    scores: LayerScores,
-    metric: str,
-    aggregate: str,
-    asked: Sequence[Reading] = (),
+    found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str, asked: Sequence[Reading] = ()
 ) -> str:
     """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name."""
     way = f", {aggregate}" if scores.has_parts else ""

@@ -268,10 +268,7 @@ def _classification(about: CardFacts) -> list[str]:
     code = source_code.transformers(
         replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, longest
     )
-    example = [
-        "To classify (of two sentences each, give the tokenizer two lists):",
-        fenced("python", f"{code}{_CODE}"),
-    ]
+    example = ["To classify (of two sentences each, give the tokenizer two lists):", fenced("python", f"{code}{_CODE}")]
     return ["\n\n".join(("## Classification", text, table(header, rows), *(example if code else [])))]
 
 

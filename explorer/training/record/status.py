@@ -74,8 +74,7 @@ class RunFacts:
     )
     # the size of each evaluation set, by `dev`, `test`, `test 2`, and the name of its score
     pairs: Mapping[str, int] | None = field(
-        default=None,
-        metadata=fact(lambda training: {use: len(one) for use, one in training.prepared.judged.items()}),
+        default=None, metadata=fact(lambda training: {use: len(one) for use, one in training.prepared.judged.items()})
     )
     measures: Mapping[str, str] | None = field(
         default=None,

@@ -90,7 +90,6 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         differences=found,
         metric=metric,
         aggregate=aggregate,
-        seed=0,
         of_models=verdict,
         sides=sides,
         choices=choices,

@@ -131,11 +131,13 @@ LAST = parse("mean of layer 6", 6)
 @pytest.fixture
 def comparison(bundled_scores):
     noise = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape).astype(np.float32) * 0.1
-    return Comparison(bundled_scores, replace(bundled_scores, cosines=bundled_scores.cosines + noise), LAST, LAST)
+    return Comparison(
+        bundled_scores, replace(bundled_scores, cosines=bundled_scores.cosines + noise), LAST, LAST, resamples=50
+    )
 
 
 def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(comparison):
-    grid = comparison.grid(resamples=100)
+    grid = comparison.grid()
     assert 0 < grid.sure.sum() < grid.sure.size
     figure = difference_grid(comparison, grid)
     filled = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
@@ -158,7 +160,7 @@ def test_a_cell_that_a_side_cannot_measure_has_no_number_and_says_why(comparison
     cosines = comparison.other.cosines.copy()
     cosines[3, 0] = np.nan
     lost = replace(comparison, other=replace(comparison.other, cosines=cosines, precision="bfloat16"))
-    grid = lost.grid(resamples=50)
+    grid = lost.grid()
     assert np.isnan([side[3, 0] for side in (grid.difference, grid.low, grid.high)]).all()
     place = readings(6).index(parse("cls of layer 3", 6))
     for figure in (difference_grid(lost, grid), layer_by_pooling(lost.other, "Spearman", "all", LAST)):
@@ -173,7 +175,7 @@ def test_a_cell_that_a_side_cannot_measure_has_no_number_and_says_why(comparison
 def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, far):
     noise = np.random.default_rng(1).normal(size=len(comparison.one.gold)).astype(np.float32) * far
     moved = replace(comparison, other=replace(comparison.other, own=comparison.one.own + noise))
-    differences = moved.differences(resamples=100)
+    differences = moved.differences()
     assert bool(differences.own.sure) == (far > 0), "the premise"
     plain, figure = (difference_grid(moved, differences.grid, own) for own in (None, differences.own))
     assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "default")
@@ -189,7 +191,7 @@ def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, 
 
 
 def test_lines_are_the_scores_and_bars_the_intervals(comparison):
-    grid = comparison.grid(resamples=50)
+    grid = comparison.grid()
     one, other, between = compared_by_layer(comparison, "max", "Spearman", "all", grid).data
     column = GRID_POOLINGS.index("max")
     assert np.allclose(one.y, comparison.one.table()[:7, column], equal_nan=True)

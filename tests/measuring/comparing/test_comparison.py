@@ -42,20 +42,20 @@ def moved(bundled_scores):
 
 @pytest.fixture
 def comparison(bundled_scores, moved):
-    return Comparison(bundled_scores, moved, LAST, parse("cls of layer 6", 6))
+    return Comparison(bundled_scores, moved, LAST, parse("cls of layer 6", 6), resamples=40)
 
 
 def test_cells_and_chosen_readings_are_differences_of_their_own_scores(comparison):
-    grid = comparison.grid(resamples=50)
+    grid = comparison.grid()
     one, other = comparison.one.table(), comparison.other.table()
     assert np.allclose(grid.difference, other - one, atol=1e-3, equal_nan=True)
-    chosen = comparison.chosen(resamples=50)
+    chosen = comparison.chosen()
     expected = comparison.other.score(comparison.other_reading) - comparison.one.score(LAST)
     assert float(chosen.difference) == pytest.approx(expected, abs=1e-3)
 
 
 def test_the_models_own_readings_can_be_compared_and_scores_of_different_pairs_cannot(bundled_scores, moved):
-    found = Comparison(bundled_scores, moved, OWN, OWN).chosen(resamples=30)
+    found = Comparison(bundled_scores, moved, OWN, OWN, resamples=30).chosen()
     slow = difference(bundled_scores.gold, bundled_scores.own, moved.own, resamples=30)
     assert (float(found.low), float(found.high)) == (float(slow.low), float(slow.high))
     without = replace(moved, own=None)
@@ -68,12 +68,12 @@ def test_the_models_own_readings_can_be_compared_and_scores_of_different_pairs_c
 
 @pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "model default"])
 def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, moved, reading):
-    comparison = Comparison(bundled_scores, moved, parse(reading, 6), parse(reading, 6))
-    found = comparison.differences(resamples=20)
+    comparison = Comparison(bundled_scores, moved, parse(reading, 6), parse(reading, 6), resamples=20)
+    found = comparison.differences()
     for together, alone in (
-        (found.grid, comparison.grid(resamples=20)),
-        (found.own, comparison.own(resamples=20)),
-        (found.chosen, comparison.chosen(resamples=20)),
+        (found.grid, comparison.grid()),
+        (found.own, comparison.own()),
+        (found.chosen, comparison.chosen()),
     ):
         assert np.shape(together.low) == np.shape(alone.low)
         for side in ("difference", "low", "high"):
@@ -82,16 +82,16 @@ def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, m
 
 def test_cells_of_another_depth_or_of_a_decoder_are_not_the_same(bundled_scores, moved):
     deep = replace(moved, rows=(*moved.rows[:3], Row((0, 2))), cosines=moved.cosines[:4])
-    comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2))
+    comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2), resamples=20)
     assert comparison.rows == ()
-    assert np.isfinite(comparison.chosen(resamples=20).low)
+    assert np.isfinite(comparison.chosen().low)
     with pytest.raises(BadChoice, match="A has 6 layers and B 2: cell by cell they cannot be compared"):
         comparison.grid()
     decoder = replace(moved, poolings=DECODER_POOLINGS)
-    comparison = Comparison(bundled_scores, decoder, LAST, parse("last of layer 6", 6))
+    comparison = Comparison(bundled_scores, decoder, LAST, parse("last of layer 6", 6), resamples=20)
     assert comparison.rows == ()
     assert "The grid of A has cls, mean, max, and that of B last, mean, max" in comparison.why_no_cells
-    found = comparison.differences(resamples=20)
+    found = comparison.differences()
     assert found.grid is None
     assert np.isfinite(found.chosen.low)
     with pytest.raises(BadChoice, match="one of them is a decoder: cell by cell they cannot be compared"):
@@ -101,15 +101,15 @@ def test_cells_of_another_depth_or_of_a_decoder_are_not_the_same(bundled_scores,
 def test_a_layer_and_pooling_outside_of_the_grid_has_an_interval(bundled_scores, moved):
     outside = parse("mean of layers 4-6", 6)
     one, other = (replace(scores, also={outside: scores.cosines_of(LAST)}) for scores in (bundled_scores, moved))
-    found = Comparison(one, other, outside, outside).differences(resamples=40)
-    expected = Comparison(one, other, LAST, LAST).differences(resamples=40)
+    found = Comparison(one, other, outside, outside, resamples=40).differences()
+    expected = Comparison(one, other, LAST, LAST, resamples=40).differences()
     assert found.grid is not None
     for side in ("difference", "low", "high"):
         assert getattr(found.chosen, side) == getattr(expected.chosen, side)
 
 
 def test_tables_say_what_the_comparison_says(comparison):
-    differences = comparison.differences(resamples=40)
+    differences = comparison.differences()
     grid, chosen = differences.grid, differences.chosen
     rows = cell_rows(comparison, differences, "Spearman", "all")
     assert len(rows) == grid.difference.size + 1
@@ -121,7 +121,7 @@ def test_tables_say_what_the_comparison_says(comparison):
     assert rows[0]["difference"] is None
     assert chosen_row(comparison, chosen, "Spearman", "all")["layer & pooling B"] == "cls of layer 6"
     found = tuple(Found(name, None, name * 4) for name in ("one", "other"))
-    findings = Findings(found, sample.pairs(), comparison, differences, "Spearman", "all", 0)
+    findings = Findings(found, sample.pairs(), comparison, differences, "Spearman", "all")
     told = json.loads(as_json(findings))
     assert (told["cells"], told["A"]["model"]) == (rows, "one")
     assert told["B"]["max_length"] == comparison.other.max_length
@@ -135,14 +135,14 @@ def test_tables_say_what_the_comparison_says(comparison):
 
 
 def test_the_row_of_their_own_readings_is_there_where_both_declare_one(comparison, moved):
-    row = cell_rows(comparison, comparison.differences(resamples=40), "Spearman", "all")[-1]
+    row = cell_rows(comparison, comparison.differences(), "Spearman", "all")[-1]
     slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
     assert row["layer & pooling"] == "model default"
     assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
     assert row["A"] == pytest.approx(comparison.one.own_score(), abs=1e-4)
     without = replace(comparison, other=replace(moved, own=None))
     assert without.own() is None
-    rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
+    rows = cell_rows(without, without.differences(), "Spearman", "all")
     assert "model default" not in [row["layer & pooling"] for row in rows]
 
 
@@ -170,7 +170,7 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     tuning = Tuning(tuned, replace(CLS, normalised=True), optimistic=True)
     comparison = judged(findings.comparison, tuning)
     assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
-    verdict = judge(findings.found, findings.pairs, comparison, comparison.chosen(*WAYS, resamples=50), *WAYS, tuning)
+    verdict = judge(findings.found, findings.pairs, comparison, comparison.chosen(*WAYS), *WAYS, tuning)
     sides = comparison.one, comparison.other
     numbers = verdict.as_json()
     assert numbers["exported"] == pytest.approx(sides[tuned].own_score(), abs=1e-4)
