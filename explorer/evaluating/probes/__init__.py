@@ -50,9 +50,9 @@ class ProbeData:
         return all(bool(np.isfinite(rows.x).all()) for rows in splits)
 
 
-def folds(classes: Classes, seed: int, count: int = FOLDS) -> list[tuple[Places, Places]]:
+def folds(classes: Classes, seed: int) -> list[tuple[Places, Places]]:
     """The rows to train on and to test on, for each of some stratified folds."""
     from sklearn.model_selection import StratifiedKFold
 
-    splitter = StratifiedKFold(n_splits=count, shuffle=True, random_state=seed)
+    splitter = StratifiedKFold(n_splits=FOLDS, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(len(classes)), classes))

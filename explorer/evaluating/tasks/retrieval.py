@@ -269,8 +269,6 @@ def search(
     *,
     titles: Sequence[str] | None = None,
     index: str = vector_index.FLAT,
-    nlist: int = 1024,
-    nprobe: int = 5,
     max_length: int = LENGTH,
 ) -> Work[scored_task.Measured]:
     """Search with an encoder under some layers & poolings, by default the model default; one encoding serves all."""
@@ -278,7 +276,8 @@ def search(
     asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
     task = questions.collection
     documents, limit = len(task.documents), min(max_length, encoder.max_length)
-    used = vector_index.IndexSetting(index, nlist, nprobe).adapted(documents)
+    wanted = vector_index.IndexSetting(index)
+    used = wanted.adapted(documents)
     table = np.full((len(asked), len(SEARCH_MEASURES), 1), np.nan)
     setting: dict[str, scored_task.Setting] = {
         "documents": documents,
@@ -291,10 +290,10 @@ def search(
     }
     if used.kind != vector_index.FLAT:
         setting |= {"nlist": used.nlist, "nprobe": used.nprobe}
-    if used.nlist != nlist:
+    if used.nlist != wanted.nlist:
         setting["adapted"] = (
-            f"nlist is {used.nlist:,} instead of {nlist:,}: FAISS wants at least {vector_index.PER_LIST} training "
-            f"vectors per list, and there are {documents:,} documents"
+            f"nlist is {used.nlist:,} instead of {wanted.nlist:,}: FAISS wants at least {vector_index.PER_LIST} "
+            f"training vectors per list, and there are {documents:,} documents"
         )
     setting |= {**of_encoder(encoder, limit), "threads": None}
     items: dict[str, scored_task.Items] = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
-from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
+from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores
 
 CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
@@ -39,15 +39,7 @@ class BestCell:
         return not any(one is not None and one.sure and float(one.difference) < 0 for one in compared)
 
 
-def choose(
-    dev: LayerScores,
-    test: LayerScores,
-    metric: str = "Spearman",
-    aggregate: str = "all",
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> BestCell | None:
+def choose(dev: LayerScores, test: LayerScores, metric: str = "Spearman", aggregate: str = "all") -> BestCell | None:
     """Choose the best cell; None if no cell has a score on the dev set."""
     table = dev.table(metric, aggregate)
     best_first = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
@@ -63,7 +55,7 @@ def choose(
     if rivals:
         cosines = np.broadcast_to(test.items_of(best, metric), (len(rivals), len(test.gold)))
         about = test.parts, test.statistic(metric), aggregate
-        every = difference(test.gold, np.stack(rivals), cosines, *about, resamples=resamples, seed=seed)
+        every = difference(test.gold, np.stack(rivals), cosines, *about)
         found = [every.at(rival) for rival in range(len(rivals))]
     return BestCell(
         best,
