@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import importlib.metadata
+import inspect
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -17,6 +18,13 @@ VERBS = (
     *("app", "score", "compare", "evaluate", "search", "explain", "shrink", "embed", "train", "plan", "reproduce"),
     *("methods", "export", "backtranslate", "generator"),
 )
+FILES = {  # where commands of one subject stand together
+    **dict.fromkeys(("score", "compare", "shrink"), "scores"),
+    **dict.fromkeys(("search", "explain", "embed"), "sentences"),
+    **dict.fromkeys(("plan", "reproduce"), "plans"),
+    **dict.fromkeys(("backtranslate", "generator"), "methods"),
+    "export": "train",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,13 +73,14 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name in VERBS:
         if name not in arguments and arguments[0] in VERBS:
             continue  # what the others import is not loaded
-        command = importlib.import_module(f"explorer.commands.{name}")
-        title, *about = (command.__doc__ or "").splitlines()
-        help = title[len(f"{name}: ") :].rstrip(".")
+        commands = importlib.import_module(f"explorer.commands.{FILES.get(name, name)}")
+        command = getattr(commands, name)
+        title, *about = inspect.cleandoc(command.__doc__).splitlines()
+        help = title[0].lower() + title[1:].rstrip(".")
         verb = verbs.add_parser(name, help=help, description=" ".join(about))
-        verb.set_defaults(verb=command.run)
+        verb.set_defaults(verb=command)
         if name in arguments:
-            command.state(verb)
+            getattr(commands, f"{name}_flags")(verb)
     return parser
 
 

@@ -1,1 +1,1 @@
-"""The commands, one file each: its first lines are the help, `state` adds the flags, and `run` does the work."""
+"""The commands. `score_flags` adds the flags of `score`, which does the work; its docstring is the help."""

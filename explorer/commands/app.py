@@ -1,7 +1,4 @@
-"""app: start the app (the default).
-
-Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.
-"""
+"""Start the app."""
 
 import argparse
 import runpy
@@ -14,13 +11,16 @@ from explorer.knobs import whole_in
 from explorer.places import app_file, cache_folder, results_folder, runs_folder
 
 
-def state(verb: argparse.ArgumentParser) -> None:
+def app_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("--port", metavar="N", help="The port (default: 8501 or the next free one)")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Start the app."""
+def app(options: argparse.Namespace) -> None:
+    """Start the app (the default).
+
+    Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.
+    """
     if options.port is not None and not 1 <= (whole_in(options.port) or 0) <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
     if not app_file().is_file():

@@ -1,9 +1,4 @@
-"""evaluate: score models on suites of tasks, such as all STS sets.
-
-Score each model on each task under every layer & pooling, write the results in MTEB's layout (STRATA_RESULTS names
-the folder), and print the scores of the model defaults × 100. Models that share a letter do not differ significantly:
-paired bootstrap over all tasks, Holm's correction, 5 %.
-"""
+"""Score models on suites of tasks."""
 
 from __future__ import annotations
 
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
 PROBE = "fine-tuned"  # the choice of --probe
 
 
-def state(verb: argparse.ArgumentParser) -> None:
+def evaluate_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument(
         "models",
@@ -102,8 +97,13 @@ def _settings() -> dict[str, Knob]:
     return {**Options.knobs, "probe": tuned, **prompts, **Settings.knobs, "precision": precision}
 
 
-def run(options: argparse.Namespace) -> None:
-    """Evaluate, and print the table."""
+def evaluate(options: argparse.Namespace) -> None:
+    """Score models on suites of tasks, such as all STS sets.
+
+    Score each model on each task under every layer & pooling, write the results in MTEB's layout (STRATA_RESULTS names
+    the folder), and print the scores of the model defaults × 100. Models that share a letter do not differ
+    significantly: paired bootstrap over all tasks, Holm's correction, 5 %.
+    """
     from explorer.studies import fine_tuning
 
     if options.data:

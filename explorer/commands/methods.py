@@ -1,20 +1,24 @@
-"""methods: list the methods and their settings.
-
-Every method with its paper and settings.
-"""
+"""List the methods, and make what some of them need: back-translations, or a generator."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from explorer.commands.parts import flags, output
 from explorer.data import reference_scores
+from explorer.data.corpora import SAMPLE, corpus
+from explorer.data.text_sets import SENTENCES
+from explorer.encoding.load import loading
+from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob, Values
+from explorer.measuring.scores.measure import Settings
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.methods import Method
@@ -30,15 +34,18 @@ preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, 
 """
 
 
-def state(verb: argparse.ArgumentParser) -> None:
+def methods_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("method", nargs="?", metavar="METHOD", help="Show one method with its settings")
     verb.add_argument("--json", action="store_true", help="All methods with all settings, as JSON")
     verb.add_argument("--markdown", action="store_true", help="All methods as a page of Markdown")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print the methods."""
+def methods(options: argparse.Namespace) -> None:
+    """List the methods and their settings.
+
+    Every method with its paper and settings.
+    """
     from explorer.methods import load, names
 
     kinds = [load(name) for name in ([options.method] if options.method else names())]
@@ -138,3 +145,73 @@ def _in_words(sets: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
     for name, values in sets.items():
         if values:
             yield name, ", ".join(f"{knob} {Knob.text(value)}" for knob, value in values.items())
+
+
+BEAMS = Knob("beams", 5, "Beam size of the search; the paper's is 100.", low=1)
+BATCH = Knob("batch", 32, "Sentences translated at once.", low=1, metavar="ROWS")
+
+
+def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="Sentences: files, 'sample', 'STS-B', …")
+    verb.add_argument(
+        "--there", required=True, metavar="MODEL", help="Translates into the other language: name or folder"
+    )
+    verb.add_argument("--back", required=True, metavar="MODEL", help="Translates back: name or folder")
+    verb.add_argument(
+        "--out", required=True, type=given_path, metavar="FILE", help="The TSV to write: sentence and back_translation"
+    )
+    flags.add(verb, flags.COLUMN, BEAMS, BATCH, Settings.knobs["device"], flags.ONLINE)
+
+
+def backtranslate(options: argparse.Namespace) -> None:
+    """Translate sentences there and back, for the methods bt and bt-sg-opt.
+
+    Translate sentences into another language and back. An interrupted job continues where it stopped. The paper's
+    models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
+    """
+    from explorer.training.backtranslation import backtranslate
+
+    text, reports = corpus(options.data, SENTENCES, flags.roles(options), online=options.online)
+    for report in reports:
+        output.say(report)
+    there, back = (find(model, online=options.online) for model in (options.there, options.back))
+    work = backtranslate(
+        text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
+    )
+    output.finish_or_stop(
+        work, f"Stopped. What was translated is in {options.out}; the same command goes on from there."
+    )
+    print(options.out)
+
+
+STEPS = Knob("steps", 1000, "Updates.", low=1)
+SEED = replace(flags.SEED, default=1)
+
+
+def generator_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("--model", default="all-MiniLM-L6-v2", help="The encoder: name or folder")
+    verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="Sentences (default: sample)")
+    verb.add_argument("--out", required=True, type=given_path, metavar="FOLDER", help="Where the generator is written")
+    flags.add(verb, flags.COLUMN, STEPS, SEED, Settings.knobs["device"], flags.ONLINE)
+
+
+def generator(options: argparse.Namespace) -> None:
+    """Train a masked language model from an encoder, for the method diffcse.
+
+    Train a copy of an encoder to predict masked words of plain sentences. Pass the folder to diffcse as its setting
+    'generator' if the paper's model is not available.
+    """
+    from explorer.training.generator import make_generator
+
+    text, reports = corpus(options.data or [SAMPLE], SENTENCES, flags.roles(options), online=options.online)
+    for report in reports:
+        output.say(report)
+    encoder = loading.load(find(options.model, online=options.online), precision="float32", device=options.device)
+    found = output.shown(make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed))
+    output.say(
+        f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
+        f"({100 * found.before:.1f} % before)."
+    )
+    print(options.out)

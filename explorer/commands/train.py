@@ -1,8 +1,4 @@
-"""train: fine-tune an encoder with a method.
-
-Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too. Several
-processes: torchrun --nproc_per_node 2 -m explorer train …
-"""
+"""Fine-tune an encoder, and copy the tuned one from its run."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ STEPS = Knob("steps", None, "Updates in all; short for --set steps=N.", item=int
 PROCESSES = Knob("processes", None, "Refuse to start unless this many processes train together.", item=int, low=1)
 
 
-def state(verb: argparse.ArgumentParser) -> None:
+def train_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     from explorer.training.recipe import Recipe
 
@@ -81,8 +77,12 @@ def state(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, PROCESSES, flags.ONLINE)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Train, and print the result."""
+def train(options: argparse.Namespace) -> None:
+    """Fine-tune an encoder with a method.
+
+    Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too.
+    Several processes: torchrun --nproc_per_node 2 -m explorer train …
+    """
     from explorer.training import running
     from explorer.training.loop.estimate import try_out
 
@@ -221,3 +221,22 @@ def _fitting(data: Sequence[str]) -> str:
     if _first():
         output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
+
+
+def export_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("run", metavar="RUN", help="The name of a run, or its folder")
+    verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
+
+
+def export(options: argparse.Namespace) -> None:
+    """Copy the tuned encoder of a run to a folder.
+
+    Copy the model of a run. transformers and sentence-transformers can load the folder.
+    """
+    from explorer.training import saved_model
+
+    given = given_path(options.run)
+    run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)
+    saved_model.take(run, options.folder)
+    print(options.folder)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.commands.parts.plan_steps import check_same
+from explorer.commands.plans import check_same
 from explorer.data import uploads
 from explorer.data.graded import sets
 from explorer.data.text_sets import SENTENCES, Corpus, GradedPairs

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from explorer.commands import reproduce
+from explorer.commands import plans
 from explorer.data import reference_scores
 from explorer.errors import BadChoice
 from explorer.methods import load
@@ -120,7 +120,7 @@ def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(sc
     (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     plan_folder.new(replace(plan, seeds=(9,)))
     with pytest.raises(BadChoice, match="was begun with other values of seeds"):
-        reproduce.worked_off(plan)
+        plans.worked_off(plan)
 
 
 def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.commands.backtranslate import BEAMS
+from explorer.commands.methods import BEAMS
 from explorer.data import text_sets
 from explorer.data.corpora import corpus
 from explorer.encoding.load import language_models

@@ -1,0 +1,218 @@
+"""Train and evaluate many runs: those of a plan, or those of a table of one of the papers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands.parts import flags, output
+from explorer.data.sources import shown
+from explorer.errors import BadChoice, StrataError
+from explorer.knobs import Knob
+from explorer.places import given_path
+
+if TYPE_CHECKING:
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_folder import PlanFolder
+
+PROCESSES = Knob("processes", 1, "Train each run with this many processes, started by torchrun.", low=1)
+
+
+def plan_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
+    verb.add_argument("--resume", action="store_true", help="Go on with a plan that was begun")
+    verb.add_argument(
+        "--estimate", action="store_true", help="Print what it takes, from one step of each row, and stop"
+    )
+    verb.add_argument(
+        "--commands", action="store_true", help="Print the 'train' command of each run, for a cluster, and stop"
+    )
+    verb.add_argument("--table", action="store_true", help="Print the table as it stands now, and stop")
+    flags.add(verb, PROCESSES)
+    flags.add_forms(verb, json="The table as JSON, with the run of each cell")
+
+
+def plan(options: argparse.Namespace) -> None:
+    """Train and evaluate many runs, such as methods × settings × seeds, and print one table.
+
+    Work off a plan: a YAML file with lists of methods, models, texts, values of settings and seeds. Runs that are
+    finished already are not trained again; a run that fails is left behind and named. The runs are in checkpoints (or
+    in STRATA_RUNS), and the Train page shows them too.
+    """
+    from explorer.studies.plans import execution, plan_folder, plan_table
+    from explorer.studies.plans.plan import cells, read, sets_of, with_sets
+
+    # the plan in a file, or one that was begun, by its name
+    path = given_path(options.plan)
+    begun = None
+    if path.is_file():
+        plan = read(path)
+    elif path.suffix in (".yaml", ".yml") or "/" in options.plan:
+        raise BadChoice(f"There is no file {options.plan}. Give the file of a plan, or the name of one that was begun.")
+    else:
+        begun = plan_folder.find(options.plan)
+        plan = begun.plan()
+    plan = with_sets(plan)
+    output.say_unreadable()
+    if options.commands:
+        for cell in execution.check(plan):
+            print(cell.recipe.command())
+        return
+    dev, test = sets_of(cells(plan))
+    output.say(f"dev set: {' or '.join(map(shown, dev))}; test set: {' or '.join(map(shown, test))}")
+    if options.estimate and not options.table:
+        execution.check(plan)
+        tell_estimate(plan)
+        return
+    failed = False
+    if not options.table:
+        if begun is None:
+            if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
+                begun = plan_folder.find(plan.name)
+                check_same(plan, begun)
+            else:
+                execution.check(plan)
+                begun = plan_folder.new(plan)
+        elif not options.resume:
+            raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
+        failed = work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
+    found = plan_table.table(plan)
+    for text in found.unmeasured:
+        output.say(text)
+    if options.json:
+        print(json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1))
+    else:
+        print(flags.table(options, *plan_table.written(found)), end="")
+    if failed:
+        raise SystemExit(1)
+
+
+LIST = "list"
+AGAIN = "the same command"
+POOLINGS = {"paper": ("as in the paper",), "default": ("model default",), "both": ("as in the paper", "model default")}
+
+STEPS = Knob("steps", None, "Fewer updates than in the paper.", item=int, low=1)
+
+
+def reproduce_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    from explorer.studies.reproduce import ReproductionOptions
+
+    verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
+    flags.add(verb, *ReproductionOptions.knobs.values(), STEPS, flags.SET)
+    verb.add_argument(
+        "--pooling",
+        default="paper",
+        choices=POOLINGS,
+        help="Train under the paper's pooling ([CLS] mostly; default), the encoder's model default, or both",
+    )
+    verb.add_argument("--estimate", action="store_true", help="Print what it takes, and stop")
+    verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
+    flags.add_forms(verb)
+
+
+def reproduce(options: argparse.Namespace) -> None:
+    """Run a table of one of the papers, with the published scores beside.
+
+    Train and evaluate every row of a table; 'reproduce list' shows the tables and figures. Each row has the paper's
+    values, and says in what it differs: another encoder, other text, fewer steps or seeds. A row that cannot be run
+    says why. What is measured already is not trained again, so a stopped table goes on.
+    """
+    from explorer.studies import reproduce as reproduction
+
+    if options.table == LIST:
+        for one in reproduction.paper_tables():
+            how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
+            print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
+        return
+    output.say_unreadable()
+    settings: dict[str, Any] = dict(flags.settings(options))
+    if options.steps is not None:
+        settings["steps"] = options.steps
+    stated = flags.values(options, reproduction.ReproductionOptions.knobs)
+    scale = reproduction.ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
+    found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
+    if options.estimate:
+        for plan in found.plans.values():
+            tell_estimate(plan)
+        return
+    failed = False
+    if not options.only_table:
+        for plan in found.plans.values():
+            failed |= worked_off(plan)
+        output.finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+    header, rows = reproduction.written(found)
+    notes: list[str] = []
+    if not flags.form(options):  # in a terminal, what rows share is a note below them
+        notes = list(dict.fromkeys(row[-1] for row in rows))
+        rows = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
+    print(flags.table(options, header, rows), end="")
+    for number, note in enumerate(notes, start=1):
+        print(f"[{number}] {note}")
+    if failed:
+        raise SystemExit(1)
+
+
+def worked_off(plan: Plan) -> bool:
+    """Train and evaluate what is missing; whether something failed."""
+    from explorer.studies.plans import plan_folder
+
+    try:
+        begun = plan_folder.find(plan.name)
+    except StrataError:
+        begun = plan_folder.new(plan)
+    check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
+    return work_off(begun, AGAIN)
+
+
+def check_same(plan: Plan, begun: PlanFolder) -> None:
+    """Refuse to go on with a plan that was begun with other values; another budget is taken over."""
+    from explorer.studies.plans.plan import with_sets
+
+    known = begun.plan()
+    given, there = with_sets(plan), with_sets(known)
+    names = [one.name for one in fields(plan) if one.name != "budget"]
+    other = [name for name in names if getattr(given, name) != getattr(there, name)]
+    if other:
+        raise BadChoice(
+            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or "
+            "delete that plan; what both have in common is not trained again."
+        )
+    if plan.budget != known.budget:
+        begun.redefine(plan)
+
+
+def work_off(begun: PlanFolder, again: str, processes: int = 1) -> bool:
+    """Execute a plan with its progress on standard error, and return whether something failed.
+
+    A signal saves the run under way; `again` is the command that goes on with it.
+    """
+    from explorer.studies.plans import execution, plan_folder
+    from explorer.training import running
+
+    output.say(str(begun.folder))
+    train = running.train if processes == 1 else execution.trained_by(processes)
+    work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
+    status = output.finish_or_stop(work, f"Interrupted. Go on with {again}.")
+    for cell, error in status.failures.items():
+        output.say(f"{cell}: {error}")
+    if status.left_out:
+        output.say(f"Not trained, because the budget is used up: {'; '.join(status.left_out)}.")
+    for missing in status.missing:
+        output.say(missing)
+    return bool(status.failures) or status.state != plan_folder.FINISHED
+
+
+def tell_estimate(plan: Plan) -> None:
+    """Print what a plan takes; an error if no row of it can be trained."""
+    from explorer.studies.plans.execution import estimate
+
+    found = output.shown(estimate(plan))
+    for row, error in found.failures.items():
+        output.say(f"{row}: {error}")
+    if len(found.failures) == plan.rows:
+        raise StrataError("No row of the plan can be trained.")
+    print(found.text)
