@@ -63,7 +63,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The commands, with the flags of the one that is named."""
     parser = argparse.ArgumentParser(
         prog="strata" if Path(sys.argv[0]).stem == "strata" else "python -m explorer",
         description="Analyse and fine-tune every layer of a sentence encoder. Without a verb, the app opens.",

@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.compare import changes_view, export, geometry_view, verdict_view
+from explorer.ui.compare import changes_view, geometry_view, verdict_view
 from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets import controls
@@ -25,11 +23,7 @@ if both is None:
     st.stop()
 one_shown, other_shown = both
 first = st.container()  # the verdict, above the controls that it depends on
-try:
-    comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
-except StrataError as error:
-    messages.trouble(error)
-    st.stop()
+comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
 switches = st.container(horizontal=True)
 with switches:
     metric, aggregate = controls.metric_and_aggregate(one_shown.scores)
@@ -56,4 +50,4 @@ geometry = geometry_view.found(both, pooling, choice.settings) if asked else Non
 if geometry is not None:
     geometry_view.show(geometry, compared.layer_differences(pooling), compared.stem)
 changes_view.flipped_pairs(one_shown.graded, comparison, choices)
-export.show(compared, changes, pick, pooling, asked, geometry)
+comparing.export(compared, changes, pick, pooling, asked, geometry)

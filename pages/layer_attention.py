@@ -2,8 +2,6 @@
 
 import streamlit as st
 
-from explorer.errors import StrataError
-from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.layer_attention import pair_view, pooler_view
@@ -17,13 +15,10 @@ if found is None or sentences is None:
 encoder = sidebar_choice.loaded(found, choice.settings)
 if encoder is None:
     st.stop()
-try:
-    if encoder.head is not None and encoder.head.attention is not None:
-        pooler_view.show(found, sentences, choice)
-        pair_view.folded_heads(found, sentences)
-    else:
-        pair_view.show(found, sentences, choice)
-        st.subheader(pair_view.HEADS_TITLE)
-        pair_view.show_heads(found, sentences)
-except StrataError as error:
-    messages.trouble(error)
+if encoder.head is not None and encoder.head.attention is not None:
+    pooler_view.show(found, sentences, choice)
+    pair_view.folded_heads(found, sentences)
+else:
+    pair_view.show(found, sentences, choice)
+    st.subheader(pair_view.HEADS_TITLE)
+    pair_view.show_heads(found, sentences)

@@ -2,8 +2,6 @@
 
 import streamlit as st
 
-from explorer.errors import StrataError
-from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.sentences import own_sentences, probe_view
@@ -25,10 +23,7 @@ shown = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-try:
-    if shown == YOURS:
-        own_sentences.show(sides)
-    else:
-        probe_view.show(sides)
-except StrataError as error:
-    messages.trouble(error)
+if shown == YOURS:
+    own_sentences.show(sides)
+else:
+    probe_view.show(sides)

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from explorer.errors import StrataError
-from explorer.ui import messages, size
+from explorer.ui import size
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 
@@ -12,11 +11,7 @@ choice = sidebar_choice.chosen()
 found = sidebar_choice.encoder(choice.source)
 if found is None:
     st.stop()
-try:
-    request = size.request(choice, found)
-except StrataError as error:
-    messages.trouble(error)
-    st.stop()
+request = size.request(choice, found)
 if request is None:
     st.stop()
 first = st.container()  # the verdict, above what it is made of

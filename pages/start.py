@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.drawing.scores import by_layer
+from explorer.drawing.scores import curves
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.start import doors, own_pairs_form
@@ -18,7 +18,7 @@ if scored is not None:
     metric = scored.scores.metrics[0]
     st.subheader("Score by layer")
     downloads.draw(
-        by_layer.score_by_layer(scored.scores, metric, "all", scored.reading),
+        curves.score_by_layer(scored.scores, metric, "all", scored.reading),
         config=downloads.config("by-layer"),
         alt=f"{metric} by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )

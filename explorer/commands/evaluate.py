@@ -9,23 +9,17 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer import in_words
+from explorer import errors, in_words, knobs, places
 from explorer.commands.parts import flags, output
-from explorer.data import corpora, sources
+from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
-from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.encoding.locate.model_names import find
-from explorer.errors import BadChoice, StrataError
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, evaluation, forecast
 from explorer.evaluating.results import result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
-from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
-from explorer.evaluating.tasks import Subject, retrieval, transfer
-from explorer.evaluating.tasks.word_models import WordSubject, is_word_model
-from explorer.knobs import Knob
+from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.scores.measure import Settings
-from explorer.places import given_path
 from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
@@ -62,7 +56,7 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
         "passages; a folder with labelled train and test files, or with a retrieval set in BEIR's layout; repeatable",
     )
     verb.add_argument(
-        "--data", type=given_path, metavar="FOLDER", help="The folder of data sets (default: STRATA_DATA)"
+        "--data", type=places.given_path, metavar="FOLDER", help="The folder of data sets (default: STRATA_DATA)"
     )
     verb.add_argument(
         "--set", action="append", default=[], metavar="KNOB=VALUE", help="Of fine-tuning: any setting of the training"
@@ -79,9 +73,9 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
     flags.add_forms(verb, json="Every layer & pooling, as JSON")
 
 
-def _settings() -> dict[str, Knob]:
+def _settings() -> dict[str, knobs.Knob]:
     """What decides scores, as flags: of the classifier, fine-tuning the encoder is another choice."""
-    probe = Options.knobs["probe"]
+    probe = scored_task.Options.knobs["probe"]
     tuned = replace(
         probe,
         choices=(*probe.choices, PROBE),
@@ -89,12 +83,14 @@ def _settings() -> dict[str, Knob]:
         "as --suite glue does.",
     )
     prompts = {
-        name: replace(Options.knobs[name], help=f"Put before every {role} of a retrieval set; '' for none.")
+        name: replace(scored_task.Options.knobs[name], help=f"Put before every {role} of a retrieval set; '' for none.")
         for name, role in (("query_prompt", "query"), ("document_prompt", "document"))
     }
     # the one of a training is chosen by the machine
-    precision = replace(Settings.knobs["precision"], default=None, empty=f"{EVALUATED.precision}; of fine-tuning auto")
-    return {**Options.knobs, "probe": tuned, **prompts, **Settings.knobs, "precision": precision}
+    precision = replace(
+        Settings.knobs["precision"], default=None, empty=f"{scored_task.EVALUATED.precision}; of fine-tuning auto"
+    )
+    return {**scored_task.Options.knobs, "probe": tuned, **prompts, **Settings.knobs, "precision": precision}
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -109,16 +105,16 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.data:
         os.environ[sts.VARIABLE] = str(options.data)
     tasks, tuned = _divided(options)
-    given = flags.values(options, Options.knobs)
+    given = flags.values(options, scored_task.Options.knobs)
     if options.probe == PROBE:
         del given["probe"]
-    chosen = Options(**given, online=options.online)
+    chosen = scored_task.Options(**given, online=options.online)
     transfer.check_choice(chosen.probe, chosen.seeds)
-    measurement = Settings(options.precision or EVALUATED.precision, options.device, options.max_length)
+    measurement = Settings(options.precision or scored_task.EVALUATED.precision, options.device, options.max_length)
     models = _models(options, measurement)
     settings: dict[str, Any] = dict(flags.settings(options))
     if settings and not tuned:
-        raise BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
+        raise errors.BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
     if options.max_length:
         settings = {"max_length": options.max_length, **settings}
     training = fine_tuning.TuningOptions(
@@ -134,7 +130,7 @@ def evaluate(options: argparse.Namespace) -> None:
         return
     world = _processes(measurement)
     if world and tuned:
-        raise BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
+        raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
     share = slice(world.rank, None, world.size) if world else slice(None)
     message = "Stopped. What was measured is saved; the same command goes on from there."
     if world and not world.main:
@@ -146,7 +142,7 @@ def evaluate(options: argparse.Namespace) -> None:
         if not world.main:
             return
     if tuned:
-        encoders = [name for name in options.models if not is_word_model(name)]
+        encoders = [name for name in options.models if not word_models.is_word_model(name)]
         found = found.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
         left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
         found = replace(found, missing=(*found.missing, *left_out))
@@ -154,23 +150,31 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _print(found: EvaluationResult, options: argparse.Namespace) -> None:
-    """Print the table, after what was reused, is missing or failed."""
-    for text in (*_reused(found), *found.repeated, *found.missing, *found.failed):
+    labels = scored_task.labels(found.columns)
+    tasks: dict[str, list[str]] = {}
+    for result in found.reused:
+        tasks.setdefault(result.model.name, []).append(labels[result.task.digest])
+    models: dict[str, list[str]] = {}
+    for name, of_model in tasks.items():
+        models.setdefault(", ".join(of_model), []).append(name)
+    if models:
+        reused = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
+        output.say(f"Saved results, not measured again (--again does): {reused}")
+    for text in (*found.repeated, *found.missing, *found.failed):
         output.say(text)
     if not found.results and not found.failed:
-        raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
+        raise errors.StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
         print(_table(found, options), end="")
     if found.failed:
-        raise StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
+        raise errors.StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
 
 def _models(options: argparse.Namespace, settings: Settings) -> list[tuple[ScoredModel, AnySubject]]:
-    """The models, each as its results name it."""
     models: list[tuple[ScoredModel, AnySubject]] = []
     for name in options.models:
-        if is_word_model(name):
-            words = WordSubject(name, settings)
+        if word_models.is_word_model(name):
+            words = word_models.WordSubject(name, settings)
             models.append((words.scored, words))
         else:
             found = find(name, online=options.online)
@@ -188,24 +192,23 @@ def _divided(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     tasks += [fine_tuning.named(task) or known.named(task) for task in options.task]
     tasks = list(dict.fromkeys(tasks)) or list(known.every_suite()[0].tasks)
     every = options.probe == PROBE
-    tuned = [task for task in tasks if task in fine_tuning.TASKS or (every and _is_classification(task))]
+
+    def has_labels(task: str) -> bool:
+        there = sources.is_folder(task) or sources.is_file(task)
+        return task in transfer.TASKS or (there and not corpora.serves(task)[text_sets.LABELLED_TEXTS])
+
+    tuned = [task for task in tasks if task in fine_tuning.TASKS or (every and has_labels(task))]
     if every and not tuned:
-        raise BadChoice(
+        raise errors.BadChoice(
             "--probe fine-tuned is for classification tasks, and none is named. Add --suite glue, --suite transfer, or "
             "--task with a labelled file."
         )
     return [task for task in tasks if task not in tuned], tuned
 
 
-def _is_classification(task: str) -> bool:
-    """Whether a task has labels: a transfer task, or a labelled file or folder."""
-    if task in transfer.TASKS:
-        return True
-    return (sources.is_folder(task) or sources.is_file(task)) and not corpora.serves(task)[LABELLED_TEXTS]
-
-
-def _print_estimate(models: Sequence[tuple[ScoredModel, AnySubject]], tasks: Sequence[str], options: Options) -> None:
-    """Print what each task takes that is not fine-tuned on."""
+def _print_estimate(
+    models: Sequence[tuple[ScoredModel, AnySubject]], tasks: Sequence[str], options: scored_task.Options
+) -> None:
     expected = output.shown(forecast(models, tasks, options))
     for name, task, cost in expected.costs:
         if cost is None:
@@ -231,7 +234,9 @@ def _processes(settings: Settings) -> World | None:
     return World(settings.precision, settings.device, PATIENCE)
 
 
-def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> EvaluationResult:
+def _of_all(
+    found: EvaluationResult, cells: list[tuple[ScoredModel, scored_task.ScoredTask]], world: World
+) -> EvaluationResult:
     """The evaluation of all processes, in the order of the cells; results are read from their files."""
     saved, reused = (
         set(world.gathered([path_of(one.model, one.task) for one in of])) for of in (found.results, found.reused)
@@ -246,19 +251,6 @@ def _of_all(found: EvaluationResult, cells: list[tuple[ScoredModel, ScoredTask]]
         found.columns,
         found.repeated,
     )
-
-
-def _reused(found: EvaluationResult) -> list[str]:
-    """One line that says which results were saved already."""
-    labels = scored_task.labels(found.columns)
-    tasks: dict[str, list[str]] = {}
-    for result in found.reused:
-        tasks.setdefault(result.model.name, []).append(labels[result.task.digest])
-    models: dict[str, list[str]] = {}
-    for name, of_model in tasks.items():
-        models.setdefault(", ".join(of_model), []).append(name)
-    text = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
-    return [f"Saved results, not measured again (--again does): {text}"] if text else []
 
 
 def _table(found: EvaluationResult, options: argparse.Namespace) -> str:

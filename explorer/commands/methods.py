@@ -11,9 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, output
-from explorer.data import reference_scores
-from explorer.data.corpora import SAMPLE, corpus
-from explorer.data.text_sets import SENTENCES
+from explorer.data import corpora, reference_scores, text_sets
 from explorer.encoding.load import loading
 from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob, Values
@@ -98,7 +96,6 @@ def _facts(kind: type[Method]) -> dict[str, Any]:
 
 
 def _page(kind: type[Method]) -> Iterator[str]:
-    """The lines about a method, with every setting that it has."""
     from explorer.training.recipe import knobs_of, presets, released_values
 
     for paragraph in _described(kind):
@@ -119,7 +116,6 @@ def _page(kind: type[Method]) -> Iterator[str]:
 
 
 def _section(kind: type[Method]) -> str:
-    """The section about a method in Markdown, with the settings of its own."""
     settings = []
     for name, knob in kind.knobs.items():
         paper = "" if knob.paper is None else f"; paper: {Knob.text(knob.paper)}"
@@ -172,7 +168,7 @@ def backtranslate(options: argparse.Namespace) -> None:
     """
     from explorer.training.backtranslation import backtranslate
 
-    text, reports = corpus(options.data, SENTENCES, flags.roles(options), online=options.online)
+    text, reports = corpora.corpus(options.data, text_sets.SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         output.say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
@@ -205,7 +201,9 @@ def generator(options: argparse.Namespace) -> None:
     """
     from explorer.training.generator import make_generator
 
-    text, reports = corpus(options.data or [SAMPLE], SENTENCES, flags.roles(options), online=options.online)
+    text, reports = corpora.corpus(
+        options.data or [corpora.SAMPLE], text_sets.SENTENCES, flags.roles(options), online=options.online
+    )
     for report in reports:
         output.say(report)
     encoder = loading.load(find(options.model, online=options.online), precision="float32", device=options.device)

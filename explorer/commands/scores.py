@@ -8,9 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
-from explorer.data import sample, sources
-from explorer.data.corpora import of_source
-from explorer.data.text_sets import GradedPairs
+from explorer.data import corpora, sample, sources, text_sets
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -18,12 +16,10 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.knobs import Knob
-from explorer.measuring.comparing import comparison_report
+from explorer.measuring.comparing import comparison_report, learned
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict
-from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
-from explorer.measuring.scores import layer_scores
-from explorer.measuring.scores.best_cell import pick
+from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -47,9 +43,7 @@ READING = Knob(
 def score_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument(
-        "model",
-        metavar="MODEL",
-        help="all-MiniLM-L6-v2 (bundled), a folder, or a hub id, optionally with @REVISION",
+        "model", metavar="MODEL", help="all-MiniLM-L6-v2 (bundled), a folder, or a hub id, optionally with @REVISION"
     )
     verb.add_argument(
         "--sts",
@@ -131,7 +125,9 @@ def compare(options: argparse.Namespace) -> None:
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
     settings = flags.read(options, Settings)
 
-    def scored(on: GradedPairs, *chosen: Reading) -> tuple[layer_scores.LayerScores, layer_scores.LayerScores]:
+    def scored(
+        on: text_sets.GradedPairs, *chosen: Reading
+    ) -> tuple[layer_scores.LayerScores, layer_scores.LayerScores]:
         one, other = (
             output.shown(measure(side, on, settings, also=[at])) for side, at in zip(found, chosen, strict=True)
         )
@@ -143,7 +139,7 @@ def compare(options: argparse.Namespace) -> None:
         titles = default, default
     asked = declared.named(titles[0], found[0].folder), declared.named(titles[1], found[1].folder)
     sides = scored(pairs, *asked)
-    picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, metric[0])
+    picked = None if dev is None else best_cell.pick(dev, scored(dev, *asked), pairs, metric[0])
     readings = picked.readings if picked else asked
     comparison = Comparison(*sides, *readings, options.seed)
     differences = comparison.differences(*metric)
@@ -174,8 +170,7 @@ def compare(options: argparse.Namespace) -> None:
 
 def _encoded_probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
-) -> Learned:
-    """The changes of the probe packs, which both models encode."""
+) -> learned.Learned:
     packs, sides = sample.probe_packs(), []
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
         work = of_reading(load_encoder(side, settings), sentences_of(packs), reading, settings.max_length)
@@ -183,9 +178,9 @@ def _encoded_probes(
     return verdict.probe_changes(packs, *sides)
 
 
-def _words(found: tuple[Found, Found], about: Comparison, probes: Learned, settings: Settings) -> ExplainedPairs:
-    """The words behind the pairs that show what was learned."""
-
+def _words(
+    found: tuple[Found, Found], about: Comparison, probes: learned.Learned, settings: Settings
+) -> ExplainedPairs:
     @cache
     def loaded(model: Found) -> Encoder:
         return loading.load(model, "float32", settings.device, attention=EAGER)
@@ -250,7 +245,7 @@ def shrink(options: argparse.Namespace) -> None:
                 f"{options.export} exists already and is not overwritten. Choose another name, or remove it."
             )
     given = evaluated_on(sources.identity(options.on), options.online)
-    text = of_source(options.text, online=options.online)
+    text = corpora.of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]

@@ -8,10 +8,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 from explorer.commands.parts import flags, output
-from explorer.data import sources
-from explorer.data.corpora import of_source
-from explorer.data.vectors import embedding_folder
-from explorer.data.vectors.vector_corpus import VectorCorpus, opened, prepared
+from explorer.data import corpora, sources
+from explorer.data.vectors import embedding_folder, vector_corpus
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
@@ -19,18 +17,14 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
-from explorer.measuring.neighbours import query_results
+from explorer.measuring.neighbours import query_results, vector_search
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
-from explorer.measuring.neighbours.vector_search import searchable
 from explorer.measuring.scores.measure import Settings, load_encoder
-from explorer.measuring.sentences import word_tables
-from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.measuring.sentences.word_pairs import Explained, measured
+from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
-from explorer.studies.embedding import embedding
-from explorer.studies.embedding.corpus import TextSource
+from explorer.studies.embedding import corpus, embedding
 
 LOGGED = 60.0  # seconds between two lines of progress in a log
 
@@ -64,7 +58,7 @@ def embed(options: argparse.Namespace) -> None:
     columns = tuple(flags.roles(options).items())
     request = embedding.Request(
         model=find(options.model, online=options.online),
-        texts=tuple(TextSource(text, columns, options.online) for text in options.texts),
+        texts=tuple(corpus.TextSource(text, columns, options.online) for text in options.texts),
         folder=options.out,
         settings=flags.read(options, Settings),
         **flags.values(options, embedding.Request.knobs),
@@ -190,14 +184,14 @@ def search(options: argparse.Namespace) -> None:
         raise BadChoice(
             "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
         )
-    searched = of_source(options.corpus or "sample", online=options.online)
+    searched = corpora.of_source(options.corpus or "sample", online=options.online)
     place, settings = query_results.place_of(query, searched.texts), flags.read(options, Settings)
     sides: list[query_results.SearchSide] = []
     used: list[tuple[Found, Reading]] = []
     found = [find(name, online=options.online) for name in models]
     for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
         encoder, reading = load_encoder(model, settings), declared.named(title, model.folder)
-        vectors = output.shown(of_reading(encoder, searched.texts, reading, options.max_length))
+        vectors = output.shown(sentence_vectors.of_reading(encoder, searched.texts, reading, options.max_length))
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
         sides.append(query_results.SearchSide(Index(vectors), vector))
         used.append((model, reading))
@@ -209,11 +203,10 @@ def search(options: argparse.Namespace) -> None:
 
 
 def _of_vectors(options: argparse.Namespace) -> str:
-    """The sentences nearest to the query, and what the search cost, as text or JSON."""
     query = query_results.asked(options.query)
-    files = opened(options.vectors, options.text, flags.roles(options), options.reading)
-    found = output.shown(prepared(files), logged=10)
-    search = output.shown(searchable(found, INDEXES.get(options.index or "")), logged=10)
+    files = vector_corpus.opened(options.vectors, options.text, flags.roles(options), options.reading)
+    found = output.shown(vector_corpus.prepared(files), logged=10)
+    search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")), logged=10)
     place = found.place_of(query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)
@@ -229,7 +222,7 @@ def _of_vectors(options: argparse.Namespace) -> str:
     return query_results.answer_as_json(*answer, options.k) if options.json else query_results.answer_as_text(*answer)
 
 
-def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
+def _encoder(found: vector_corpus.VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
     """The encoder of the query: that which is named, or that which made the vectors."""
     origin = found.origin
     if not options.model and origin is None:
@@ -315,7 +308,6 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
-    """The pairs of sentences, and the names of one encoder or two."""
     words = [word for word in (options.first, options.second, options.model, options.other) if word is not None]
     if options.pairs is None:
         if len(words) < 2:
@@ -335,7 +327,7 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
 
 def _explained(
     pairs: Pairs, sides: Sides, options: argparse.Namespace
-) -> tuple[list[Explained], KeyboardInterrupt | None]:
+) -> tuple[list[word_pairs.Explained], KeyboardInterrupt | None]:
     """Every pair under every side, or those that were done when a signal came."""
     loads = {
         side: cache(partial(loading.load, found, "float32", options.device, attention=EAGER))
@@ -343,7 +335,7 @@ def _explained(
     }
     settings = options.reference, options.max_length, options.device
     whole = options.json or options.report is not None
-    done: list[Explained] = []
+    done: list[word_pairs.Explained] = []
     with output.ProgressLine() as line:
 
         def tell(progress: Progress) -> None:
@@ -353,10 +345,10 @@ def _explained(
         try:
             for pair in pairs:
                 found = {
-                    side: finish(measured(model, pair, reading, loads[side], *settings, matrix=whole), tell)
+                    side: finish(word_pairs.measured(model, pair, reading, loads[side], *settings, matrix=whole), tell)
                     for side, (model, reading) in sides.items()
                 }
-                done.append(Explained(pair, found))
+                done.append(word_pairs.Explained(pair, found))
         except KeyboardInterrupt as stop:
             if not done:
                 raise

@@ -210,7 +210,6 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 
 def _fitting(data: Sequence[str]) -> str:
-    """The method that fits a text, which is said with the reason."""
     from explorer import methods
     from explorer.training.recipe import suggested
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from itertools import chain
 
@@ -10,17 +11,13 @@ import streamlit as st
 
 from explorer.data.graded import sets
 from explorer.data.text_sets import GradedPairs, NamedSet
-from explorer.drawing.scores import by_layer, distributions, grid
+from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.evaluating.tasks import item_scores, retrieval
-from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.scores import best_cell, bootstrap, layer_scores
-from explorer.measuring.scores.layer_scores import as_csv, score_rows
-from explorer.measuring.scores.metrics import best_threshold, is_binary
+from explorer.evaluating.tasks import item_scores, judges, retrieval
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.access.sidebar_choice import Choice, ModelScores
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads
 
@@ -51,7 +48,7 @@ class ScoredSet:
     measured: tuple[object, ...]
 
 
-def headline(scored: ModelScores, choice: Choice, metric: str, aggregate: str) -> None:
+def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
     splits = _dev_and_test(scored, choice)
     if splits is None:
@@ -91,7 +88,9 @@ def headline(scored: ModelScores, choice: Choice, metric: str, aggregate: str) -
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(scored: ModelScores, choice: Choice) -> tuple[ScoredSet, ScoredSet] | None:
+def _dev_and_test(
+    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
+) -> tuple[ScoredSet, ScoredSet] | None:
     """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     if isinstance(scored.scores, item_scores.ItemScores):
         return _halves_of_items(scored)
@@ -122,9 +121,9 @@ def _dev_and_test(scored: ModelScores, choice: Choice) -> tuple[ScoredSet, Score
     return dev, test
 
 
-def _halves_of_items(scored: ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
+def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
-    texts = judged(scored.pairs).items
+    texts = judges.judged(scored.pairs).items
     first = retrieval.half(texts)
     if min(first.sum(), (~first).sum()) < retrieval.LEAST:
         return None
@@ -183,7 +182,7 @@ def _cards(
             messages.number(cards, label, score, note, border=border, help=controls.what_is_good(metric))
 
 
-def _how_scored(scored: ModelScores, what: str) -> None:
+def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
@@ -194,7 +193,6 @@ def _how_scored(scored: ModelScores, what: str) -> None:
 
 
 def _inflated(given: sets.SetIdentity) -> None:
-    """Explain why the best cell's score is inflated, and how to get a fair one."""
     st.info(INFLATED, icon=":material/balance:")
     names = sets.dev_and_test(given)
     why = cached.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
@@ -222,10 +220,7 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
     """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
-        st.warning(
-            messages.plain(SILENT.format(aggregate, some)) + " Choose **all**.",
-            icon=":material/block:",
-        )
+        st.warning(messages.plain(SILENT.format(aggregate, some)) + " Choose **all**.", icon=":material/block:")
 
 
 def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
@@ -251,16 +246,16 @@ def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading:
     with right:
         st.subheader("By layer")
         downloads.draw(
-            by_layer.score_by_layer(scores, metric, aggregate, reading),
+            curves.score_by_layer(scores, metric, aggregate, reading),
             config=downloads.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
         )
         st.caption(f"{on} The same numbers as in the grid.")
 
 
-def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
+def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs) -> None:
     """The figure of the chosen layer & pooling, or the reason why there is none."""
-    labels = is_binary(scored.scores.gold)
+    labels = metrics.is_binary(scored.scores.gold)
     st.subheader(f"Cosine by {'label' if labels else 'human score'}: {scored.reading.title}")
     if not scored.scores.is_measured(scored.reading):
         st.info(f"{scored.reading.title} is {scored.scores.why_not_measured(scored.reading)}.", icon=":material/block:")
@@ -274,7 +269,7 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
         st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
         return
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
-    best = best_threshold(gold, cosines)
+    best = metrics.best_threshold(gold, cosines)
     downloads.draw(
         distributions.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
         config=downloads.config("layers"),
@@ -290,29 +285,21 @@ def cosines(scored: ModelScores, pairs: GradedPairs) -> None:
         )
 
 
-def export(scored: ModelScores, metric: str, aggregate: str) -> None:
+def export(scored: sidebar_choice.ModelScores, metric: str, aggregate: str) -> None:
     """The table with its download, and the figure as an HTML page."""
-    table = score_rows(scored.scores)
+    table = layer_scores.score_rows(scored.scores)
     downloads.table(table, lines=8)
     stem = downloads.file_name(f"{scored.found.name}-{scored.pairs.name}")
     with st.container(horizontal=True):
-        st.download_button(
-            "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
-        )
+        downloads.file("Table (CSV)", layer_scores.as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:")
         # made on request: the self-contained page includes 4 MB of plotly
-        st.download_button(
-            "Figure (HTML)",
-            lambda: _html_page(scored, metric, aggregate),
-            f"{stem}.html",
-            "text/html",
-            icon=":material/show_chart:",
-            on_click="ignore",
-        )
+        page = partial(_html_page, scored, metric, aggregate)
+        downloads.file("Figure (HTML)", page, f"{stem}.html", "text/html", icon=":material/show_chart:")
     st.caption("To save a figure as SVG or PNG, use the camera in its corner; set the figure format in the sidebar.")
 
 
-def _html_page(scored: ModelScores, metric: str, aggregate: str) -> bytes:
-    figure = by_layer.score_by_layer(scored.scores, metric, aggregate, scored.reading)
+def _html_page(scored: sidebar_choice.ModelScores, metric: str, aggregate: str) -> bytes:
+    figure = curves.score_by_layer(scored.scores, metric, aggregate, scored.reading)
     title = escape(f"{scored.found.name} on {scored.pairs.name}", quote=False)
     # margins for the title and the axis numbers
     figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})

@@ -1,4 +1,4 @@
-"""Show a number, an error, and text of a user or a file, safely."""
+"""Show a number, an error, a verdict, and text of a user or a file, safely."""
 
 import re
 from typing import Literal
@@ -6,14 +6,22 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import escaping
-from explorer.errors import StrataError
+from explorer import errors, escaping
+from explorer.measuring.comparing.learned import HOW_SURE, Learned, line, sure
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
 
 MISSING = "–"  # in a cell of a table that has no number
 _MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit makes arrows and signs of such words (-> <- <-> -- >= <= ~=) too; a directive that is empty cuts them up
 _FOUND_LATER = re.compile(escaping.FOUND_LATER + r"|(?<=[<>~-])(?=[-=>]+(?!\S))", re.IGNORECASE)
 _NOTHING = ":small[]"
+_LOOKS = {
+    BETTER: (st.success, ":material/trending_up:"),
+    WORSE: (st.error, ":material/trending_down:"),
+    MIXED: (st.warning, ":material/swap_vert:"),
+    CHANCE: (st.info, ":material/casino:"),
+    UNKNOWN: (st.warning, ":material/help:"),
+}
 CUT = "Only the first {:,} tokens were read of “{}”."
 
 
@@ -42,12 +50,34 @@ def changed(
     where.metric(label, value, note, delta_color=colour, delta_arrow=arrow, border=True, help=help)
 
 
-def trouble(error: StrataError | str, details: str = "") -> None:
+def trouble(error: errors.StrataError | str, details: str = "") -> None:
     """An error, with its next step."""
     st.error(plain(str(error)), icon=":material/error:")
     if details:
         with st.expander("What the program saw"):
             st.code(details, language=None)
+
+
+def verdict(*verdicts: Sentence, icon: str = "") -> None:
+    """Show verdicts in a box in the colour of the first; its icon, by default that of its kind, repeats the meaning."""
+    draw, usual = _LOOKS[verdicts[0].kind]
+    draw("\n\n".join(marked(one.pieces) for one in verdicts), icon=icon or usual)
+
+
+def learned(found: Learned) -> bool:
+    """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
+    text = line(found)
+    if text is None:
+        return False
+    verdict(text)
+    help = HOW_SURE if found.packs else None
+    st.markdown(f"**How sure:** {plain(sure(found))}", help=help)
+    return True
+
+
+def marked(pieces: Marked) -> str:
+    """A text in markdown, with its marked pieces in bold."""
+    return rendered(pieces, plain, lambda text: f"**{text}**")
 
 
 def warn_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -> None:

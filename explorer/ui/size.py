@@ -7,24 +7,23 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import errors, in_words, places
+from explorer import errors, in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
-from explorer.drawing.scores.score_by_cost import SizeMark, size_quality
+from explorer.drawing.scores.curves import SizeMark, size_quality
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
-from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, verdict_banner
+from explorer.ui.widgets import controls, downloads
 
 PAIRS = "the evaluation set"
 FORM = "sizes"
@@ -35,9 +34,7 @@ ABOUT = (
     "minute or two for 3,000 sentences on two cores."
 )
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
-HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
-CODES = "The model card in it has the lines that store vectors as {}."
 
 
 @dataclass(frozen=True)
@@ -136,22 +133,23 @@ def picture(subject: SizeRequest) -> Picture | None:
     return found
 
 
-def _measured(subject: SizeRequest) -> Work[Picture]:
+def _measured(subject: SizeRequest) -> progress.Work[Picture]:
     encoders = []
     for found in (subject.found, *subject.others):
-        yield Progress(f"loading {found.name}", 0, 0)
+        yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
     return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.options, encoders[1:]))
 
 
 def headline(picture: Picture) -> None:
     """The verdict in a coloured box."""
-    verdict_banner.show(*size_points.verdict(picture), icon=":material/compress:")
+    messages.verdict(*size_points.verdict(picture), icon=":material/compress:")
 
 
 def show(picture: Picture) -> None:
     """The figure and the table."""
-    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=HELP)
+    hollow = "Higher is better. A hollow mark: the difference to the whole model could be chance."
+    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=hollow)
     points = picture.points
     numbers = {point: number for number, point in enumerate(points)}
     downloads.draw(
@@ -164,7 +162,7 @@ def show(picture: Picture) -> None:
             numbers.get(chosen(picture)),
         ),
         key=FIGURE,
-        on_select=lambda: _choose(picture),
+        on_select=partial(_choose, picture),
         selection_mode="points",
         config=downloads.config("sizes"),
         alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
@@ -176,15 +174,8 @@ def show(picture: Picture) -> None:
     best = set(front(picture.points, tuple(COSTS)))
     only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
     downloads.table([_row(picture, point) for point in picture.points if point in best or not only], lines=12)
-    st.download_button(
-        "Table (CSV)",
-        lambda: size_points.as_text(picture, "csv"),
-        "sizes.csv",
-        "text/csv",
-        icon=":material/table:",
-        on_click="ignore",
-        key="sizes as csv",
-    )
+    made = partial(size_points.as_text, picture, "csv")
+    downloads.file("Table (CSV)", made, "sizes.csv", "text/csv", icon=":material/table:", key="sizes as csv")
 
 
 def chosen(picture: Picture) -> Point:
@@ -197,7 +188,6 @@ def chosen(picture: Picture) -> Point:
 
 
 def _choose(picture: Picture) -> None:
-    """Take the clicked point; runs before the page reruns."""
     points = st.session_state[FIGURE]["selection"]["points"]
     clicked = [int(point["customdata"]) for point in points if point.get("customdata") is not None]
     if not clicked:
@@ -268,7 +258,7 @@ def export(subject: SizeRequest, picture: Picture) -> None:
     if job is not None and job.state == jobs.DONE:
         st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
         if point.size.stored in (INT8, BITS):
-            st.caption(CODES.format(point.size.stored))
+            st.caption(f"The model card in it has the lines that store vectors as {point.size.stored}.")
         st.code(
             f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
             language=None,  # the colours of highlighted code are too faint to read
@@ -302,7 +292,7 @@ def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folde
     jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
 
 
-def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> Work[None]:
+def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> progress.Work[None]:
     encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
     fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
     yield from pictures.export(encoder, subject.found, picture, point, fit_on, folder)

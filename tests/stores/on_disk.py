@@ -37,7 +37,7 @@ from explorer.training import backtranslation
 from explorer.training.loop import resume_state
 from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
-from explorer.ui.train import method_menu
+from explorer.ui.train import text_and_method
 from tests.evaluating.results_by_hand import measured
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -282,7 +282,7 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Generators": Store(
         {"base": drawn.digest, "text": drawn.texts},
         {"name": drawn.name},
-        lambda desk, x: method_menu.folder_of(x.base, Corpus(x.name, SENTENCES, (x.text,)).digest),
+        lambda desk, x: text_and_method.folder_of(x.base, Corpus(x.name, SENTENCES, (x.text,)).digest),
     ),
     "Trainings": Store(
         {"text": one_of("first", "second"), "model": one_of("one", "other"), "seed": one_of(1, 2),

@@ -22,10 +22,10 @@ from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.training.record.status import FINISHED, Status
-from explorer.ui import layers, size
+from explorer.ui import layers, messages, size
 from explorer.ui.results import filters
 from explorer.ui.train import run_view
-from explorer.ui.widgets import controls, verdict_banner
+from explorer.ui.widgets import controls
 from tests import trainings, visits
 from tests.drawing import made_up
 from tests.live import ROOT
@@ -265,7 +265,7 @@ def test_what_the_one_judge_says_is_said_of_all_four(kind, tmp_path, monkeypatch
         size_points.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
     ]
     assert [one.kind for one in sentences] == [kind] * 3
-    with mock.patch.dict(verdict_banner._LOOKS, {kind: (mock.Mock(), "icon")}):
+    with mock.patch.dict(messages._LOOKS, {kind: (mock.Mock(), "icon")}):
         for one in sentences:
-            verdict_banner.show(one)
-        assert verdict_banner._LOOKS[kind][0].call_count == 3
+            messages.verdict(one)
+        assert messages._LOOKS[kind][0].call_count == 3

@@ -7,7 +7,7 @@ import numpy as np
 from explorer import in_words
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import by_layer, distributions, grid
+from explorer.drawing.scores import curves, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, learned, pair_changes
@@ -16,17 +16,18 @@ from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.scores.verdict import CI
-from explorer.measuring.sentences import word_tables
-from explorer.measuring.sentences.word_pairs import Explained, ExplainedPairs
+from explorer.measuring.sentences import word_pairs, word_tables
 
-NO_WORDS = ExplainedPairs()
+NO_WORDS = word_pairs.ExplainedPairs()
 MOST = 20  # pairs of a kind
 BARS = 620  # least pixels of the bars of both sentences
 NAME, CELL = 170, 42  # of the names of a matrix's rows with its scale, and of a cell
 NAMES = {"model_revision": "revision", "model_digest": "digest", "reading": "layer & pooling"}
 
 
-def report(findings: comparison_report.Findings, pooling: str = "mean", words: ExplainedPairs = NO_WORDS) -> bytes:
+def report(
+    findings: comparison_report.Findings, pooling: str = "mean", words: word_pairs.ExplainedPairs = NO_WORDS
+) -> bytes:
     """The HTML file; `pooling` is that of the line plots, `words` are those of the pairs that show what was learned."""
     one, other = findings.found
     body = [
@@ -44,7 +45,6 @@ def report(findings: comparison_report.Findings, pooling: str = "mean", words: E
 
 
 def _learned(findings: comparison_report.Findings) -> Iterator[str]:
-    """What was learned, how sure that is and where, and pairs that show it."""
     line = learned.line(findings.learned)
     if line is None:
         yield standalone.verdict(findings.verdict.sentence())
@@ -68,7 +68,6 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
 
 
 def _scores(findings: comparison_report.Findings) -> Iterator[str]:
-    """The scores of a tuned model, else of both under the chosen layers & poolings, and what they are."""
     verdict = findings.verdict
     if verdict.tuning is not None:
         parts = [
@@ -107,7 +106,6 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
 
 
 def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:
-    """The grids of both and of their difference, then scores by layer and cosines by gold score."""
     comparison, metric, aggregate = findings.comparison, findings.metric, findings.aggregate
     of_cells, bins = findings.differences.grid, comparison.gold_bins()
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
@@ -129,7 +127,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
     yield standalone.side_by_side(*pieces)
     yield from map(note, comparison.not_measured_text)
     yield heading("By layer, and by gold score")
-    lines = by_layer.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
+    lines = curves.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
     yield standalone.side_by_side(
         picture(lines, f"{metric} × 100 by layer, {pooling}", among=2),
         picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2),
@@ -141,17 +139,17 @@ def _geometry(findings: comparison_report.Findings, found: layer_geometry.LayerG
     yield heading(f"Embedding geometry by layer, {found.pooling}")
     yield note(layer_geometry.definition(found))
     small = [
-        picture(by_layer.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
+        picture(curves.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
         for measure in layer_geometry.MEASURES
     ]
     yield standalone.side_by_side(*small)
-    yield picture(by_layer.alignment_by_uniformity(found), "Alignment and uniformity")
+    yield picture(curves.alignment_by_uniformity(found), "Alignment and uniformity")
     yield table(layer_geometry.geometry_rows(found), other=3)
     yield heading(f"Drift by layer, {found.pooling}")
     if found.alike:
         differences = findings.layer_differences(found.pooling)
         yield note(layer_geometry.HOW_TO_READ)
-        yield picture(by_layer.drift_by_layer(found, differences), "CKA, shift and score difference")
+        yield picture(curves.drift_by_layer(found, differences), "CKA, shift and score difference")
         yield table(layer_geometry.drift_rows(found, differences), {"CKA": 3, "shift": 3})
     if layer_geometry.not_comparable(found):
         yield note(layer_geometry.not_comparable(found))
@@ -180,7 +178,6 @@ def _pairs(findings: comparison_report.Findings) -> Iterator[str]:
 
 
 def _measured(findings: comparison_report.Findings) -> Iterator[str]:
-    """The two models and the settings, in two tables."""
     yield heading("How it was measured")
     models = comparison_report.about_models(findings)
     names = {
@@ -211,7 +208,7 @@ def _cell(value: object) -> str:
     return in_words.NONE if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def words_page(explained: Sequence[Explained], reference: str, models: word_tables.Models) -> bytes:
+def words_page(explained: Sequence[word_pairs.Explained], reference: str, models: word_tables.Models) -> bytes:
     """The HTML file: every pair with its words under each side, and how they were weighed."""
     names = " and ".join(str(model["model"]) for model in models.values())
     body = []
@@ -247,7 +244,7 @@ def words_page(explained: Sequence[Explained], reference: str, models: word_tabl
     return standalone.page(f"{word_tables.TITLE} {names}", body)
 
 
-def words_section(words: ExplainedPairs) -> Iterator[str]:
+def words_section(words: word_pairs.ExplainedPairs) -> Iterator[str]:
     """The bars of several pairs, for another report; a note if a model's words cannot be weighed, or nothing."""
     if words.why_none:
         yield note(f"{word_tables.TITLE} {words.why_none}")

@@ -10,17 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import (
-    ACCENT,
-    DIFFERENCE_SCALE,
-    GRID_SCALE,
-    QUIET,
-    STILL,
-    ColourStops,
-    Draft,
-    hover_text,
-    text_colours,
-)
+from explorer.drawing import style
 from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of, pair_name
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -30,7 +20,7 @@ from explorer.measuring.scores.verdict import CI
 
 Bools = NDArray[np.bool_]
 Span = tuple[float, float]
-ColourScale = tuple[float, float, ColourStops]  # the lowest and the highest number, and the colours between them
+ColourScale = tuple[float, float, style.ColourStops]  # the lowest and the highest number, and the colours between them
 
 GAP = 0.4  # between layers and pairs of layers
 CELL_HEIGHT = 26
@@ -50,13 +40,13 @@ def layer_by_pooling(
     score says so in grey, and why in its hover text.
     """
     table = scores.table(metric, aggregate)
-    scale: ColourScale = (*(span or span_of(scores, metric=metric, aggregate=aggregate)), GRID_SCALE)
+    scale: ColourScale = (*(span or span_of(scores, metric=metric, aggregate=aggregate)), style.GRID_SCALE)
     own = scores.own_score(metric, aggregate)
     of_own = None
     if own is not None:
         why = why_missing(scores, OWN, metric, aggregate)
         title = f"{scores.own_title}, {why}" if why else scores.own_title
-        of_own = Cells(np.array([[own]]), [f"<b>model default</b><br>{hover_text(title)}"], scale)
+        of_own = Cells(np.array([[own]]), [f"<b>model default</b><br>{style.hover_text(title)}"], scale)
     cells = Cells(table, [note for row in notes(scores) for note in row], scale)
     labels = [
         row.label if short or len(row.layers) == 1 else f"{pair_name(row, scores.last)} ({row.label})"
@@ -94,7 +84,7 @@ def notes(scores: LayerScores) -> list[list[str]]:
                     score = table[place, column]
                     lines.append(f"{metric}{joined}: {NO_SCORE if np.isnan(score) else f'{score:.2f}'}")
                 reasons = (why_missing(scores, reading, *one) for one in tables)
-                lines += [hover_text(why) for why in dict.fromkeys(reasons) if why]
+                lines += [style.hover_text(why) for why in dict.fromkeys(reasons) if why]
             notes[-1].append("<br>".join(lines))
     return notes
 
@@ -115,7 +105,7 @@ def difference_grid(
     if widest is None:
         known = np.abs(np.concatenate([np.ravel(one.difference) for one in (grid, own) if one is not None]))
         widest = float(np.nanmax(known)) if np.isfinite(known).any() else 1.0
-    scale: ColourScale = (-widest, widest, DIFFERENCE_SCALE)
+    scale: ColourScale = (-widest, widest, style.DIFFERENCE_SCALE)
     rows, poolings = comparison.rows, comparison.one.poolings
     notes = [
         _difference_note(comparison, Reading(row, pooling), grid, (at, column), name)
@@ -139,7 +129,6 @@ def difference_grid(
 def _difference_note(
     comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str
 ) -> str:
-    """The hover text of a difference: its interval, or why it is missing."""
     title = reading.title
     for scores in (comparison.one, comparison.other):
         why = why_missing(scores, reading)
@@ -198,7 +187,7 @@ def _cell_grid(
     A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
     the layer & pooling, and that of the model default follows the last cell.
     """
-    heights, draft, columns = heights_of(rows), Draft(), len(poolings)
+    heights, draft, columns = heights_of(rows), style.Draft(), len(poolings)
     top = heights[-1] + (0 if own is None else 1 + GAP)
     layers = sum(len(row.layers) == 1 for row in rows)
     for part in (slice(0, layers), slice(layers, None)):
@@ -213,16 +202,16 @@ def _cell_grid(
         _add_points(draft, own, texts, [(x, top) for x in range(columns)], [count] * columns)
     _add_frames(draft, cells, own, heights, top)
     if chosen == OWN and own is not None:
-        _frame(draft, 0, top, 0.48, columns - 1, line={"color": ACCENT, "width": 4})
+        _frame(draft, 0, top, 0.48, columns - 1, line={"color": style.ACCENT, "width": 4})
     elif chosen is not None and chosen != OWN and (cell := cell_of(chosen, rows, poolings)):
         row, column = cell
-        _frame(draft, column, heights[row], 0.48, line={"color": ACCENT, "width": 4})
-    draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **STILL)
+        _frame(draft, column, heights[row], 0.48, line={"color": style.ACCENT, "width": 4})
+    draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **style.STILL)
     draft.y_axes(
         tickvals=[*heights, *([] if own is None else [top])],
         ticktext=[*labels, *([] if own is None else ["default"])],
         range=[-0.5, top + 0.5],
-        **STILL,
+        **style.STILL,
     )
     return draft.figure(
         38 + CELL_HEIGHT * (len(rows) + (own is not None)),
@@ -237,7 +226,9 @@ def heights_of(rows: tuple[Row, ...]) -> list[float]:
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
-def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], cells: Cells, rows: slice = slice(None)) -> None:
+def _add_heat(
+    draft: style.Draft, x: Sequence[float], y: Sequence[float], cells: Cells, rows: slice = slice(None)
+) -> None:
     """The colours of cells; hover and clicks are answered by points above them."""
     low, high, colours = cells.scale
     heat = np.where(cells.coloured, cells.values, np.nan)[rows]
@@ -246,10 +237,14 @@ def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], cells: Cells
 
 
 def _add_points(
-    draft: Draft, cells: Cells, texts: Sequence[str], places: Sequence[tuple[float, float]], indices: Sequence[int]
+    draft: style.Draft,
+    cells: Cells,
+    texts: Sequence[str],
+    places: Sequence[tuple[float, float]],
+    indices: Sequence[int],
 ) -> None:
     """A point with the text on every cell; those in the colour of the page are a trace of their own."""
-    colours, coloured = text_colours(cells.values, *cells.scale), cells.coloured.ravel()
+    colours, coloured = style.text_colours(cells.values, *cells.scale), cells.coloured.ravel()
     of_cell = [at % len(colours) for at in range(len(places))]  # the one cell of the model default has many points
     for themed in (False, True):
         inside = [at for at, cell in enumerate(of_cell) if coloured[cell] != themed]
@@ -268,20 +263,19 @@ def _add_points(
             )
 
 
-def _add_frames(draft: Draft, cells: Cells, own: Cells | None, heights: list[float], top: float) -> None:
-    """Thin frames of hollow cells, dotted ones of missing cells."""
-    thin: dict[str, Any] = {"line": {"color": QUIET, "width": 1}}
-    grey = {"line": {"color": QUIET, "width": 1, "dash": "dot"}, "fillcolor": "rgba(138, 143, 152, 0.12)"}
-    for at, of_own, style in (
+def _add_frames(draft: style.Draft, cells: Cells, own: Cells | None, heights: list[float], top: float) -> None:
+    thin: dict[str, Any] = {"line": {"color": style.QUIET, "width": 1}}
+    grey = {"line": {"color": style.QUIET, "width": 1, "dash": "dot"}, "fillcolor": "rgba(138, 143, 152, 0.12)"}
+    for at, of_own, frame in (
         (cells.hollow, own is not None and own.hollow.any(), thin),
         (cells.missing, own is not None and own.missing.any(), {"layer": "below", **grey}),
     ):
         for row, column in np.argwhere(at).tolist():
-            _frame(draft, column, heights[row], 0.44, **style)
+            _frame(draft, column, heights[row], 0.44, **frame)
         if of_own:
-            _frame(draft, 0, top, 0.44, cells.values.shape[1] - 1, **style)
+            _frame(draft, 0, top, 0.44, cells.values.shape[1] - 1, **frame)
 
 
-def _frame(draft: Draft, column: int, height: float, half: float, wider: int = 0, **style: Any) -> None:
+def _frame(draft: style.Draft, column: int, height: float, half: float, wider: int = 0, **frame: Any) -> None:
     ends = {"x0": column - half, "x1": column + wider + half, "y0": height - half, "y1": height + half}
-    draft.shape(type="rect", **ends, **style)
+    draft.shape(type="rect", **ends, **frame)

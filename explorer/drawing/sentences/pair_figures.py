@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing import style
-from explorer.drawing.sentences.attention_figures import FEW, token_label
+from explorer.drawing.sentences.heatmaps import FEW, token_label
 from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.probe_cosines import Probed
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from explorer.data import sources
 from explorer.drawing.reports import standalone
-from explorer.drawing.scores.score_by_cost import MethodMark, score_by_cost
+from explorer.drawing.scores.curves import MethodMark, score_by_cost
 from explorer.measuring.scores.verdict import CHANCE, CI, Sentence, Verdict
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written

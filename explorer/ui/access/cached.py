@@ -18,7 +18,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer import places
+from explorer import errors, places, progress, run_folder
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import question_pairs, sets
@@ -28,19 +28,14 @@ from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences, digest_of
-from explorer.data.vectors import embedding_folder, vector_corpus
-from explorer.data.vectors.vector_files import VectorFiles
+from explorer.data.vectors import embedding_folder, vector_corpus, vector_files
 from explorer.encoding.locate import model_names
-from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import SetNotFound, StrataError, WrongColumns
 from explorer.evaluating.tasks import judges
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
-from explorer.progress import Progress, Work
-from explorer.run_folder import RECIPE
 from explorer.training.record import run_results, runs
 from explorer.ui.access import jobs
 
@@ -93,10 +88,10 @@ def _of_set(given: sets.SetIdentity) -> Hashable:
         return sets.stamp(given)
     if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
-        return *places.stamps([run.folder / RECIPE]), *map(stamp, run.status().facts.data)
+        return *places.stamps([run.folder / run_folder.RECIPE]), *map(stamp, run.status().facts.data)
     try:
         source = evaluation_sets.located(given)
-    except SetNotFound:
+    except errors.SetNotFound:
         return ()  # what loads the set says so
     if source == evaluation_sets.QUORA:
         named = tuple(filter(None, [question_pairs.path()]))
@@ -157,7 +152,7 @@ def kind_of_file(file: str) -> Kind | None:
     """The kind of rows that a file on this disk holds; None if it cannot be read."""
     try:
         return table_kind(read_file(file))
-    except StrataError:
+    except errors.StrataError:
         return None  # what reads it says why
 
 
@@ -262,7 +257,7 @@ def columns_of(file: str) -> tuple[str, ...]:
     return read_file(file).columns
 
 
-def found(source: str) -> Found:
+def found(source: str) -> model_names.Found:
     """Find the folder of a model on this disk, without a network. Digests are cached by file."""
     return model_names.find(source)
 
@@ -272,30 +267,30 @@ def as_they_are(models: Iterable[str], sources: Iterable[str]) -> str:
     parts = [repr(stamp(source)) for source in sources]
     for model in models:
         parts.append(repr(stamp(model)))  # of a file of word vectors, too
-        with suppress(StrataError):  # what reads it says so
+        with suppress(errors.StrataError):  # what reads it says so
             parts.append(found(model).digest)
     return digest_of(parts)
 
 
 @by_stamp(lambda found, settings: (found.digest, settings.precision, settings.device), 2)
-def encoder(_found: Found, _settings: Settings) -> Encoder:
+def encoder(_found: model_names.Found, _settings: Settings) -> Encoder:
     """A loaded encoder; the two most recently used stay in memory. One loaded model serves every maximum length."""
     return load_encoder(_found, replace(_settings, max_length=None))
 
 
 @by_stamp(lambda found: found.digest, 2)
-def attending(_found: Found) -> Encoder:
+def attending(_found: model_names.Found) -> Encoder:
     """The same model, loaded so that it returns attention weights; in float32, so that rows sum to 1."""
     from explorer.encoding.load.loading import load
 
     return load(_found, precision="float32", attention="eager")
 
 
-def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
+def vectors(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None, with progress shown, while they are computed."""
 
-    def encode() -> Work[Vectors]:
-        yield Progress(f"loading {found.name}", 0, 0)
+    def encode() -> progress.Work[Vectors]:
+        yield progress.Progress(f"loading {found.name}", 0, 0)
         encoded = yield from sentence_vectors.of_reading(
             encoder(found, settings), sentences, reading, settings.max_length
         )
@@ -306,18 +301,20 @@ def vectors(found: Found, sentences: Sequence[str], reading: Reading, settings: 
     return jobs.result(_vectors_key(found, sentences, reading, settings), title, encode)
 
 
-def vectors_are_coming(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> bool:
+def vectors_are_coming(
+    found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings
+) -> bool:
     """Whether vectors are being computed: False too if that failed or was stopped."""
     job = jobs.find(_vectors_key(found, sentences, reading, settings))
     return job is not None and job.live
 
 
-def _vectors_key(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> str:
+def _vectors_key(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> str:
     return f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
 
 
 def kept_scores(
-    found: Found, given: judges.Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
+    found: model_names.Found, given: judges.Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
     of_kind = judges.judged(given)
@@ -333,7 +330,7 @@ def _kept(
     key: str,
     titles: tuple[str, ...],
     _also: tuple[Reading, ...],
-    _found: Found,
+    _found: model_names.Found,
     _given: judges.Evaluated,
     _settings: Settings,
 ) -> LayerScores:
@@ -371,7 +368,7 @@ def _stamp(source: str, *_: object) -> places.Stamps:
 
 
 @by_stamp(_stamp, 16)
-def _opened(source: str, title: str) -> VectorFiles:
-    with suppress(WrongColumns):
+def _opened(source: str, title: str) -> vector_files.VectorFiles:
+    with suppress(errors.WrongColumns):
         return vector_corpus.opened(source, title=title)
     return vector_corpus.opened(source)

@@ -14,20 +14,15 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from explorer import fair_share, in_words
-from explorer.errors import StrataError
+from explorer import errors, fair_share, in_words
 from explorer.progress import Progress, Work
 from explorer.ui.messages import plain, trouble
-
-if TYPE_CHECKING:
-    from streamlit.starlette import App
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +102,7 @@ class Job:
         except StopIteration as end:
             self.result = end.value
             self._end(DONE)
-        except StrataError as trouble:
+        except errors.StrataError as trouble:
             self.error = str(trouble)
             self._end(FAILED)
         except Exception as trouble:  # otherwise the thread would lose the error
@@ -183,28 +178,20 @@ def stop_all(patience: float = 15.0) -> None:
         job._ended.wait(patience)
 
 
-@asynccontextmanager
-async def until_the_server_ends(app: App) -> AsyncIterator[None]:
-    """Stop every job when the server ends; a signal ends the process before `atexit` is asked."""
-    try:
-        yield
-    finally:
-        stop_all()
-
-
 def _queue(lane: str) -> queue.SimpleQueue[Job]:
     """The queue of a lane; the first call starts its worker."""
     if lane not in _queues:
-        waiting = _queues[lane] = queue.SimpleQueue()
+        waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+
+        def work_off() -> None:
+            while True:
+                waiting.get()._run()
+
+        _queues[lane] = waiting
         if lane == TRAINING:
             fair_share.one_arena()
-        _thread(lambda: _work_off(waiting), f"worker: {lane}")
+        _thread(work_off, f"worker: {lane}")
     return _queues[lane]
-
-
-def _work_off(waiting: queue.SimpleQueue[Job]) -> None:
-    while True:
-        waiting.get()._run()
 
 
 def _thread(target: Callable[[], None], name: str) -> threading.Thread:

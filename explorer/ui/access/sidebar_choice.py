@@ -17,7 +17,6 @@ from explorer.data.graded import sets, sts
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
-from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, judged
@@ -51,7 +50,7 @@ class Choice:
     reading: str | None
     settings: Settings
 
-    def found(self) -> Found:
+    def found(self) -> model_names.Found:
         """The encoder's folder."""
         return cached.found(self.source)
 
@@ -69,7 +68,7 @@ class Reader:
     """A side, A or B, whose model is on this disk: what its vectors depend on."""
 
     name: str
-    found: Found
+    found: model_names.Found
     reading: Reading
     settings: Settings
 
@@ -97,7 +96,7 @@ class Reader:
 class ModelScores:
     """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
 
-    found: Found
+    found: model_names.Found
     pairs: Evaluated  # whatever kind of set it is
     scores: LayerScores
     reading: Reading
@@ -175,7 +174,7 @@ def exists(title: str, folder: Path) -> bool:
     return True
 
 
-def encoder(source: str) -> Found | None:
+def encoder(source: str) -> model_names.Found | None:
     """The encoder; None, with the error and a fetch button, if it is not on this disk."""
     try:
         return cached.found(source)
@@ -187,17 +186,17 @@ def encoder(source: str) -> Found | None:
     return None
 
 
-def loaded(found: Found, settings: Settings) -> Encoder | None:
+def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
     """The encoder in memory; None, with progress or the error shown, until it is loaded in the background."""
     return _loaded(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
 
 
-def attending(found: Found) -> Encoder | None:
+def attending(found: model_names.Found) -> Encoder | None:
     """A second instance of the model, in memory, that returns attention weights."""
     return _loaded("eager", found, lambda: cached.attending(found))
 
 
-def _loaded(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | None:
+def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> Encoder | None:
     def loading() -> Work[None]:
         yield Progress("loading weights", 0, 0)
         load()
@@ -352,7 +351,9 @@ def measure_ahead(choice: Choice) -> jobs.Job:
     return jobs.follow(*_job(choice.found(), choice.evaluated(), choice.settings, ()))
 
 
-def _job(found: Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, jobs.Make]:
+def _job(
+    found: model_names.Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]
+) -> tuple[str, str, jobs.Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
 

@@ -22,7 +22,6 @@ EXAMPLE = "_example pair"  # two sentences of `examples` that the microscope sho
 DIFFER = "that differ", "that do not"
 NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
 SELECT_ROW = "Select a row to see its pair token by token."
-OF_LONGER = "Counted in the longer of the two sentences."
 UNCHANGED = "unchanged"
 SHOWN = 5  # items of either kind; the table has all
 LONGEST = 240  # characters of a text
@@ -90,10 +89,15 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
 
 
 def _filtered(pairs: GradedPairs, places: np.typing.NDArray[np.intp]) -> np.typing.NDArray[np.intp]:
-    """The places of the pairs that pass the filters."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.number_input(
-            "Minimum words", 1, value=1, key="flips_words", bind="query-params", width=190, help=OF_LONGER
+            "Minimum words",
+            1,
+            value=1,
+            key="flips_words",
+            bind="query-params",
+            width=190,
+            help="Counted in the longer of the two sentences.",
         )
         overlap = _choice("Shared words", ("under half", "half or more"), "flips_shared")
         negation = _choice("Negation", ("in one only", "in either", "in neither"), "flips_negation")
@@ -223,7 +227,6 @@ def changed_items(compared: Compared) -> None:
 
 
 def _item(found: ItemChanges, item: int, measure: str) -> None:
-    """The texts of an item as they are, and what changed below them."""
     with st.container(border=True, gap=None):
         for heading, cells in found.texts.items():
             st.caption(heading)

@@ -1,22 +1,29 @@
-"""Choose what is compared, score A and B on the same pairs, and compute the verdict."""
+"""Choose what is compared, score A and B on the same pairs, compute the verdict, and export it all."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import streamlit as st
 
-from explorer.data import sources
+from explorer.data import sources, text_sets
 from explorer.data.graded import sets
+from explorer.drawing.reports.report import report
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores import best_cell, bootstrap
+from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
+from explorer.ui.widgets import downloads
 
 ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
@@ -24,6 +31,8 @@ KEY = "compared view"
 NOTHING = "nothing"  # in place of a dev set
 Sides = tuple[sidebar_choice.ModelScores, sidebar_choice.ModelScores]
 Choices = tuple[sidebar_choice.Choice, sidebar_choice.Choice]
+_ASKED = "report asked for"
+FILE = "Report (HTML)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,23 +136,20 @@ def view_control(compared: Compared) -> None:
     now = EACH if titles == {MODEL_DEFAULT} else SAME if len(titles) == 1 else CHOSEN
     both_have_it = now == SAME or sidebar_choice.exists(cell.title, folders[1])
     st.session_state[KEY] = now
+
+    def take() -> None:
+        if st.session_state[KEY] in (EACH, SAME):
+            sidebar.choose_for_both(MODEL_DEFAULT if st.session_state[KEY] == EACH else cell.title)
+
     st.segmented_control(
         "Layer & pooling",
         [EACH, *[SAME] * both_have_it, *[CHOSEN] * (now == CHOSEN)],
         key=KEY,
         required=True,
-        on_change=_take,
-        args=(cell.title,),
+        on_change=take,
         help=f"**{EACH}**: A and B each under model default. **{SAME}**: both under {cell.title}, so that only the "
         "weights differ.",
     )
-
-
-def _take(title: str) -> None:
-    if st.session_state[KEY] == EACH:
-        sidebar.choose_for_both()
-    elif st.session_state[KEY] == SAME:
-        sidebar.choose_for_both(title)
 
 
 def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | None:
@@ -170,3 +176,64 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     if one is None or other is None or one.graded is None:
         return None  # progress or the error is shown
     return best_cell.pick(one.graded, (one.scores, other.scores), here, metric)
+
+
+def export(
+    compared: Compared,
+    probes: Learned | None,
+    pick: best_cell.DevPick | None,
+    pooling: str,
+    asked: bool,
+    geometry: LayerGeometry | None,
+) -> None:
+    """The table as a file, and the report once its geometry is computed."""
+    st.subheader("Export")
+    rows = compared.cells()
+    if rows:
+        downloads.table(rows, lines=8)
+        downloads.rows(rows, compared.stem, "Table (CSV)")
+    if compared.sides[0].graded is None:
+        st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
+        return
+    if asked and geometry is None:
+        st.caption("The report can be downloaded once the geometry above has been computed.")
+        return
+    compared = replace(compared, picked=pick, probes=probes or Learned())
+    # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads
+    sides, settings = compared.sides, compared.choices[0].settings
+    readings = compared.about.one_reading, compared.about.other_reading
+    weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in compared.probes.pairs]
+    models = [(found.digest, reading.title) for found, reading in weighed.values()]
+    key = f"words of the report {models} {text_sets.digest_of(chain(*pairs))} {settings.max_length}"
+    what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
+    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or jobs.known(key) is not None)
+    if not there and st.session_state.get(_ASKED) != what:
+        st.button(
+            "Create report (HTML)",
+            key="create report",
+            icon=":material/description:",
+            on_click=lambda: st.session_state.update({_ASKED: what}),
+            help="Encodes the sentences with A and B to compute the geometry, and weighs the words of the pairs that "
+            "show what was learned; then the report can be downloaded.",
+        )
+        return
+    geometry = geometry_view.found(sides, pooling, settings)
+    if geometry is None:
+        return
+    words: ExplainedPairs | None = jobs.result(
+        key,
+        "Weighing the words of the report's pairs",
+        lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),
+    )
+    if words is None:
+        return
+    whole, explained = replace(compared, geometry=geometry), words
+    downloads.file(
+        FILE,
+        lambda: report(whole, pooling, explained),
+        f"{downloads.file_name(f'{compared.stem} {sides[0].pairs.name}')}.html",
+        "text/html",
+        icon=":material/description:",
+        help="One self-contained file: figures, tables, improved and worsened pairs, and measurement settings.",
+    )

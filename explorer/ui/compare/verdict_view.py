@@ -7,13 +7,12 @@ import streamlit as st
 
 from explorer import errors, in_words
 from explorer.data import sample
-from explorer.drawing.scores import by_layer, distributions, grid
+from explorer.drawing.scores import curves, distributions, grid
 from explorer.drawing.sentences import pair_figures
-from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing import comparison_report, pair_changes
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.scores import best_cell, bootstrap, layer_scores, verdict
+from explorer.measuring.scores import best_cell, bootstrap, verdict
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
@@ -21,7 +20,7 @@ from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, microscope, verdict_banner
+from explorer.ui.widgets import controls, downloads, microscope
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
 _ONE_SCREEN = """<style>
@@ -89,13 +88,11 @@ def show(compared: comparing.Compared, changes: Learned | None) -> str:
 
 
 def _news(compared: comparing.Compared, changes: Learned) -> None:
-    """What was learned in one line, and how sure it is."""
-    if not verdict_banner.learned(compared.verdict.learned(changes)):
-        verdict_banner.show(compared.verdict.sentence())
+    if not messages.learned(compared.verdict.learned(changes)):
+        messages.verdict(compared.verdict.sentence())
 
 
 def _cells_that_changed(compared: comparing.Compared) -> None:
-    """In which layers & poolings the score changed."""
     if compared.where:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
 
@@ -104,7 +101,7 @@ def _pairs(compared: comparing.Compared, changes: Learned) -> None:
     """Three pairs of the probe packs that show it, or why there are none."""
     if changes.pairs:
         sides = "base → tuned" if compared.verdict.tuning else "A → B"
-        verdict_banner.learned_pairs(changes.pairs, sides, microscope.COMPARE)
+        microscope.pairs_that_show(changes.pairs, sides, microscope.COMPARE)
     elif changes.why_none:
         st.caption(messages.plain(changes.why_none))
     microscope.words_over(microscope.COMPARE, _readers(compared))
@@ -149,7 +146,6 @@ def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, row
 
 
 def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: bootstrap.Interval) -> None:
-    """The scores of A and B, and B - A with its interval."""
     where = st.container(horizontal=True)
     for name, scores, reading in (
         ("A", comparison.one, comparison.one_reading),
@@ -169,20 +165,19 @@ def show_picked(found: best_cell.DevPick, sides: comparing.Sides, metric: str, a
     differences = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
     _score_cards(comparison, metric, aggregate, differences.chosen)
     st.caption(messages.plain(found.words))
+
+    def take() -> None:
+        sidebar.choose_reading(found.readings[0])
+        sidebar.choose_reading_of_b(found.readings[1])
+
     if found.readings != (sides[0].reading, sides[1].reading):
         st.button(
             "Use these layers & poolings",
             key="use picked",
             icon=":material/check:",
-            on_click=_take_picked,
-            args=found.readings,
+            on_click=take,
             help="Sets them in the sidebar, for every page.",
         )
-
-
-def _take_picked(one: Reading, other: Reading) -> None:
-    sidebar.choose_reading(one)
-    sidebar.choose_reading_of_b(other)
 
 
 def probe_changes(compared: comparing.Compared) -> Learned | None:
@@ -267,7 +262,6 @@ def grids(compared: comparing.Compared, *, but: str = "") -> None:
 
 
 def _grid(compared: comparing.Compared, name: str, height: int = 0) -> None:
-    """One of the three grids, at least so high."""
     comparison, metric, differences = compared.comparison, compared.metric, compared.differences
     scores = comparison.other if name == "B" else comparison.one
     if name == DIFFERENCE:
@@ -285,24 +279,23 @@ def _grid(compared: comparing.Compared, name: str, height: int = 0) -> None:
         figure = grid.layer_by_pooling(scores, metric, compared.aggregate, reading, span, short=True)
         key, file = f"grid of {name}", f"grid-{name}"
         alt = f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers."
+
+    def choose_clicked() -> None:  # of the differences, the cell is that of both
+        reading = controls.clicked_cell(key, scores)
+        if reading is not None and name != "B":
+            sidebar.choose_reading(reading)
+        if reading is not None and name != "A":
+            sidebar.choose_reading_of_b(reading)
+
     downloads.draw(
         figure,
         least=height,
         key=key,
-        on_select=lambda: _choose_clicked(key, name, scores),
+        on_select=choose_clicked,
         selection_mode="points",
         config=downloads.config(file),
         alt=alt,
     )
-
-
-def _choose_clicked(key: str, name: str, scores: layer_scores.LayerScores) -> None:
-    """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
-    reading = controls.clicked_cell(key, scores)
-    if reading is not None and name != "B":
-        sidebar.choose_reading(reading)
-    if reading is not None and name != "A":
-        sidebar.choose_reading_of_b(reading)
 
 
 def lines(compared: comparing.Compared) -> str:
@@ -313,7 +306,7 @@ def lines(compared: comparing.Compared) -> str:
         st.subheader("By layer")
         pooling = geometry_view.pooling_control(comparison.one, comparison.other)
         downloads.draw(
-            by_layer.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            curves.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=downloads.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )

@@ -69,7 +69,6 @@ body:has([data-test-connection-state]:not([data-test-connection-state="CONNECTED
 itself.</div>"""
 NAME = "Strata"
 _FRAMED, _ADDRESS = "_frame", "_page"
-TRAIN_PAGE = "pages/train.py"
 TRAINING = "Training: {}"
 KEY, BACK, NEXT = "p", "b", "n"
 START, END, MENU = "Present", "End", "Pages"
@@ -155,23 +154,23 @@ def _opened() -> StreamlitPage:
 
 def training_line() -> None:
     """A link to the running run that updates itself; nothing, and no polling, when no run is training."""
+
+    def live_runs() -> None:
+        live = training_queue.under_way()
+        if not live:
+            st.rerun()  # the whole page: with it this fragment's clock goes
+        run, status = live[0]
+        label = TRAINING.format(run_status.place(status)) + (f" (+{len(live) - 1})" if len(live) > 1 else "")
+        st.page_link(
+            "pages/train.py",
+            label=messages.plain(label),
+            icon=":material/model_training:",
+            query_params={"run": run.name},
+            help=messages.plain(run.name),
+        )
+
     if training_queue.under_way():
-        st.fragment(_live_runs, run_every=2.0)()
-
-
-def _live_runs() -> None:
-    live = training_queue.under_way()
-    if not live:
-        st.rerun()  # the whole page: with it this fragment's clock goes
-    run, status = live[0]
-    label = TRAINING.format(run_status.place(status)) + (f" (+{len(live) - 1})" if len(live) > 1 else "")
-    st.page_link(
-        TRAIN_PAGE,
-        label=messages.plain(label),
-        icon=":material/model_training:",
-        query_params={"run": run.name},
-        help=messages.plain(run.name),
-    )
+        st.fragment(live_runs, run_every=2.0)()
 
 
 def _title(page: PageEntry) -> None:

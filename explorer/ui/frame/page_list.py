@@ -1,14 +1,12 @@
 """List the pages, with the question each answers and its place in the menu, and open one with its controls set."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import sample, sources
+from explorer.data import sample, sources, text_sets
 from explorer.data.graded import sets
-from explorer.data.text_sets import SCORED_PAIRS, Kind
 from explorer.training.record import run_results, runs
 from explorer.ui.access import cached
 from explorer.ui.frame import sidebar
@@ -19,108 +17,95 @@ _OPENS = "_page to open"
 
 @dataclass(frozen=True)
 class PageEntry:
-    """One page of the menu; its address is its file name."""
+    """One page of the menu; its address is its name."""
 
-    file: str
+    name: str  # of its file in `pages`
     title: str
-    icon: str
+    symbol: str  # of Material
     purpose: str  # one line under the title
     group: str = ""
     scores: bool = True  # whether it uses layer & pooling, model B and evaluation set of the sidebar
 
     @property
-    def name(self) -> str:
-        """The last part of its address."""
-        return Path(self.file).stem
+    def file(self) -> str:
+        """Where the page is."""
+        return f"pages/{self.name}.py"
+
+    @property
+    def icon(self) -> str:
+        """Its icon, as Streamlit names it."""
+        return f":material/{self.symbol}:"
 
 
 EXPLORE, TUNE, COMPARE = "Explore", "Fine-tune", "Compare"
 
 PAGES = (
     PageEntry(
-        "pages/start.py",
+        "start",
         "Start",
-        ":material/home:",
+        "home",
         "Score every layer & pooling of a sentence encoder, fine-tune it, and see what changed. Everything runs on "
         "this machine; nothing is sent anywhere, and no GPU is needed.",
     ),
     PageEntry(
-        "pages/layers.py",
+        "layers",
         "Layers",
-        ":material/layers:",
+        "layers",
         "Which layer & pooling is best on your evaluation set, and how sure is it?",
         EXPLORE,
     ),
     PageEntry(
-        "pages/sentences.py",
+        "sentences",
         "Sentences",
-        ":material/notes:",
+        "notes",
         "How similar are your sentences, and which differences in meaning does the model notice?",
         EXPLORE,
     ),
     PageEntry(
-        "pages/map.py",
-        "Map",
-        ":material/scatter_plot:",
-        "Which sentences are close together, and which moved from A to B?",
-        EXPLORE,
+        "map", "Map", "scatter_plot", "Which sentences are close together, and which moved from A to B?", EXPLORE
     ),
     PageEntry(
-        "pages/search.py",
+        "search",
         "Search",
-        ":material/search:",
+        "search",
         "Which sentences are nearest to a query, and how do the results of A and B differ?",
         EXPLORE,
     ),
     PageEntry(
-        "pages/layer_attention.py",
-        "Layer attention",
-        ":material/hub:",
-        "Which layers and tokens decide the vector of a sentence?",
-        EXPLORE,
+        "layer_attention", "Layer attention", "hub", "Which layers and tokens decide the vector of a sentence?", EXPLORE
     ),
     PageEntry(
-        "pages/train.py",
+        "train",
         "Train",
-        ":material/model_training:",
+        "model_training",
         "Fine-tune a copy of a model with any published method, and test whether it became better.",
         TUNE,
         scores=False,
     ),
     PageEntry(
-        "pages/plans.py",
+        "plans",
         "Plans",
-        ":material/checklist:",
+        "checklist",
         "Which of several methods or settings is best, by how much over the base, and at what cost?",
         TUNE,
         scores=False,
     ),
     PageEntry(
-        "pages/replay.py",
-        "Runs & replay",
-        ":material/replay:",
-        "Which runs are there, and what changed in one, step by step?",
-        TUNE,
+        "replay", "Runs & replay", "replay", "Which runs are there, and what changed in one, step by step?", TUNE
     ),
+    PageEntry("compare", "Compare", "compare_arrows", "What changed from A to B, how sure is it, and where?", COMPARE),
     PageEntry(
-        "pages/compare.py",
-        "Compare",
-        ":material/compare_arrows:",
-        "What changed from A to B, how sure is it, and where?",
-        COMPARE,
-    ),
-    PageEntry(
-        "pages/results.py",
+        "results",
         "Results",
-        ":material/leaderboard:",
+        "leaderboard",
         "How do all models score on all tasks, and which of them really differ?",
         COMPARE,
         scores=False,
     ),
     PageEntry(
-        "pages/size.py",
+        "size",
         "Size & quality",
-        ":material/compress:",
+        "compress",
         "How many layers, dimensions and bits can an encoder do without, and what is gained?",
         COMPARE,
     ),
@@ -170,12 +155,12 @@ def train_on_own_pairs(given: sets.SetIdentity) -> dict[str, str]:
     Returns what the address says of it, for a reload.
     """
     part = sources.written(sets.parts(given)[0])
-    method = _fill(part, SCORED_PAIRS, len(SCORED_PAIRS.texts))
+    method = _fill(part, text_sets.SCORED_PAIRS, len(text_sets.SCORED_PAIRS.texts))
     sidebar.choose_set(given)
     return {training_form.SOURCES: part} | method
 
 
-def train_on_file(path: str, kind: Kind) -> dict[str, str]:
+def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
     """Fill the form of the Train page: a file as text, its dev and test set, and the method that fits its rows.
 
     Returns what the address says of it, for a reload.
@@ -185,7 +170,7 @@ def train_on_file(path: str, kind: Kind) -> dict[str, str]:
     return {training_form.SOURCES: sources.label(path)} | method
 
 
-def _fill(source: str, kind: Kind, texts: int) -> dict[str, str]:
+def _fill(source: str, kind: text_sets.Kind, texts: int) -> dict[str, str]:
     """Set the text and the method that fits its rows; returns what the address says of the method."""
     from explorer.training.recipe import suggested
 

@@ -27,11 +27,9 @@ from streamlit import config
 from streamlit.web.server.server_util import is_allowed_origin
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from explorer import run_folder, typed_json
-from explorer.errors import RunBusy, StrataError
+from explorer import errors, places, progress, run_folder, typed_json
+from explorer.encoding.load import loading
 from explorer.measuring.maps import umap_layout
-from explorer.places import runs_folder
-from explorer.progress import Progress, Work
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_queue
 
@@ -55,10 +53,10 @@ async def until_the_server_ends(app: App) -> AsyncIterator[None]:
     threading.Thread(target=restore_queue, name="restoring the queue", daemon=True).start()
     under_way: list[str] = []
     try:
-        async with jobs.until_the_server_ends(app):
-            yield
-            under_way = training_queue.in_training()
+        yield
+        under_way = training_queue.in_training()
     finally:
+        jobs.stop_all()  # a signal ends the process before `atexit` is asked
         for name in under_way:
             logger.warning(INTERRUPTED, name, name)
 
@@ -81,18 +79,16 @@ def _end_despite_open_connections() -> None:
         server.config.timeout_graceful_shutdown = LAST_ANSWERS
 
 
-def _first_page() -> Work[None]:
+def _first_page() -> progress.Work[None]:
     """Import what every measurement needs, and measure what the first page shows, while nobody waits for it yet."""
-    yield Progress("looking", 0, 0)
+    yield progress.Progress("looking", 0, 0)
     inspect.stack()  # Streamlit does so before it first draws; the path of every module is known from then on
     importlib.import_module("pandas")  # every page needs it before it can draw
     first = sidebar_choice.first()
     measured = sidebar_choice.are_kept(first)
     for _ in range(LEFT_ALONE if measured else 0):  # the first page is faster without: it shows what was kept
-        yield Progress("leaving the processor to the first page", 0, 0)
+        yield progress.Progress("leaving the processor to the first page", 0, 0)
         time.sleep(1)
-    from explorer.encoding.load import loading
-
     yield from loading.importing()
     if not measured and jobs.idle(jobs.MEASURING):  # otherwise a visitor is there, and may have asked for another page
         measuring = sidebar_choice.measure_ahead(first)
@@ -115,15 +111,15 @@ def restore_queue() -> None:
                 training_queue.queue_again()
             if planned:
                 training_queue.plans_again()
-    except RunBusy:
+    except errors.RunBusy:
         return
-    except StrataError as error:
+    except errors.StrataError as error:
         logger.warning("The queue is not restored: %s", error)
 
 
 def _plans_were_under_way() -> bool:
     """Whether a plan of the app is written as waiting or running, by this server or one that ended."""
-    for path in runs_folder().glob(f"plans/[!.]*/{run_folder.STATUS}"):
+    for path in places.runs_folder().glob(f"plans/[!.]*/{run_folder.STATUS}"):
         try:
             stated = typed_json.parsed(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

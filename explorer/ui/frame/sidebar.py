@@ -8,14 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
-from explorer import run_folder
+from explorer import errors, knobs, run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
-from explorer.errors import BadChoice, StrataError
-from explorer.knobs import whole_in
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.ui import messages
@@ -30,7 +28,6 @@ TYPED = (
 )
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
 OFFERED = 5  # models in a folder that is none itself
-LOAD = "Load {}"
 WIDEST = 26  # characters that a field of the sidebar has room for
 NOTHING = "nothing"  # of the models to choose as B
 SAME = "same as A"
@@ -54,7 +51,7 @@ def draw(*, scores: bool) -> DeltaGenerator:
                 text = st.query_params[key]
                 if key != "max_length":
                     st.session_state[key] = text
-                elif (number := whole_in(text)) is not None and SHORTEST <= number < 10**9:
+                elif (number := knobs.whole_in(text)) is not None and SHORTEST <= number < 10**9:
                     st.session_state[key] = number
     with first:
         source: str = st.selectbox(
@@ -93,7 +90,7 @@ def _offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None
     """Offer the models one level below a folder that is none itself as A or B, each by one click."""
     for folder in model_names.inside(source)[:OFFERED]:
         st.button(
-            LOAD.format(messages.plain(folder.name)),
+            f"Load {messages.plain(folder.name)}",
             key=f"load {folder} as {side}",
             icon=":material/folder_open:",
             on_click=choose,
@@ -205,7 +202,7 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
     try:
         folder = cached.found(source).folder
         options = sidebar_choice.titles(folder)
-    except StrataError:
+    except errors.StrataError:
         return None  # the page says what is wrong with the encoder, at length
     # where A has its model default, "same as A" gives B its own model default
     if of_a is not None and sidebar_choice.exists(of_a, folder):
@@ -217,7 +214,7 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
     if written not in options:
         try:
             title = parse(written.strip(), layout.last_layer(folder)).title
-        except BadChoice as error:
+        except errors.BadChoice as error:
             title = options[0]
             st.warning(messages.plain(f"{error} Until then '{title}' is used."), icon=":material/block:")
         else:
@@ -232,7 +229,6 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
 
 
 def _show_whole(name: str) -> None:
-    """Write a name below its field if the field has no room for it."""
     if len(name) > WIDEST:
         st.caption(messages.plain(name))
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from explorer import run_folder
+from explorer import errors, run_folder
 from explorer.data.text_sets import digest_of
-from explorer.drawing.sentences import attention_figures as drawn
+from explorer.drawing.sentences import heatmaps as drawn
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import parts
-from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.training.record import runs
@@ -94,7 +93,7 @@ def _no_pooler(found: Found, choice: sidebar_choice.Choice) -> None:
     """What the page shows of such a model, and the ways to one with a pooler: the example that ships comes first."""
     st.info(NO_POOLER.format(messages.plain(found.name)), icon=":material/info:")
     other = sidebar_choice.model_b()
-    with suppress(StrataError):  # the sidebar and other pages say what is wrong with B
+    with suppress(errors.StrataError):  # the sidebar and other pages say what is wrong with B
         if other is not None and has_pooler((of_b := cached.found(other.source)).folder):
             st.info(EXCHANGE.format(messages.plain(of_b.name)), icon=":material/swap_horiz:")
             st.button(
@@ -143,7 +142,7 @@ def has_pooler(folder: Path) -> bool:
             module.kind == "LayerReading" and "attention" in parts.stated(module.folder / "config.json")
             for module in layout.modules(folder)
         )
-    except StrataError:
+    except errors.StrataError:
         return False
 
 
@@ -167,7 +166,7 @@ def folded_heads(found: Found, sentences: tuple[str, str]) -> None:
         with fold:
             try:
                 show_heads(found, sentences)
-            except StrataError as error:
+            except errors.StrataError as error:
                 messages.trouble(error)
 
 
@@ -221,7 +220,6 @@ def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
-    """The overview of all heads; returns the chosen layer and head."""
     layers, count = attention.weights.shape[:2]
 
     def choose_clicked() -> None:  # runs before the page reruns

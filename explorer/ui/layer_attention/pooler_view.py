@@ -6,18 +6,16 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.text_sets import digest_of
-from explorer.drawing.sentences import attention_figures as drawn
+from explorer.drawing.sentences import heatmaps as drawn
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.vector_geometry import PROBE
-from explorer.measuring.scores import bootstrap, correlation, layer_scores
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores import bootstrap, correlation, layer_scores, measure
 from explorer.measuring.scores.verdict import Verdict, sentence
-from explorer.measuring.sentences import attention_weights
-from explorer.measuring.sentences.sentence_vectors import similarities
+from explorer.measuring.sentences import attention_weights, sentence_vectors
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
@@ -94,13 +92,14 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
 
 
 @cached.by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
-def layer_weights(_found: Found, _sentences: tuple[str, ...], _settings: Settings) -> attention_weights.LayerWeights:
+def layer_weights(
+    _found: Found, _sentences: tuple[str, ...], _settings: measure.Settings
+) -> attention_weights.LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
     return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
 
 
 def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, attention_weights.LayerWeights] | None:
-    """Model B and its weights, if it has a pooler too."""
     other = sidebar_choice.model_b()
     if other is None:
         st.caption(ASK)
@@ -116,7 +115,6 @@ def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, attention_weights.
 
 
 def _attention_shares(weights: attention_weights.LayerWeights, side: str) -> None:
-    """The share of attention in the vector of each sentence."""
     shares = weights.attention_share
     if shares is None:
         return
@@ -150,7 +148,7 @@ def _b_in_words(
             encoded = cached.vectors(model, sentences, its.reading_of(model.folder), its.settings)
             if encoded is None:
                 return  # they are being computed, and the page says so
-            cosines.append(f"{similarities(encoded)[0, 1]:.3f}")
+            cosines.append(f"{sentence_vectors.similarities(encoded)[0, 1]:.3f}")
         highest = [float(np.nanmax(of_layers)) for of_layers in weights.by_layer]
         layers, uniform = weights.layers, 1 / len(weights.layers)
         lines = (
@@ -280,7 +278,6 @@ def _compared(weights: attention_weights.LayerWeights, scores: attention_weights
 
 
 def _name(found: Found) -> str:
-    """The name of the model's run, else of the model."""
     run = runs.of_model(found.folder)
     return found.name if run is None else run.name
 

@@ -1,6 +1,11 @@
-"""Choose what is mapped and how: the sentences or vectors, the projection with its settings, and the colour."""
+"""Choose what is mapped and how, and which sentences are selected in both maps.
 
-from collections.abc import Sequence
+A redrawn map loses its lasso selection. So only the other map is redrawn with the selection, and the map with the
+lasso keeps it. A search word is kept in the address instead of the sentences that it selects; a lasso selection
+clears the word.
+"""
+
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,7 @@ from explorer.data.text_sets import Attribute, GradedPairs, Sentences
 from explorer.data.vectors.vector_corpus import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
+from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
@@ -35,6 +41,14 @@ SUGGESTED = "\n".join(
         "Prices rose again in March.", "Inflation is higher than last year.", "Bread costs more than it did.",
     )
 )  # fmt: skip
+ADDRESS = "selected"  # the parameter; at most MOST_IN_ADDRESS numbers, because addresses have a maximum length
+MOST_IN_ADDRESS = 100
+WORD = "find"  # the parameter of the word
+_SELECTED, _LIT, _SUBJECT, _DRAWN_WITH = "_map_selected", "_map_lit", "_map_subject", "_map_drawn_with"
+_TIMES = "_map_times"
+SIDES = ("A", "B")
+LONGEST_WORD = 200  # characters
+NONE_FOUND = "No sentence contains “{}”."
 
 
 def map_settings() -> projection.MapSettings:
@@ -149,7 +163,7 @@ def _of_file() -> Sentences | Path | None:
             "mapped as they are, up to 200,000: the path of a folder of `embed --with-text`, of a .parquet file of "
             "sentences and vectors, or of a .npy with its .txt.",
         ).strip()
-        controls.upload_to_keep("Sentences (file)", UPLOAD, _take)
+        controls.upload_to_keep("Sentences (file)", UPLOAD, _take_file)
         before = uploads.paths()
         if before and not file:
             st.selectbox(
@@ -158,7 +172,7 @@ def _of_file() -> Sentences | Path | None:
                 index=None,
                 format_func=sources.label,
                 key=BEFORE,
-                on_change=lambda: _take(st.session_state[BEFORE]),
+                on_change=lambda: _take_file(st.session_state[BEFORE]),
             )
     if not file:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
@@ -185,6 +199,97 @@ def _typed() -> Sentences | None:
     return replace(map_sentences.of_table(replace(table, name=TEXT_BOX)), name="the text box")
 
 
-def _take(path: str | None) -> None:
+def _take_file(path: str | None) -> None:
     if path is not None:
         st.session_state["map_file"] = path
+
+
+def selection(subject: Hashable, drawn_with: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
+    """The indices of the selected sentences, of `count`; for new sentences, those that contain the search word.
+
+    If the maps' projection or colour changed, both are redrawn with the selection.
+    """
+    if st.session_state.get(_SUBJECT) != subject:
+        opened = _SUBJECT not in st.session_state  # only the first address may come from a shared link
+        numbers = map(whole_in, st.query_params.get(ADDRESS, "").split("-") if opened else ())
+        linked = dict.fromkeys(number for number in numbers if number is not None and number < count)
+        st.session_state[_SELECTED] = tuple(linked if found is None else found)
+        st.session_state[_SUBJECT] = subject
+        st.session_state.pop(_DRAWN_WITH, None)
+    selected: tuple[int, ...] = st.session_state[_SELECTED]
+    if st.session_state.get(_DRAWN_WITH) != drawn_with:
+        st.session_state[_DRAWN_WITH] = drawn_with
+        select(selected)
+    if found is None and 0 < len(selected) <= MOST_IN_ADDRESS:
+        st.query_params[ADDRESS] = "-".join(map(str, selected))
+    else:
+        st.query_params.pop(ADDRESS, None)
+    return selected
+
+
+def drawn_selection(side: str) -> tuple[int, ...] | None:
+    """The selection that a map is drawn with; None if nothing is selected."""
+    return st.session_state[_LIT][side] or None
+
+
+def times_selected(side: str) -> int:
+    """How often a map's selection was set; as a revision number, it forces a redraw for an equal selection."""
+    of_sides: dict[str, int] = st.session_state[_TIMES]
+    return of_sides[side]
+
+
+def select(places: Sequence[int]) -> None:
+    """Select these sentences in both maps."""
+    st.session_state[_SELECTED] = tuple(places)
+    for side in SIDES:
+        _redraw(side, tuple(places))
+
+
+def clear_selection() -> None:
+    """Select none; only in a callback."""
+    st.session_state[WORD] = ""
+    select(())
+
+
+def take_lasso(side: str, key: str) -> None:
+    """Take over the lasso selection of a map; in its callback."""
+    points = st.session_state[key]["selection"]["points"]
+    # a line or a bar has no number
+    places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
+    st.session_state[WORD] = ""
+    st.session_state[_SELECTED] = places
+    for other in SIDES:
+        if other != side:
+            _redraw(other, places)
+
+
+def _redraw(side: str, places: tuple[int, ...]) -> None:
+    st.session_state[_LIT] = st.session_state.get(_LIT, {}) | {side: places}
+    st.session_state[_TIMES] = st.session_state.get(_TIMES, {}) | {
+        side: st.session_state.get(_TIMES, {}).get(side, 0) + 1
+    }
+
+
+def containing(where: st.delta_generator.DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
+    """The indices of the sentences that contain the typed text; None if nothing is typed."""
+    typed: str = where.text_input(
+        "Find",
+        key=WORD,
+        bind="query-params",
+        max_chars=LONGEST_WORD,
+        on_change=lambda: select(_holding(st.session_state[WORD], texts) or ()),
+        placeholder="a word, then Enter",
+        width=240,
+        help="Selects every sentence that contains it, ignoring case.",
+    )
+    places = _holding(typed, texts)
+    if places == ():
+        st.caption(NONE_FOUND.format(messages.plain(messages.shortened(typed))))
+    return places
+
+
+def _holding(typed: str, texts: Sequence[str]) -> tuple[int, ...] | None:
+    word = " ".join(typed.split()).casefold()
+    if not word:
+        return None
+    return tuple(place for place, text in enumerate(texts) if word in " ".join(text.split()).casefold())

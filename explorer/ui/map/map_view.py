@@ -17,7 +17,7 @@ from explorer.measuring.maps import map_tables, projection, umap_layout
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.map import map_form, selection
+from explorer.ui.map import map_form
 from explorer.ui.widgets import downloads
 
 MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
@@ -27,7 +27,6 @@ QUALITY = (
     "Quality of the map. Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours "
     "preserved, 0 to 100 %: higher is better. Check neighbours in the table, not on the map."
 )
-UNTIL_READY = "This is PCA, until UMAP is ready."
 NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. This is {} in two dimensions."
 PICKED = "_map_picked_row"
 
@@ -59,7 +58,14 @@ def mapped(
     one, other = vectors[0], vectors[1] if len(vectors) > 1 else None
     count = f"{len(described):,} sentences"
     subject = digest_of([described.digest, *(side.key for side in sides)])
-    near = jobs.result(f"neighbours {subject}", f"Neighbours of {count}", lambda: _near(vectors))
+
+    def neighbours() -> progress.Work[tuple[vector_index.Neighbourhoods, ...]]:
+        found = []
+        for name, of_side in zip("AB", vectors, strict=False):
+            found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
+        return tuple(found)
+
+    near = jobs.result(f"neighbours {subject}", f"Neighbours of {count}", neighbours)
     if near is None:
         return None
     maps = jobs.result(
@@ -73,13 +79,6 @@ def mapped(
     first = described.columns[: 1 if described.lines or grouped else 0]
     described = replace(described, columns=(*first, *known, *described.columns[len(first) :]))
     return Mapped(subject, described, sides, tuple(vectors), near, maps)
-
-
-def _near(vectors: Iterable[cached.Vectors]) -> progress.Work[tuple[vector_index.Neighbourhoods, ...]]:
-    found = []
-    for name, of_side in zip("AB", vectors, strict=False):
-        found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
-    return tuple(found)
 
 
 def _changes(
@@ -99,13 +98,13 @@ def show(mapped: Mapped, settings: projection.MapSettings) -> None:
     """The maps, the selection and its neighbours; a selection reruns this fragment only."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = map_form.colour(tools, mapped.described.columns)
-    found = selection.containing(tools, mapped.described.texts)
-    selected = selection.current(mapped.subject, (settings, colour.name), len(mapped.described), found)
+    found = map_form.containing(tools, mapped.described.texts)
+    selected = map_form.selection(mapped.subject, (settings, colour.name), len(mapped.described), found)
     tools.button(
         "Clear selection",
         key="clear selection",
         icon=":material/deselect:",
-        on_click=selection.clear,
+        on_click=map_form.clear_selection,
         disabled=not selected,
     )
     if mapped.maps.places[0].shape[1] == 2:
@@ -186,12 +185,12 @@ def _one_map(
     if len(mapped.described) >= drawing.FEW:
         clusters = _named(mapped.described.digest, mapped.maps.places[0], mapped.described.texts)
         names = [(one.name, one.middle(places)) for one in clusters]
-    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name), names)
+    figure = drawing.flat_map(places, span, mapped.described, colour, map_form.drawn_selection(name), names)
     downloads.draw(
         # a new revision even for the same selection: otherwise the lasso's outline stays
-        figure.update_layout(uirevision=selection.times(name)),
+        figure.update_layout(uirevision=map_form.times_selected(name)),
         key=key,
-        on_select=lambda: selection.take(name, key),
+        on_select=lambda: map_form.take_lasso(name, key),
         selection_mode=("points", "box", "lasso"),
         config=config,
         alt=alt,
@@ -283,13 +282,12 @@ def show_vectors(
         return
     found = _large_map(corpus, used)
     if found is None:
-        st.caption(UNTIL_READY)
+        st.caption("This is PCA, until UMAP is ready.")
         used, found = at_once, first
     _draw(corpus, used, found)
 
 
 def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> map_tables.LargeMap | None:
-    """The map; None, with progress shown, until it is computed."""
     found: map_tables.LargeMap | None = jobs.result(
         f"large map {corpus.digest} {settings}",
         f"{settings.kind} of {corpus.name}",

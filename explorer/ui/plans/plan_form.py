@@ -20,7 +20,7 @@ from explorer.ui.runs import training_form
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan import Plan, PlanBudget
+    from explorer.studies.plans.plan import Plan
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
@@ -33,7 +33,6 @@ EMPTY = "No {} is chosen. Choose at least one."
 NONE = "no setting"
 LISTS = 2
 FEW = "Type at least two values of {} with commas between them, such as {}; or choose '{}'."
-TWICE = "{} has a value twice. Give each once."
 SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 
@@ -61,7 +60,7 @@ def plan(name: str) -> Plan | None:
         there = [sidebar_choice.encoder(model) is not None for model in models]
     methods = _methods(cards, text)
     from explorer.studies.plans.plan import VALUES as START_VALUES
-    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan import Plan, PlanBudget
 
     st.subheader("Settings")
     which, *columns = st.columns(1 + len(SETTINGS))
@@ -84,16 +83,23 @@ def plan(name: str) -> Plan | None:
     grid = _grid([cards[name] for name in methods or ()])
     st.subheader("Seeds and evaluation")
     seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
-    tasks, budget = _tasks_and_budget()
-    if (
-        not text
-        or methods is None
-        or not models
-        or not all(there)
-        or grid is None
-        or seeds is None
-        or judged_on is None
-    ):
+    left, middle, right = st.columns([2, 1, 1])
+    known, limits = suites(), PlanBudget.knobs
+    tasks: list[str] = left.multiselect(
+        "Also evaluate on",
+        list(dict.fromkeys([*known, *published()])),
+        key=TASKS,
+        format_func=lambda task: f"{task} ({len(known[task])} tasks)" if task in known else task,
+        persist_state="session",
+        placeholder="no tasks",
+        help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
+        "column for each. Their files are read from the folder that STRATA_DATA names.",
+    )
+    with middle:
+        minutes = controls.draw("", limits["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
+    with right:
+        steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
+    if not text or methods is None or not models or not all(there) or grid is None or not seeds or judged_on is None:
         return None
     return Plan(
         name,
@@ -106,8 +112,8 @@ def plan(name: str) -> Plan | None:
         dev=judged_on[0],
         test=judged_on[1],
         values=st.session_state[VALUES],
-        tasks=tasks,
-        budget=budget,
+        tasks=tuple(tasks),
+        budget=PlanBudget(minutes, steps),
     )
 
 
@@ -137,7 +143,6 @@ def fill(plan: Plan) -> None:
 
 
 def _text() -> tuple[str, ...]:
-    """The sources of the one training text."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = st.multiselect(
@@ -210,8 +215,8 @@ def unreadable(text: Sequence[str]) -> bool:
 
 def _seeds_and_sets(
     text: tuple[str, ...], cards: tuple[training_form.MethodCard, ...]
-) -> tuple[tuple[int, ...] | None, tuple[str, str] | None]:
-    """The seeds, and the names of the dev set and the test set; None in place of what is not valid."""
+) -> tuple[tuple[int, ...], tuple[str, str] | None]:
+    """The seeds, and the names of the dev set and the test set; none, or None, in place of what is not valid."""
     training_form.fill_untouched(text, cards, (DEV, TEST))
     held_out = training_form.held_out_of(cards)
     left, middle, right = st.columns(3)
@@ -220,46 +225,14 @@ def _seeds_and_sets(
     with middle:
         test, test_set = training_form.test_field(TEST, held_out)
     with right:
-        typed = st.text_input(
-            "Seeds",
-            "1, 2, 3" if SEEDS not in st.session_state else None,
-            key=SEEDS,
-            persist_state="session",
-            help="Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation.",
-        )
-        try:
-            seeds = training_form.typed_seeds(typed or "")
-        except StrataError as error:
-            messages.trouble(error)
-            seeds = None
+        help = "Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation."
+        seeds = training_form.seeds_field(SEEDS, "1, 2, 3", help)
     if cards:
         training_form.warn(text, {}, cards[0], dev_set, test_set)
     usable = training_form.is_usable(dev, dev_set, held_out) and training_form.is_usable(
         test, test_set, [training_form.NO_TEST, *held_out]
     )
     return seeds, (dev, test) if usable else None
-
-
-def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget]:
-    from explorer.studies.plans.plan import PlanBudget
-
-    left, middle, right = st.columns([2, 1, 1])
-    known, knobs = suites(), PlanBudget.knobs
-    tasks: list[str] = left.multiselect(
-        "Also evaluate on",
-        list(dict.fromkeys([*known, *published()])),
-        key=TASKS,
-        format_func=lambda task: f"{task} ({len(known[task])} tasks)" if task in known else task,
-        persist_state="session",
-        placeholder="no tasks",
-        help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
-        "column for each. Their files are read from the folder that STRATA_DATA names.",
-    )
-    with middle:
-        minutes = controls.draw("", knobs["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
-    with right:
-        steps = controls.draw("", knobs["steps"], key=MOST_STEPS, step=100, width="stretch")
-    return tuple(tasks), PlanBudget(minutes, steps)
 
 
 def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
@@ -333,7 +306,7 @@ def tried_values(typed: str, name: str, cards: Sequence[training_form.MethodCard
                 raise type(error)(f"{card.name}: {error}") from error
         values.append(value)
     if len(set(values)) < len(values):
-        raise BadChoice(TWICE.format(name.replace("_", " ")))
+        raise BadChoice(f"{name.replace('_', ' ')} has a value twice. Give each once.")
     return tuple(values)
 
 

@@ -16,7 +16,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.plans import plan_form
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanCell
@@ -26,11 +26,8 @@ NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
 _STARTED = "_plan started"
 FORM = "plan"  # the name of a plan that is not started yet
-FIX = "Fix the highlighted fields to start."
 TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 PLAN = "plan"
-SEEN = "_plan that was shown"
-GONE = "The plan {} is no longer there: it was deleted."
 
 
 def form() -> None:
@@ -54,10 +51,15 @@ def form() -> None:
         help="The names of its runs begin with it: letters, digits, '-', '_' and '.'. Optional.",
     )
     named = replace(plan, name=typed.strip() or usual) if plan is not None else None
-    start = partial(_start, named) if named is not None and found else None
-    controls.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
+
+    def start(named: Plan) -> None:
+        choose(training_queue.start_plan(named).name)
+        st.session_state[_STARTED] = True
+
+    act = partial(start, named) if named is not None and found else None
+    controls.button(line, "Start", act, key=START, type="primary", icon=":material/play_arrow:")
     if named is None or not found:
-        st.caption(FIX)
+        st.caption("Fix the highlighted fields to start.")
         return
     job = jobs.find(training_queue.estimate_key(named))
     estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: training_queue.estimate_plan(named))
@@ -69,14 +71,10 @@ def form() -> None:
 
     st.caption("The same plan from the command line:")
     st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
-    st.download_button(
-        "plan.yaml", plans.as_yaml(named), "plan.yaml", "application/yaml", icon=":material/download:",
-        on_click="ignore", key="plan yaml",
-    )  # fmt: skip
+    downloads.file("plan.yaml", plans.as_yaml(named), "plan.yaml", "application/yaml", key="plan yaml")
 
 
 def _uploaded() -> Plan | None:
-    """The plan of an uploaded file."""
     with st.popover("Open a plan.yaml", icon=":material/upload_file:"):
         upload = st.file_uploader(
             "plan.yaml",
@@ -109,12 +107,14 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
 
     try:
         found = cells(plan)
-        wrong = _too_few_rows(found)
+        for cell in found:
+            if cell.recipe.kind.trains():
+                of = cell.recipe
+                rows, *_ = cached.rows(of.data, of.method, of.columns, of.keeps_duplicates)
+                if rows < (batch := of.schedule().batch_size):
+                    raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))
     except errors.StrataError as error:
         messages.trouble(error)
-        return ()
-    if wrong:
-        messages.trouble(wrong)
         return ()
     seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     text = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
@@ -128,24 +128,6 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     return found
 
 
-def _too_few_rows(found: tuple[PlanCell, ...]) -> str:
-    """The first row whose batch is larger than the text; "" if there is none."""
-    for cell in found:
-        recipe = cell.recipe
-        if not recipe.kind.trains():
-            continue
-        rows, *_ = cached.rows(recipe.data, recipe.method, recipe.columns, recipe.keeps_duplicates)
-        batch = recipe.schedule().batch_size
-        if rows < batch:
-            return TOO_FEW_ROWS.format(cell.row, rows, batch)
-    return ""
-
-
-def _start(plan: Plan) -> None:
-    choose(training_queue.start_plan(plan).name)
-    st.session_state[_STARTED] = True
-
-
 def table(shown: str) -> None:
     """The list; nothing if there is no plan yet. No row is selected after `shown`, what the page shows, changes."""
     if not any(places.runs_folder().glob("plans/[!.]*")):
@@ -157,20 +139,20 @@ def table(shown: str) -> None:
         return
     st.subheader("Plans")
     key = f"plans beside {shown}"
+
+    def choose_selected() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows and rows[0] < len(found):
+            choose(found[rows[0]].name)
+
     st.dataframe(
         [_row(folder) for folder in found],
         key=key,
-        on_select=lambda: _choose(found, key),
+        on_select=choose_selected,
         selection_mode="single-row",
         hide_index=True,
     )
     st.caption("Select a row to show its plan. Plans are saved beside the runs, in the folder `plans`.")
-
-
-def _choose(found: list[PlanFolder], key: str) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    if rows and rows[0] < len(found):
-        choose(found[rows[0]].name)
 
 
 def _row(folder: PlanFolder) -> dict[str, Any]:
@@ -193,7 +175,9 @@ def asked_for() -> PlanFolder | None:
         return None
     from explorer.studies.plans import plan_folder
 
-    return training_form.shown_under(PLAN, SEEN, plan_folder.find, GONE)
+    return training_form.shown_under(
+        PLAN, "_plan that was shown", plan_folder.find, "The plan {} is no longer there: it was deleted."
+    )
 
 
 def choose(name: str) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
-from explorer.drawing.scores.score_by_cost import score_by_cost
+from explorer.drawing.scores.curves import score_by_cost
 from explorer.evaluating.results import result_files
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -19,7 +19,7 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.plans import plan_form, plan_start
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import controls, downloads, verdict_banner
+from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -84,9 +84,12 @@ def show(folder: PlanFolder) -> None:
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
-    verdict(found)
+    rows, best = plan_report.scored(found), plan_report.verdict(found)
+    if best is not None:
+        messages.verdict(best)
+    if len(rows) > 1:
+        st.caption(plan_report.BEST_OF.format(len(rows)))
     _what_failed(status, () if status.live else found.unmeasured)
-    rows = plan_report.scored(found)
     if len(rows) > 1:
         marks = plan_report.marks(rows)
         st.subheader("Score against cost")
@@ -101,6 +104,10 @@ def show(folder: PlanFolder) -> None:
 
 
 def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
+    def duplicate() -> None:
+        plan_form.fill(plan)
+        plan_start.leave()
+
     with st.container(horizontal=True):
         st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_start.leave, help="Open the form.")
         if plan_form.holds(plan):
@@ -108,8 +115,7 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
                 "Duplicate and edit",
                 key=COPY,
                 icon=":material/content_copy:",
-                on_click=_duplicate,
-                args=(plan,),
+                on_click=duplicate,
                 help="Fills the form with this plan.",
             )
         if status.live:
@@ -127,11 +133,6 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
         _delete(folder)
 
 
-def _duplicate(plan: Plan) -> None:
-    plan_form.fill(plan)
-    plan_start.leave()
-
-
 def _delete(folder: PlanFolder) -> None:
     def delete() -> None:
         training_queue.delete_plan(folder)
@@ -147,17 +148,14 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
     status = training_queue.standing_of_plan(folder)
     if not folder.folder.is_dir() or (status.live, table_stamp(plan)) != shown:
         st.rerun()
-    if status.live:
-        _under_way(folder, status, found)
-    elif status.state == "interrupted":
+    if status.state == "interrupted":
         st.warning(INTERRUPTED, icon=":material/power_off:")
     elif status.state == "stopped":
         st.info(STOPPED, icon=":material/stop_circle:")
     elif status.state == "failed":
         messages.trouble(status.error or "The plan failed.")
-
-
-def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
+    if not status.live:
+        return
     from explorer.studies.plans.plan_table import seconds_left
 
     job = training_queue.job_of(folder)
@@ -233,18 +231,6 @@ def _ended(path: str, stamp: Hashable) -> Hashable:
     return None if status.live else (path, stamp, status.state)
 
 
-def verdict(found: PlanTable) -> None:
-    """Which row is best, if one has a test score."""
-    from explorer.studies.plans import plan_report
-
-    text = plan_report.verdict(found)
-    if text is not None:
-        verdict_banner.show(text)
-    count = len(plan_report.scored(found))
-    if count > 1:
-        st.caption(plan_report.BEST_OF.format(count))
-
-
 def _table(name: str, found: PlanTable) -> None:
     from explorer.studies.plans import plan_report, plan_table
 
@@ -256,28 +242,17 @@ def _table(name: str, found: PlanTable) -> None:
         widths[column] = st.column_config.TextColumn(width=None if by_name else 115, help=HELP.get(key))
     st.subheader("Table")
     st.dataframe(
-        [dict(zip(header, row, strict=True)) for row in rows],
-        hide_index=True,
-        key="plan table",
-        column_config=widths,
+        [dict(zip(header, row, strict=True)) for row in rows], hide_index=True, key="plan table", column_config=widths
     )
     st.caption(plan_report.how_in_words(found))
     with st.container(horizontal=True):
         downloads.formats(header, rows, downloads.file_name(name), "plan")
         # made on request: the self-contained page includes 4 MB of plotly
-        st.download_button(
-            "Report (HTML)",
-            lambda: plan_report.report(found),
-            f"{downloads.file_name(name)}.html",
-            "text/html",
-            icon=":material/description:",
-            on_click="ignore",
-            key="plan as html",
-        )
+        made, file = lambda: plan_report.report(found), f"{downloads.file_name(name)}.html"
+        downloads.file("Report (HTML)", made, file, "text/html", icon=":material/description:", key="plan as html")
 
 
 def _runs(found: PlanTable) -> None:
-    """The runs of one row, with links to the Train page and to Compare."""
     begun = {row.label: row for row in found.rows if any(one.run is not None for one in row.cells)}
     if not begun:
         return

@@ -140,7 +140,6 @@ def _seed(run: runs.Run) -> int:
 
 
 def _step(evaluations: list[run_folder.Evaluation], run: runs.Run) -> int:
-    """Choose an evaluation step; returns its index."""
     steps = [one.step for one in evaluations]
     if st.session_state.pop(_NEXT, False) and st.session_state.get(STEP) in steps:  # it plays, and it is time
         after = steps.index(st.session_state[STEP]) + 1
@@ -169,7 +168,6 @@ def _step(evaluations: list[run_folder.Evaluation], run: runs.Run) -> int:
 
 
 def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: int, at: int) -> None:
-    """The sentence map at the step, and the step on the run's curves."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _map(run, evaluations, run.recipe().seeds[number - 1], at)
@@ -220,7 +218,6 @@ def _wait() -> None:
 
 
 def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at: int) -> None:
-    """The map at the step."""
     st.subheader("Sentence map")
     steps = tuple(one.step for one in evaluations)
     found = travel_of(run, seed, steps)
@@ -266,8 +263,6 @@ def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at:
 def _by_umap(
     run: runs.Run, seed: int, steps: tuple[int, ...], plane: projection.Travel
 ) -> np.typing.NDArray[np.float64] | None:
-    """Coordinates at all steps; None while they are being computed."""
-
     def make() -> progress.Work[np.typing.NDArray[np.float64]]:
         probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
         if probes is None:

@@ -76,7 +76,6 @@ def models_key(run: Run, names: Sequence[str]) -> str:
 
 
 def _pins(source: str) -> None:
-    """Buttons that set the model of the step as A or B, on every page."""
     other = sidebar_choice.model_b()
     with st.container(horizontal=True):
         for side, now, choose in (
@@ -183,7 +182,6 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
 def _grid(
     scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, span: grid.Span | None
 ) -> int:
-    """Draw the grid and return its height."""
     figure = grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True)
     downloads.draw(
         figure,

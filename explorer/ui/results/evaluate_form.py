@@ -31,10 +31,8 @@ START, ESTIMATE, UPLOAD = "start evaluation", "estimate evaluation", "task to up
 CONTINUE = "continue evaluation"
 STOPPED = "Stopped: {}. What was measured is saved."
 LAST = "_the last evaluation"
-COUNTED = "{} × {} = {}: {}. "
 SAVED, AGAIN = "Results that are saved already are not measured again.", "Saved results are measured again."
 SHOWN = 12  # names of tasks
-NO_TIME = "Models without a transformer are not in the estimate."
 FORM = "evaluate"
 USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
 TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "all"}
@@ -158,22 +156,29 @@ def _with_chosen(options: list[str], key: str) -> list[str]:
 
 
 def _buttons(choice: EvaluationChoice) -> None:
+    def start() -> None:
+        checked = _chosen().checked(sidebar.encoders())
+        st.session_state.pop(LAST, None)
+        jobs.forget(JOB)  # that was stopped, or failed
+        models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
+        jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
+
+    def estimate_time() -> None:
+        now = _chosen()
+        expected = now.checked(sidebar.encoders()).expected
+        jobs.follow(estimate_key(now), "Estimating the time of the evaluation", expected)
+
     models, tasks = len(choice.models), len(choice.tasks)
     if models and tasks:  # what would be measured, without a look at files
         names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
         more = [f"{tasks - SHOWN} more"] if tasks > SHOWN else []
         counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
         saved = AGAIN if choice.typed.get("again") else SAVED
-        st.caption(COUNTED.format(*counts, ", ".join([*names, *more])) + saved)
+        st.caption(f"{' × '.join(counts[:2])} = {counts[2]}: {', '.join([*names, *more])}. {saved}")
     estimate = jobs.find(estimate_key(choice))
     line = st.container(horizontal=True)
     line.button(
-        "Evaluate",
-        key=START,
-        icon=":material/play_arrow:",
-        type="primary",
-        on_click=controls.attempt,
-        args=(_start,),
+        "Evaluate", key=START, icon=":material/play_arrow:", type="primary", on_click=controls.attempt, args=(start,)
     )
     if estimate is None:
         line.button(
@@ -181,28 +186,23 @@ def _buttons(choice: EvaluationChoice) -> None:
             key=ESTIMATE,
             icon=":material/speed:",
             on_click=controls.attempt,
-            args=(_estimate,),
+            args=(estimate_time,),
             help="Encodes a few texts of each task, trains the classifier once, and says what is not saved yet. "
             "Nothing is saved.",
         )
     elif estimate.state == jobs.DONE:
-        _tell_forecast(estimate.result)
+        found: EvaluationResult = estimate.result
+        usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
+        about = f"about {usual}{'' if usual == most else f', at most {most}'}"
+        text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
+        if found.reused:
+            text += f" {len(found.reused):,} {'is' if len(found.reused) == 1 else 'are'} saved already."
+        if any(cost is None for _, _, cost in found.costs):
+            text += " Models without a transformer are not in the estimate."
+        st.info(text, icon=":material/speed:")
+        _tell_troubles(found)
     else:
         jobs.progress_of(estimate)
-
-
-def _start() -> None:
-    checked = _chosen().checked(sidebar.encoders())
-    st.session_state.pop(LAST, None)
-    jobs.forget(JOB)  # that was stopped, or failed
-    models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
-    jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
-
-
-def _estimate() -> None:
-    choice = _chosen()
-    expected = choice.checked(sidebar.encoders()).expected
-    jobs.follow(estimate_key(choice), "Estimating the time of the evaluation", expected)
 
 
 def estimate_key(choice: EvaluationChoice) -> str:
@@ -219,18 +219,6 @@ def _continue(job: jobs.Job) -> None:
     """Start a stopped evaluation again, which measures what is not saved."""
     jobs.forget(JOB)
     jobs.follow(JOB, job.title, job.make)
-
-
-def _tell_forecast(found: EvaluationResult) -> None:
-    usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
-    about = f"about {usual}{'' if usual == most else f', at most {most}'}"
-    text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
-    if found.reused:
-        text += f" {len(found.reused):,} {'is' if len(found.reused) == 1 else 'are'} saved already."
-    if any(cost is None for _, _, cost in found.costs):
-        text += f" {NO_TIME}"
-    st.info(text, icon=":material/speed:")
-    _tell_troubles(found)
 
 
 def _tell_troubles(found: EvaluationResult) -> None:

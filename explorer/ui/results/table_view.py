@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.data import sources, text_sets
-from explorer.drawing.scores.by_layer import Lines, scores_by_layer
+from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.results import result_files, result_table, scored_task
 from explorer.training.record import run_results
@@ -83,13 +83,12 @@ def show(chosen: FilteredResults) -> None:
         st.caption(messages.plain(NO_BASE.format(names)))
     with st.container(horizontal=True):
         downloads.formats(header, rows, "results", "results")
-        st.download_button(
+        downloads.file(
             "MTEB files",
             result_files.zipped,
             "results.zip",
             "application/zip",
             icon=":material/folder_zip:",
-            on_click="ignore",
             key="results as mteb",
             help="Every saved result, with all layers & poolings, in the layout that mteb's loader reads.",
         )

@@ -12,11 +12,10 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import in_words, run_folder
+from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.drawing.scores import run_figures
 from explorer.measuring.comparing import learned
-from explorer.progress import Phase
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
@@ -69,11 +68,11 @@ def place(status: statuses.Status) -> str:
     if status.state == statuses.WAITING:
         return "waiting for its turn"
     amount = f", {status.done:,} of {status.of:,}" if status.of else ""
-    phase = status.phase or Phase.STARTING
+    phase = status.phase or progress.Phase.STARTING
     if status.since is None:
         return f"{phase.text(status.about)}{amount}"
     step = f"step {status.step:,} of {status.total:,}"
-    return step if phase is Phase.TRAINING else f"{step}, {phase.text(status.about)}"
+    return step if phase is progress.Phase.TRAINING else f"{step}, {phase.text(status.about)}"
 
 
 def pace(status: statuses.Status) -> str:
@@ -287,7 +286,10 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
     lines = numbers(run.folder).lines()
     if not lines:
         return
-    _collapse(lines)
+    evaluations = [line for line in lines if isinstance(line, run_folder.Evaluation)]
+    last = max(evaluations, key=lambda one: (one.number, one.step), default=None)
+    if last is not None and last.random_pairs is not None and last.random_pairs >= ALIKE:
+        st.warning(COLLAPSED.format(last.step, last.seed, last.random_pairs), icon=":material/compress:")
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     left, right = st.columns(2, gap="medium")
     with left:
@@ -333,12 +335,3 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
 def same_reading(status: statuses.Status) -> float | None:
     """The base's dev score under the layer & pooling that is trained."""
     return status.verdict.dev.same_reading_base if status.verdict and status.verdict.dev else None
-
-
-def _collapse(lines: list[run_folder.MetricLine]) -> None:
-    evaluations = [line for line in lines if isinstance(line, run_folder.Evaluation)]
-    if not evaluations:
-        return
-    last = max(evaluations, key=lambda one: (one.number, one.step))
-    if last.random_pairs is not None and last.random_pairs >= ALIKE:
-        st.warning(COLLAPSED.format(last.step, last.seed, last.random_pairs), icon=":material/compress:")

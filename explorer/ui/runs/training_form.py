@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from explorer.methods import Method
 
 RUN = "run"
-SEEN = "_run that was shown"
 GONE = "{} is no longer there: it was renamed or deleted."
 Shown = TypeVar("Shown")
 SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
@@ -46,7 +45,7 @@ ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 def asked_for() -> runs.Run | None:
     """The run that the address names; None if it names none, or a missing one (with an error)."""
-    return shown_under(RUN, SEEN, runs.find, GONE)
+    return shown_under(RUN, "_run that was shown", runs.find, GONE)
 
 
 def choose(run: runs.Run) -> None:
@@ -149,7 +148,6 @@ def choose_set(key: str, name: str) -> None:
 
 
 def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
-    """A menu of sets: the chosen name, and the set if it can be loaded."""
     options, current = [*first, *every_set()], st.session_state.get(key)
     name: str = st.selectbox(
         title,
@@ -235,6 +233,18 @@ def warn(
             parts.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
     if parts:
         st.warning(OPTIMISTIC.format(" and ".join(parts)), icon=":material/visibility:")
+
+
+def seeds_field(key: str, usual: str, help: str) -> tuple[int, ...]:
+    """The seeds; none, with the error shown, if what is typed is not allowed."""
+    if key not in st.session_state:
+        st.session_state[key] = usual
+    typed = st.text_input("Seeds", key=key, persist_state="session", help=help)
+    try:
+        return typed_seeds(typed)
+    except BadChoice as error:
+        messages.trouble(error)
+        return ()
 
 
 def typed_seeds(typed: str) -> tuple[int, ...]:

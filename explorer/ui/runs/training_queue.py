@@ -14,10 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import run_folder
-from explorer.errors import RunBusy, RunError, StrataError
-from explorer.places import write_whole
-from explorer.progress import Progress, Work
+from explorer import errors, places, progress, run_folder
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import cached, jobs
@@ -37,7 +34,7 @@ def start(recipe: Recipe, name: str = "") -> runs.Run:
     """Queue a new run; without a name, return the run under way that has the same recipe, if there is one."""
     asked = recipe.checked()
     for run, _ in [] if name else under_way():  # a second click on Start opens the first run
-        with suppress(StrataError):  # an unreadable recipe is a different one
+        with suppress(errors.StrataError):  # an unreadable recipe is a different one
             if replace(run.recipe(), made_with={}) == asked:
                 return run
     run = runs.new(recipe, name)
@@ -59,7 +56,7 @@ def queue_again() -> list[runs.Run]:
     found = []
     for marker in sorted(_markers(), key=_place):
         run = runs.Run(marker.parent)
-        with suppress(StrataError):  # one that cannot be queued does not keep the others from it
+        with suppress(errors.StrataError):  # one that cannot be queued does not keep the others from it
             if run.status().state == statuses.INTERRUPTED:
                 runs.restarted(run)
                 _follow(run)
@@ -125,7 +122,7 @@ def try_one_step(recipe: Recipe) -> jobs.Job:
     It is queued with the runs: a step in parallel to a run would take longer, and both use the same random state.
     """
 
-    def tried() -> Work[Estimate]:
+    def tried() -> progress.Work[Estimate]:
         from explorer.training.loop.estimate import try_out
 
         return (yield from try_out(recipe))
@@ -148,7 +145,7 @@ def _key(one: runs.Run | PlanFolder) -> str:
 def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
     """Queue a run, replacing the job of an earlier run with the same folder."""
 
-    def trained() -> Work[runs.Run | None]:
+    def trained() -> progress.Work[runs.Run | None]:
         from explorer.training import running
 
         _unmark(run)
@@ -162,19 +159,17 @@ def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
     if not of_plan:
         # counted, not timed: a clock that is set back would change the order
         place = str(1 + max(map(_place, _markers()), default=0)).encode()
-        with suppress(StrataError):  # on a full disk the run is queued all the same
-            write_whole(run.folder / run_folder.QUEUED, lambda file: file.write(place))
+        with suppress(errors.StrataError):  # on a full disk the run is queued all the same
+            places.write_whole(run.folder / run_folder.QUEUED, lambda file: file.write(place))
     return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
 def _unmark(run: runs.Run) -> None:
-    """Say that a run no longer waits."""
     with suppress(OSError):
         (run.folder / run_folder.QUEUED).unlink(missing_ok=True)
 
 
 def _markers() -> list[Path]:
-    """The files of all runs that wait."""
     return [folder / run_folder.QUEUED for folder in run_folder.folders_with(run_folder.QUEUED)]
 
 
@@ -200,7 +195,7 @@ def resume_plan(folder: PlanFolder) -> None:
     """Queue a plan again that was stopped, interrupted or failed, or to train what a finished one left out."""
     status = standing_of_plan(folder)
     if status.live:
-        raise RunBusy(f"The plan '{folder.name}' is {status.state} already.")
+        raise errors.RunBusy(f"The plan '{folder.name}' is {status.state} already.")
     _wait(folder, status)
 
 
@@ -211,7 +206,7 @@ def plans_again() -> list[PlanFolder]:
     found = []
     for folder in sorted(plan_folder.every(), key=lambda one: one.status().started):
         status = folder.status()
-        if status.of_app and status.state == plan_folder.INTERRUPTED:
+        if status.of_app and status.state == statuses.INTERRUPTED:
             _wait(folder, status, anew=False)
             found.append(folder)
     return found
@@ -219,13 +214,11 @@ def plans_again() -> list[PlanFolder]:
 
 def stop_plan(folder: PlanFolder) -> None:
     """Stop a plan, in whichever process it is; the run under way is saved, and the plan can be resumed."""
-    from explorer.studies.plans import plan_folder
-
     job = job_of(folder)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
         if job.state == jobs.STOPPED:
-            folder.put(replace(folder.status(), state=plan_folder.STOPPED))
+            folder.put(replace(folder.status(), state=statuses.STOPPED))
             return
     folder.request_stop()
 
@@ -240,18 +233,16 @@ def delete_plan(folder: PlanFolder) -> None:
 
 def standing_of_plan(folder: PlanFolder) -> PlanStatus:
     """A plan's status; a job that failed before it wrote its status counts as failed."""
-    from explorer.studies.plans import plan_folder
-
     status, job = folder.status(), job_of(folder)
     if status.live and job is not None and job.state == jobs.FAILED and not run_folder.is_held(folder.folder):
-        return replace(status, state=plan_folder.FAILED, error=job.error)
+        return replace(status, state=statuses.FAILED, error=job.error)
     return status
 
 
 def estimate_plan(plan: Plan) -> jobs.Job:
     """The job that trains one step of each row, in the queue of the runs: beside a run its times would be wrong."""
 
-    def estimated() -> Work[PlanEstimate]:
+    def estimated() -> progress.Work[PlanEstimate]:
         from explorer.studies.plans.execution import estimate
 
         return (yield from estimate(plan))
@@ -273,16 +264,16 @@ def as_it_is(plan: Plan) -> str:
     return cached.as_they_are(plan.models, filter(None, named))
 
 
-def train_in_turn(run: runs.Run) -> Work[runs.Run | None]:
+def train_in_turn(run: runs.Run) -> progress.Work[runs.Run | None]:
     """Train a run in its turn, and return it; closed before its end, it saves the run, which can then be resumed."""
     job = _follow(run, of_plan=True)
     try:
         while not job.ends_within(PAUSE):
             yield job.progress
         if job.state == jobs.STOPPED:
-            yield Progress("stopped", 0, 0)  # the end of the server stops the plan too, before it goes on here
+            yield progress.Progress("stopped", 0, 0)  # the end of the server stops the plan too, before it goes on here
         if job.state == jobs.FAILED:
-            raise RunError(job.error)
+            raise errors.RunError(job.error)
         return run
     finally:
         if job.live:
@@ -298,12 +289,12 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
 
     folder.clear_stop_request()
     started = plan_folder.next_start() if anew else status.started
-    folder.put(replace(status, state=plan_folder.WAITING, of_app=True, started=started, error=""))
+    folder.put(replace(status, state=statuses.WAITING, of_app=True, started=started, error=""))
     _follow_plan(folder)
 
 
 def _follow_plan(folder: PlanFolder) -> None:
-    def executed() -> Work[PlanStatus]:
+    def executed() -> progress.Work[PlanStatus]:
         from explorer.studies.plans import execution
         from explorer.training import running
 

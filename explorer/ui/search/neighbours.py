@@ -26,7 +26,6 @@ SCORE_HELP = (
     "nDCG@10 × 100 of this query: relevant documents count more the higher they are ranked. 100: all are on top."
 )
 NO_SCORE = "A layer & pooling under which all documents have one vector has no ranking, so queries cannot be compared."
-MEAN_HELP = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
 
 
 def search_side(
@@ -59,7 +58,6 @@ def search_side(
 
 
 def _key(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> str:
-    """What identifies encoder, layer & pooling, settings and corpus."""
     return f"{reader.key} {corpus.digest}"
 
 
@@ -125,13 +123,18 @@ def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) ->
     """A menu of the judged queries; the chosen one becomes the query."""
     queries = {query_results.asked(text): number for number, text in enumerate(task.queries, start=1)}
     st.session_state[MENU] = query if query in queries else None
+
+    def take() -> None:
+        if (chosen := st.session_state[MENU]) is not None:
+            query_view.choose(chosen)
+
     st.selectbox(
         "Judged query",
         list(queries),
         key=MENU,
         format_func=lambda text: f"{queries[text]} · {text}",
         placeholder=f"one of {len(queries):,}",
-        on_change=_take,
+        on_change=take,
         help="Queries of the retrieval set whose relevant documents are known. Each side then has a score. This page "
         "reads them without the prompts that a model may declare for queries and documents; Results reads them with.",
     )
@@ -154,12 +157,6 @@ def show_score(ndcg: float, of_relevant: tuple[int, ...]) -> None:
     st.markdown(f"**nDCG@10 {100 * ndcg:.2f}** · relevant at rank {ranks}", help=SCORE_HELP)
 
 
-def _take() -> None:
-    chosen = st.session_state[MENU]
-    if chosen is not None:
-        query_view.choose(chosen)
-
-
 def query_changes(
     sides: tuple[sidebar_choice.Reader, ...], task: retrieval_sets.RetrievalSet, searched: tuple[str, ...]
 ) -> None:
@@ -180,8 +177,9 @@ def query_changes(
     gap = found.difference
     better, worse, same = found.counts
     cards = st.container(horizontal=True)
+    mean = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
     for name, of_side in zip("AB", scores, strict=True):
-        messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=MEAN_HELP)
+        messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=mean)
     interval = f"{verdict.CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
     messages.number(
         cards, "B - A", f"{float(gap.difference):+.2f}", interval, border=True, help="Above 0: B is better."

@@ -35,7 +35,6 @@ _NAMED, _HINT = "results of", "typed"
 SHOWN = 400  # characters of a sentence; the file contains all
 # results shown at full height; more scroll in a box of TALL pixels
 UNROLLED, TALL = 10, 760
-RELEVANT = ":green-badge[:material/done_all: relevant]"
 # never by colour alone: each mark has a word and an icon
 BADGES = {
     query_results.KEPT: ":gray-badge[:material/check: {}]",
@@ -146,7 +145,7 @@ def show_results(
     with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
         for result in results:
             mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
-            answers = RELEVANT if result.place in relevant else ""
+            answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""
             note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
     rows = query_results.found_rows(results, sentences, other)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.data.tables.columns import guess
 from explorer.data.text_sets import SENTENCES, digest_of
-from explorer.drawing.sentences import similarity_grid as drawn
+from explorer.drawing.sentences import heatmaps as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages

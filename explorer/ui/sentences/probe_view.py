@@ -4,16 +4,13 @@ from functools import partial
 
 import streamlit as st
 
-from explorer import in_words
-from explorer.data import sample
-from explorer.data.text_sets import digest_of
+from explorer import in_words, progress
+from explorer.data import sample, text_sets
 from explorer.drawing.sentences import pair_figures
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables
-from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
-from explorer.ui.access.sidebar_choice import Reader
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.widgets import controls, downloads, microscope
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
@@ -32,7 +29,7 @@ WEIGH_HELP = (
 )
 
 
-def show(sides: tuple[Reader, ...]) -> None:
+def show(sides: tuple[sidebar_choice.Reader, ...]) -> None:
     """The shares, the bars of every pack, the pairs, and the microscope for a selected pair."""
     packs = sample.probe_packs()
     made = [(side.name, side.vectors(probe_cosines.sentences_of(packs))) for side in sides]
@@ -41,7 +38,18 @@ def show(sides: tuple[Reader, ...]) -> None:
         return  # progress is shown
     one, other = known["A"], known.get("B")
     st.markdown(" · ".join(side.title for side in sides))
-    _headline(known)
+    cards = st.container(horizontal=True)
+    for name, side in known.items():
+        share = side.distinguished_from_all()
+        interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
+        messages.number(cards, f"Distinguished by {name}", str(share), interval, border=True, help=GOOD)
+    different = sum(len(pack) for pack in one.packs if not pack.same)
+    alike = len(one.of(sample.PARAPHRASE))
+    st.caption(
+        f"Share of the {alike * different:,} cases, each a paraphrase and a pair with different meaning, in which the "
+        "paraphrase has the higher cosine. Higher is better; 50 % is chance. "
+        f"This is a probe of {alike + different} pairs, not a benchmark."
+    )
     downloads.draw(
         pair_figures.packs_side_by_side(known),
         key="probes",
@@ -55,21 +63,6 @@ def show(sides: tuple[Reader, ...]) -> None:
     _packs(one, other)
     _words(sides, packs)
     _pairs(sides, one, other)
-
-
-def _headline(known: dict[str, probe_cosines.Probed]) -> None:
-    cards = st.container(horizontal=True)
-    for name, side in known.items():
-        share = side.distinguished_from_all()
-        interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
-        messages.number(cards, f"Distinguished by {name}", str(share), interval, border=True, help=GOOD)
-    different = sum(len(pack) for pack in known["A"].packs if not pack.same)
-    alike = len(known["A"].of(sample.PARAPHRASE))
-    st.caption(
-        f"Share of the {alike * different:,} cases, each a paraphrase and a pair with different meaning, in which the "
-        "paraphrase has the higher cosine. Higher is better; 50 % is chance. "
-        f"This is a probe of {alike + different} pairs, not a benchmark."
-    )
 
 
 def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
@@ -111,7 +104,9 @@ def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> Non
     )
 
 
-def _pairs(sides: tuple[Reader, ...], one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
+def _pairs(
+    sides: tuple[sidebar_choice.Reader, ...], one: probe_cosines.Probed, other: probe_cosines.Probed | None
+) -> None:
     st.subheader("Pairs")
     names = [pack.name for pack in one.packs]
     name: str = controls.segments("Pack", names, default="negation", key="pack")
@@ -138,7 +133,7 @@ def _pairs(sides: tuple[Reader, ...], one: probe_cosines.Probed, other: probe_co
     microscope.of_sides(sides, str(row["first"]), str(row["second"]))
 
 
-def _words(sides: tuple[Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
+def _words(sides: tuple[sidebar_choice.Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
     """A button for a pack or all of them, then a sentence and a row for each pack that is computed."""
     st.subheader(word_tables.TITLE)
     by_name = {pack.name: pack for pack in packs if pack.name in probe_cosines.PACKS}
@@ -172,18 +167,18 @@ def _words(sides: tuple[Reader, ...], packs: tuple[sample.Pack, ...]) -> None:
         _words_table(found, sides)
 
 
-def _sums(pack: sample.Pack, side: Reader) -> Work[probe_cosines.PairSums]:
-    yield Progress(f"loading {side.found.name}", 0, 0)
+def _sums(pack: sample.Pack, side: sidebar_choice.Reader) -> progress.Work[probe_cosines.PairSums]:
+    yield progress.Progress(f"loading {side.found.name}", 0, 0)
     encoder = cached.attending(side.found)
     return (yield from probe_cosines.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
 
 
-def _key(pack: sample.Pack, side: Reader) -> str:
-    texts = digest_of((*pack.first, *pack.second))
+def _key(pack: sample.Pack, side: sidebar_choice.Reader) -> str:
+    texts = text_sets.digest_of((*pack.first, *pack.second))
     return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
 
 
-def _words_table(found: list[probe_cosines.PackWords], sides: tuple[Reader, ...]) -> None:
+def _words_table(found: list[probe_cosines.PackWords], sides: tuple[sidebar_choice.Reader, ...]) -> None:
     st.markdown("\n".join(f"- {one}" for one in found))
     rows = []
     for one in found:  # numbers as text with their signs, as in the sentences
@@ -195,11 +190,7 @@ def _words_table(found: list[probe_cosines.PackWords], sides: tuple[Reader, ...]
         rows.append(
             {"pack": one.name, **{name: in_words.signed(mean) for name, (mean, _, _) in means.items()}, **intervals}
         )
-    st.dataframe(
-        rows,
-        hide_index=True,
-        column_config={"pack": st.column_config.TextColumn(pinned=True)},
-    )
+    st.dataframe(rows, hide_index=True, column_config={"pack": st.column_config.TextColumn(pinned=True)})
     st.caption(ABOUT_WORDS)
     stem = f"words of packs {' '.join(side.found.name for side in sides)}"
     downloads.rows(probe_cosines.pack_word_rows(found), stem, "Words that differ (CSV)")

@@ -5,11 +5,10 @@ from functools import partial
 
 import streamlit as st
 
-from explorer import run_folder
+from explorer import errors, run_folder
 from explorer.data import sample, sources, splitting
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
-from explorer.errors import StrataError
 from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -136,11 +135,10 @@ def _compare(tuned: str, *pair: str) -> None:
 
 
 def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> bool:
-    """Whether the model was scored on these pairs before."""
     try:
         pairs = cached.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
-    except StrataError:
+    except errors.StrataError:
         return False  # the page says what is wrong with the model or the file
 
 

@@ -7,9 +7,8 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.data import sources, text_sets, uploads
+from explorer.data import sources, splitting, text_sets, uploads
 from explorer.data.graded import sets
-from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.encoding.locate.model_names import Found
@@ -82,7 +81,9 @@ def own_pairs() -> None:
             "range of scores, with a decimal point or comma. "
             "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
         )
-    elif not is_no_table(upload.name):
+    elif (ending := upload.name.rpartition(".")[2].lower()) in OTHERS:
+        st.info(OTHERS[ending].format(messages.plain(upload.name)), icon=":material/folder_open:")
+    else:
         try:
             table = controls.uploaded_table(upload)
             kind = kind_chosen(table, columns.table_kind(table))
@@ -181,15 +182,6 @@ def share_cut(_found: Found, _pairs: text_sets.GradedPairs, _settings: Settings)
     return encoder.limit(_settings.max_length), cut / len(some)
 
 
-def is_no_table(name: str) -> bool:
-    """Whether a file is no table; then a message says where it belongs."""
-    ending = name.rpartition(".")[2].lower()
-    if ending not in OTHERS:
-        return False
-    st.info(OTHERS[ending].format(messages.plain(name)), icon=":material/folder_open:")
-    return True
-
-
 def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
     """What the file holds, to be corrected if it was not recognised."""
     titles = {kind.title: kind for kind in KINDS}
@@ -280,15 +272,15 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
 
-def _split_in_words(pairs: text_sets.GradedPairs, split: Summary) -> str:
+def _split_in_words(pairs: text_sets.GradedPairs, split: splitting.Summary) -> str:
     """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
     words = SPLIT_PAIRS.format(len(pairs), split.families)
     if split.no_halves:
         return f"{words}."
-    words += f": {HALVES.format(split.sizes[DEV_HALF], split.sizes[TEST_HALF])}"
+    words += f": {HALVES.format(split.sizes[splitting.DEV_HALF], split.sizes[splitting.TEST_HALF])}"
     if not split.no_parts:
         words += (
-            f". For training, the dev half is split again: train part {split.sizes[TRAIN_PART]:,}, "
-            f"dev part {split.sizes[DEV_PART]:,}"
+            f". For training, the dev half is split again: train part {split.sizes[splitting.TRAIN_PART]:,}, "
+            f"dev part {split.sizes[splitting.DEV_PART]:,}"
         )
     return f"{words}. No sentence is in two of them."

@@ -11,7 +11,6 @@ from explorer.ui import messages
 from explorer.ui.runs.training_form import MethodCard
 
 COLUMNS = 3
-BY_EPOCHS = "set by the epochs"
 DEFAULTS, PAPER, RELEASED = "Strata's defaults", "As in the paper", "As in the released code"
 
 
@@ -46,7 +45,8 @@ def fit_batch(card: MethodCard, rows: int) -> int | None:
     """
     key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"
     paper = int(card.knobs["batch_size"].default)
-    fitting = fitting_batch(rows) if rows < paper else paper
+    # the largest power of two that gives at least eight batches, and at least 2
+    fitting = max(2, 1 << max(1, rows // 8).bit_length() - 1) if rows < paper else paper
     if st.session_state.get(key, paper) == st.session_state.get(last, paper) or key not in st.session_state:
         st.session_state[key] = fitting
     st.session_state[last] = fitting
@@ -63,11 +63,6 @@ def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
         if name != "batch_size" and state.get(field) == _shown(knob, before.knobs[name].default):
             state[field] = _shown(knob, knob.default)
     state[key] = card.encoders
-
-
-def fitting_batch(rows: int) -> int:
-    """The largest power of two that gives at least eight batches, and at least 2."""
-    return max(2, 1 << max(1, rows // 8).bit_length() - 1)
 
 
 def fill(card: MethodCard, settings: Values) -> None:
@@ -96,12 +91,16 @@ def presets(card: MethodCard) -> None:
         return
     key = f"preset {card.name}"
     st.session_state[key] = marked_preset(card)
+
+    def choose() -> None:
+        if (chosen := settings.get(st.session_state[key])) is not None:
+            fill(card, chosen)
+
     st.segmented_control(
         "Values of the settings",
         list(settings),
         key=key,
-        on_change=_choose_preset,
-        args=(card, key),
+        on_change=choose,
         help="Sets every field. Marked while the fields have these values, whatever the batch size. Quick: a short "
         "trial on small batches. On the command line: `--as-in-paper`, `--as-released`, `--preset quick`.",
     )
@@ -135,19 +134,12 @@ def _presets(card: MethodCard) -> dict[str, Values]:
     return found
 
 
-def _choose_preset(card: MethodCard, key: str) -> None:
-    chosen = _presets(card).get(st.session_state[key])
-    if chosen is not None:
-        fill(card, chosen)
-
-
 def key_of(method: str, knob: str) -> str:
     """The name of the widget of a knob."""
     return f"knob {method} {knob}"
 
 
 def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    """Draw the field and return its value."""
     key = key_of(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
@@ -174,7 +166,6 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
 
 
 def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
-    """A value in the form its field expects."""
     return value if knob.kind is int and isinstance(value, int) else Knob.text(value)
 
 
@@ -189,5 +180,5 @@ def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
 def _mark(card: MethodCard, knob: Knob) -> None:
     """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
     value = _reference(card, knob)
-    shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.text(value)
+    shown = "set by the epochs" if knob.name == "steps" and not value else Knob.text(value)
     st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import errors, knobs, places, run_folder
+from explorer import errors, knobs, places, progress, run_folder
 from explorer.data import sources, text_sets
 from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT, identity, label, shown
 from explorer.encoding.locate import layout, model_names
-from explorer.progress import Work
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.train import knob_form, method_menu, text_form
-from explorer.ui.widgets import controls
+from explorer.ui.train import knob_form, text_and_method
+from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
     from explorer.training.loop.estimate import RoomToGain
@@ -45,7 +44,6 @@ SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "rec
 NAME = "run name"
 _STARTED = "_run started"
 ESTIMATE = "Estimate: {}."
-TESTING = "Testing the base on your test rows …"
 
 
 def recipe() -> Recipe | None:
@@ -57,34 +55,34 @@ def recipe() -> Recipe | None:
     family = model_names.family(model) if model is not None and there else ""
     left, right = st.columns(2, gap="medium")
     with left:
-        sources = text_form.chosen_text()
+        sources = text_and_method.chosen_text()
     with right:
-        plain = method_menu.method()
+        plain = text_and_method.method()
         card = training_form.MethodCard(plain.kind, family)
         knob_form.follow_encoder(card, plain)
-        method_menu.about(card)
-        ready = method_menu.ready(card)
+        text_and_method.about(card)
+        ready = text_and_method.ready(card)
     is_shown = is_demonstration(model, sources, card)
     with head:
         st.subheader(DEMONSTRATION if is_shown else "Model, text and method")
         if is_shown:
             st.caption(ABOUT_DEMONSTRATION)
     with left:
-        text_form.choose_columns(sources, card.kind.rows)
-        rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
-        text_form.explain(sources, card, rows is not None)
-    method_menu.every(sources)
+        text_and_method.choose_columns(sources, card.kind.rows)
+        rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
+        text_and_method.explain(sources, card, rows is not None)
+    text_and_method.every(sources)
     settings, steps = _settings(card, rows)
     judging = _judging(sources, card)
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
-        rows = text_form.left(sources, card.kind.rows, judged_on, batch)
+        rows = text_and_method.left(sources, card.kind.rows, judged_on, batch)
     if rows is not None and settings is not None:
         steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
-    if not method_menu.generators_ready(card, model, sources, settings):
+    if not text_and_method.generators_ready(card, model, sources, settings):
         return None
     if rows < batch and card.kind.trains():
         messages.trouble(TOO_FEW_ROWS.format(rows, batch))
@@ -169,7 +167,7 @@ def _first_visit() -> None:
         state.setdefault(training_form.METHOD_BY_HAND, True)
     elif training_form.SOURCES in linked:
         training_form.choose_text(st.query_params.get_all(training_form.SOURCES))
-        text_form.follow_text()
+        text_and_method.follow_text()
     elif training_form.SOURCES not in state:
         found = demonstration()
         knob_form.fill(training_form.methods()[found.method], found.every_setting())
@@ -184,7 +182,7 @@ def fill(recipe: Recipe) -> None:
     state[training_form.METHOD], state[training_form.METHOD_BY_HAND] = recipe.method, True
     training_form.choose_text(recipe.data)
     for role, column in recipe.columns.items():
-        state[text_form.column_key(role)] = column
+        state[text_and_method.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
@@ -246,8 +244,6 @@ def _run_of(source: str) -> runs.Run | None:
 
 def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
-    if SEEDS not in st.session_state:
-        st.session_state[SEEDS] = "1"
     training_form.fill_untouched(sources, (card,), (DEV, TEST))
     held_out = training_form.held_out_of((card,))
     left, middle, right = st.columns(knob_form.COLUMNS)
@@ -257,19 +253,13 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
         test, test_set = training_form.test_field(TEST, held_out)
         more = _more_tests(test, held_out)
     with right:
-        typed = st.text_input(
-            "Seeds",
-            key=SEEDS,
-            persist_state="session",
-            help="Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
+        seeds = training_form.seeds_field(
+            SEEDS,
+            "1",
+            "Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
             "standard deviation.",
         )
-        try:
-            seeds = training_form.typed_seeds(typed)
-        except errors.BadChoice as error:
-            messages.trouble(error)
-            seeds = ()
-    columns = text_form.columns(sources, card.kind.rows)
+    columns = text_and_method.columns(sources, card.kind.rows)
     training_form.warn(sources, columns, card, dev_set, test_set)
     if (
         not seeds
@@ -337,14 +327,8 @@ def buttons(recipe: Recipe | None) -> None:
             st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
     st.caption("The same run from the command line:")
     st.code(recipe.command(), language=None, wrap_lines=True)
-    st.download_button(
-        "recipe.yaml",
-        recipe.as_yaml(),
-        "recipe.yaml",
-        icon=":material/download:",
-        on_click="ignore",
-        help="Repeat the run with `python -m explorer train --recipe recipe.yaml`.",
-    )
+    again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
+    downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
 
 
 def _start(recipe: Recipe, name: str) -> None:
@@ -370,7 +354,7 @@ def _base_on_test(recipe: Recipe) -> None:
 
 def _gain(job: jobs.Job, was_live: bool) -> None:
     if job.live:
-        st.caption(TESTING)
+        st.caption("Testing the base on your test rows …")
         return
     if was_live:
         st.rerun()  # the whole page: with it this fragment's clock goes
@@ -383,7 +367,7 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
         st.caption(messages.plain(found.text))
 
 
-def _tested(recipe: Recipe) -> Work[RoomToGain | None]:
+def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
     from explorer.training.loop.estimate import room_to_gain
 
     return (yield from room_to_gain(recipe))

@@ -21,7 +21,7 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import recipe_form
-from explorer.ui.widgets import controls, verdict_banner
+from explorer.ui.widgets import controls, downloads, microscope
 
 REDRAWN = 3.0  # seconds
 INTERRUPTED = (
@@ -30,7 +30,6 @@ INTERRUPTED = (
 )
 STOPPED_AT = "Stopped at step {:,} of {:,}. Press **Resume** to continue from there."
 STOPPED_EARLY = "Stopped before its first step. Press **Resume** to continue from there."
-COMPARE_PAGE = "pages/compare.py"
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
 WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
 OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
@@ -99,23 +98,11 @@ def _traces(run: Run) -> None:
         return
     with folded:
         st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
-        st.download_button(
-            "Download the log",
-            lambda: run.log_tail(10**9).encode(),
-            f"{run.name}.log",
-            "text/plain",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        downloads.file("Download the log", lambda: run.log_tail(10**9).encode(), f"{run.name}.log", "text/plain")
 
 
 def _under_way(run: Run, status: statuses.Status) -> None:
-    """Progress, the job ahead of it, and the buttons to stop it."""
-    parts = [
-        run_status.place(status),
-        run_status.pace(status),
-        f"{in_words.duration(status.seconds)} so far",
-    ]
+    parts = [run_status.place(status), run_status.pace(status), f"{in_words.duration(status.seconds)} so far"]
     st.progress(run_status.share(status), messages.plain(" · ".join(filter(None, parts))))
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
@@ -199,8 +186,8 @@ def actions(run: Run) -> None:
 def card(run: Run, status: statuses.Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = status.learned
-    if verdict_banner.learned(learned):
-        verdict_banner.learned_pairs(status.verdict.pairs if status.verdict else ())
+    if messages.learned(learned):
+        microscope.pairs_that_show(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
         if learned.score is not None and learned.score.kind == WORSE:
@@ -248,7 +235,6 @@ def _seeds(status: statuses.Status) -> None:
 
 
 def _model(run: Run, status: statuses.Status) -> None:
-    """A button to compare with the base, the model's folder, and code to load it."""
     if not run.model.is_dir():
         return
     if st.button(
@@ -261,7 +247,7 @@ def _model(run: Run, status: statuses.Status) -> None:
         help="Opens the Compare page on the test set. A is the base under model default, B the tuned model.",
     ):
         # without query_params, Streamlit would clear every parameter, and it refuses those bound to widgets
-        st.switch_page(COMPARE_PAGE, query_params={})
+        st.switch_page("pages/compare.py", query_params={})
     folder = str(run.model)
     own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for modules that the library lacks
     if layout.adapter(run.model) is None:

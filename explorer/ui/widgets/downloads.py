@@ -46,17 +46,24 @@ body[style*="overflow: hidden"] .js-plotly-plot .modebar-container { top: -2.25r
 LOOK = _FOLLOWS + _BUTTONS
 
 
+def file(
+    label: str,
+    content: str | bytes | Callable[[], str | bytes],
+    name: str,
+    kind: str | None = None,
+    *,
+    icon: str = ":material/download:",
+    key: str | None = None,
+    help: str | None = None,
+) -> None:
+    """A button that downloads a file; a call makes what takes long to make, once it is clicked."""
+    st.download_button(label, content, name, kind, icon=icon, on_click="ignore", key=key, help=help)
+
+
 def rows(numbers: Rows | Callable[[], Rows], stem: str, label: str) -> None:
     """A button that downloads the numbers of a figure as CSV; very many are gathered only when it is clicked."""
-    st.download_button(
-        label,
-        lambda: as_csv(numbers() if callable(numbers) else numbers),
-        f"{file_name(stem)}.csv",
-        "text/csv",
-        icon=":material/table:",
-        on_click="ignore",
-        key=f"{label} {stem}",
-    )
+    made, name = lambda: as_csv(numbers() if callable(numbers) else numbers), f"{file_name(stem)}.csv"
+    file(label, made, name, "text/csv", icon=":material/table:", key=f"{label} {stem}")
 
 
 def table(numbers: Rows, *, lines: int | None = None, columns: ColumnConfigMappingInput | None = None) -> None:
@@ -70,14 +77,8 @@ def table(numbers: Rows, *, lines: int | None = None, columns: ColumnConfigMappi
 def formats(header: Sequence[str], cells: Sequence[Sequence[str]], stem: str, key: str) -> None:
     """Buttons that download a table as CSV, Markdown and LaTeX."""
     for form, ending, label in (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX")):
-        st.download_button(
-            label,
-            table_formats.written(form, header, cells),
-            f"{stem}.{ending}",
-            icon=":material/table:",
-            on_click="ignore",
-            key=f"{key} as {form}",
-        )
+        written = table_formats.written(form, header, cells)
+        file(label, written, f"{stem}.{ending}", icon=":material/table:", key=f"{key} as {form}")
 
 
 def file_name(text: str) -> str:
@@ -101,17 +102,8 @@ def of_vectors(
             ("Parquet", "parquet", "application/octet-stream", partial(as_parquet, sentences, vectors, labels)),
             ("Projector (.zip)", "zip", "application/zip", partial(as_projector, sentences, vectors, labels)),
         ):
-            # made on request
-            st.download_button(
-                label,
-                make,
-                f"{stem}.{ending}",
-                kind,
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"{label} of {name}",
-                help=_HELP[label] + (" Includes the attributes of each." if labels and ending != "npy" else ""),
-            )
+            help = _HELP[label] + (" Includes the attributes of each." if labels and ending != "npy" else "")
+            file(label, make, f"{stem}.{ending}", kind, key=f"{label} of {name}", help=help)
 
 
 def presenting() -> bool:

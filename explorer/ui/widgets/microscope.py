@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from explorer import in_words
+from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
+from explorer.measuring.comparing.learned import HOW_CHOSEN, differing, what_is_right
+from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import sentence_pair, word_pairs, word_tables
-from explorer.measuring.sentences.word_pairs import WordPair, changes
-from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
@@ -101,8 +101,8 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 
 
 def _token_pair(side: Reader, first: str, second: str) -> sentence_pair.TokenPair | None:
-    def encode() -> Work[sentence_pair.TokenPair]:
-        yield Progress(f"loading {side.found.name}", 0, 0)
+    def encode() -> progress.Work[sentence_pair.TokenPair]:
+        yield progress.Progress(f"loading {side.found.name}", 0, 0)
         encoder = cached.encoder(side.found, side.settings)
         return (yield from sentence_pair.token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
@@ -222,7 +222,7 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
     `where` is part of the keys: a page may show this twice.
     """
     made = {side.name: _word_pair(side, first, second, reference) for side in sides}
-    pairs: dict[str, WordPair] = {name: pair for name, pair in made.items() if pair is not None}
+    pairs: dict[str, word_pairs.WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
     if summary := word_tables.summary(pairs):
@@ -247,7 +247,7 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
     with st.container(horizontal=True):
         stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
         downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
-        if len(pairs) > 1 and (found := changes(*pairs.values())):
+        if len(pairs) > 1 and (found := word_pairs.changes(*pairs.values())):
             downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
 
 
@@ -262,7 +262,11 @@ def words_over(page: str, sides: tuple[Reader, ...]) -> None:
 
 
 def _matrices(
-    sides: tuple[Reader, ...], pairs: dict[str, WordPair], sentences: tuple[str, str], reference: str, where: str
+    sides: tuple[Reader, ...],
+    pairs: dict[str, word_pairs.WordPair],
+    sentences: tuple[str, str],
+    reference: str,
+    where: str,
 ) -> None:
     """Pairs of words, computed once this is opened; A and B next to each other with one colour scale."""
     key = f"open word pairs {where}".rstrip()
@@ -293,7 +297,9 @@ def _matrices(
         downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
 
-def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix: bool = False) -> WordPair | None:
+def _word_pair(
+    side: Reader, first: str, second: str, reference: str, *, matrix: bool = False
+) -> word_pairs.WordPair | None:
     length = side.settings.max_length
     texts = digest_of((first, second))
     kind = "pairs of words" if matrix else "words"
@@ -314,7 +320,7 @@ def _word_pair(side: Reader, first: str, second: str, reference: str, *, matrix:
 
 
 def coloured_words(
-    sides: Sequence[Reader], pairs: Mapping[str, WordPair], sentences: tuple[str, str], where: str
+    sides: Sequence[Reader], pairs: Mapping[str, word_pairs.WordPair], sentences: tuple[str, str], where: str
 ) -> None:
     """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
     most = pair_figures.largest(*pairs.values())
@@ -358,6 +364,22 @@ def words_button(page: str, key: str, first: str, second: str, label: str = "Whi
         on_click=open_words,
         args=(page, first, second),
     )
+
+
+def pairs_that_show(found: Sequence[PairChange], sides: str = "base → tuned", page: str = "") -> None:
+    """Pairs side by side, with the cosine of each under both models, and a button for their words on a `page`."""
+    if not found:
+        return
+    st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
+    for number, (column, pair) in enumerate(zip(st.columns(len(found), gap="small"), found, strict=True), start=1):
+        with column.container(border=True, gap="xsmall"):
+            first, second = differing(pair.first, pair.second)
+            st.caption(messages.plain(what_is_right(pair.pack)))
+            st.markdown(f"{messages.marked(first)}  \n{messages.marked(second)}")
+            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+                st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
+                if page:
+                    words_button(page, f"of pair {number}", pair.first, pair.second)
 
 
 def open_words(page: str, first: str, second: str) -> None:

@@ -5,9 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.scores.by_layer import alignment_by_uniformity, drift_by_layer, measure_by_layer
+from explorer.drawing.scores.curves import (
+    MethodMark,
+    alignment_by_uniformity,
+    drift_by_layer,
+    measure_by_layer,
+    score_by_cost,
+)
 from explorer.drawing.scores.distributions import cosines_by_gold, neighbours_kept
-from explorer.drawing.scores.score_by_cost import MethodMark, score_by_cost
 from explorer.encoding.read.pooling import OWN
 from explorer.measuring.comparing.pair_changes import gold_bins
 from explorer.measuring.geometry.layer_geometry import MEASURES

@@ -7,7 +7,7 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from explorer.data import sample
-from explorer.drawing.scores.by_layer import compared_by_layer, score_by_layer
+from explorer.drawing.scores.curves import compared_by_layer, score_by_layer
 from explorer.drawing.scores.distributions import cosine_by_gold
 from explorer.drawing.scores.grid import difference_grid, layer_by_pooling
 from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text, text_colours

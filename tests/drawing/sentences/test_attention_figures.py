@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.sentences.attention_figures import (
+from explorer.drawing.sentences.heatmaps import (
     every_head,
     head_by_token,
     query_by_key,

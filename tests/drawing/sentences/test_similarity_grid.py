@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.sentences import similarity_grid as drawn
+from explorer.drawing.sentences import heatmaps as drawn
 from explorer.measuring.sentences.sentence_vectors import similarities
 
 NASTY = "<b>bold</b> & <br> a line that is long enough to be cut somewhere"

@@ -25,7 +25,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
-from explorer.ui.compare import changes_view, compared, export, verdict_view
+from explorer.ui.compare import changes_view, compared, verdict_view
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import microscope
 from tests import trainings
@@ -216,9 +216,9 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     numbers = told_by_the_command(place, "--geometry")
     assert shown(app)[-1] == for_people(numbers["cells"])
     assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
-    assert export.FILE not in [one.proto.label for one in app.get("download_button")]
+    assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
     pressed(app, "create report")
-    assert export.FILE in [one.proto.label for one in app.get("download_button")]
+    assert compared.FILE in [one.proto.label for one in app.get("download_button")]
 
 
 def deltas(app, *labels):

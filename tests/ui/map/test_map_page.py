@@ -15,7 +15,7 @@ from explorer.measuring.maps.map_tables import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.map import map_form, map_view, selection
+from explorer.ui.map import map_form, map_view
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.vectors import ROWS, TEXTS, two_clouds
@@ -144,7 +144,7 @@ def test_what_is_not_possible_in_the_address_changes_and_selects_nothing(app, li
     assert drawn(app, **link)
     assert not app.dataframe
     long = len(link.get("find", "")) > 200
-    assert not [one for one in app.caption if one.value.startswith(lead(selection.NONE_FOUND)) and not long]
+    assert not [one for one in app.caption if one.value.startswith(lead(map_form.NONE_FOUND)) and not long]
 
 
 def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, texts):
@@ -168,7 +168,7 @@ def test_a_word_that_no_sentence_holds_is_told(app):
     for word in ("no such word", "<b>x</b> **y**", "%{x}", "ـِ", "🙂", "w" * 200):
         app.text_input(key="find").set_value(word)
         drawn(app)
-        (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(selection.NONE_FOUND)))
+        (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(map_form.NONE_FOUND)))
         assert word[:100] in told.replace("\\", "")
         assert "<b>" not in told
         assert not app.dataframe, word

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 
 from explorer.__main__ import main
-from explorer.commands import evaluate
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.knobs import knob
@@ -24,8 +23,7 @@ class WithCasing(Options):
 
 @pytest.fixture
 def casing(monkeypatch):
-    for module in (evaluate, scored_task):  # the form asks the second
-        monkeypatch.setattr(module, "Options", WithCasing)
+    monkeypatch.setattr(scored_task, "Options", WithCasing)  # which command and form ask
 
 
 def test_it_is_a_flag_with_help_and_a_line_of_the_page_of_flags(casing, capsys):

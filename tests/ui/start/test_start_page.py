@@ -12,7 +12,7 @@ from explorer.data.sources import written
 from explorer.data.text_sets import GradedPairs
 from explorer.training.record import runs
 from explorer.ui.start import doors
-from explorer.ui.train import text_form
+from explorer.ui.train import text_and_method
 from tests import trainings
 from tests.visits import error_of, measured, opened, words
 
@@ -102,7 +102,7 @@ def test_upload_text_and_train_opens_the_upload_box_without_an_error(start):
     measured(start)
     assert through(start, "door train") == "Train"
     assert start.multiselect(key="data").value == []
-    assert text_form.ASKED in words(start.info)
+    assert text_and_method.ASKED in words(start.info)
     assert words(start.error) == []
     assert start.button(key="run start").disabled
 

@@ -16,7 +16,7 @@ from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, method_menu, recipe_form
+from explorer.ui.train import knob_form, recipe_form, text_and_method
 from tests import trainings
 from tests.train_visits import PAGE, START, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
@@ -261,8 +261,8 @@ def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypa
     monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
     by_link(app, method="conisi-o2")
     need = wordnet.WORDNET
-    assert words(app.warning).count(method_menu.MISSING.format("conisi-o2", need.name, need.how)) == 1
-    assert fetches(app) == [method_menu.FETCH.format(need.name, need.size)]
+    assert words(app.warning).count(text_and_method.MISSING.format("conisi-o2", need.name, need.how)) == 1
+    assert fetches(app) == [text_and_method.FETCH.format(need.name, need.size)]
     assert app.button(key=START).disabled
     there.append(True)
     app.run()
@@ -280,7 +280,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)))
     by_link(app, model=str(place.model), data=str(text), method="diffcse")
     missing = "distilbert-base-uncased"
-    assert words(app.warning) == [method_menu.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
+    assert words(app.warning) == [text_and_method.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
     assert fetches(app) == [sidebar_choice.FETCH.format(missing)]
     assert app.button(key=START).disabled
     app.button(key="make generator").click().run()
@@ -291,7 +291,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     for now, made in ((content, True), (content.replace("guitars", "violins"), False), (content, True)):
         text.write_text(now)
         app.run()
-        assert any(told.startswith(lead(method_menu.MADE)) for told in words(app.caption)) == made, "of this text"
+        assert any(told.startswith(lead(text_and_method.MADE)) for told in words(app.caption)) == made, "of this text"
     app.button(key="use made generator").click().run()
     assert not app.warning
     assert not app.button(key=START).disabled

@@ -12,7 +12,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.runs.training_form import BY_HAND
-from explorer.ui.train import knob_form, recipe_form, text_form
+from explorer.ui.train import knob_form, recipe_form, text_and_method
 from tests.train_visits import PAGE, START
 from tests.visits import by_link, lead, wait_until, words
 
@@ -211,7 +211,7 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
+    why = training_form.methods()[method].kind.suggestion.sentence(text_and_method.ONE_FILE, method)
     assert why in words(visit.caption)
     assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()
