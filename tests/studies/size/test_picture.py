@@ -54,6 +54,7 @@ from tests.tiny_models import save_tiny
 WANTED = SizeOptions(
     layers=(3, 6), poolings=("model default", "mean"), dimensions=(64, 384), stored=("float32", "int8", "bits")
 )
+FEW = SizeOptions(layers=(1,), poolings=("mean",), dimensions=(8,), stored=("float32",))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -108,23 +109,32 @@ def test_the_whole_model_scores_what_sentence_transformers_says_and_its_table_wh
     assert {one.query_ms for one in found.points if one.size.layers == 6} == {six.query_ms}
 
 
-@pytest.mark.parametrize("stored", ["float32", "int8", "bits"])
-def test_a_point_scores_what_the_slow_way_says(bundled_encoder, text, found, stored):
-    pairs = dev()
+@pytest.fixture(scope="module")
+def three(bundled_encoder):
+    return cut(bundled_encoder, 3)
+
+
+@pytest.fixture(scope="module")
+def reduced(three, text):
+    """The vectors of either side and of the text, under the mean of layer 3, in 64 dimensions."""
+    pairs, reading = dev(), parse("mean of layer 3", 3)
     seen = set(pairs.sentences)
     fit_on = [one for one in dict.fromkeys(text.texts) if one not in seen]
-    three = cut(bundled_encoder, 3)
-    reading, parts = parse("mean of layer 3", 3), (pairs.first, pairs.second, fit_on)
-    sides = [finish(of_reading(three, some, reading)) for some in parts]
+    sides = [finish(of_reading(three, some, reading)) for some in (pairs.first, pairs.second, fit_on)]
     components = PCA(64, svd_solver="covariance_eigh").fit(sides[2].astype(np.float64))
-    first, second, fitted = (components.transform(side) for side in sides)
-    first, second, fitted = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (first, second, fitted))
+    sides = map(components.transform, sides)
+    return [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+
+
+@pytest.mark.parametrize("stored", ["float32", "int8", "bits"])
+def test_a_point_scores_what_the_slow_way_says(three, reduced, found, stored):
+    first, second, fitted = reduced
     if stored == "int8":
         ranges = np.repeat([[one] for one in ranges_of(step_of(fitted))], 64, axis=1)
         first, second = (quantize_embeddings(side, precision="int8", ranges=ranges) for side in (first, second))
     if stored == "bits":
         first, second = (np.sign(side) for side in (first, second))
-    slow = 100 * spearmanr(pairs.gold, cosines(first, second)).statistic
+    slow = 100 * spearmanr(dev().gold, cosines(first, second)).statistic
     one = point(found, f"mean of layer 3, 64 dimensions, {stored}")
     assert one.score == pytest.approx(slow, abs=0.02)  # rounding can move a code or a bit
     assert one.verdict.difference == pytest.approx(one.score - found.whole.score, abs=1e-6)
@@ -156,13 +166,13 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     assert r"notes \<b\>" in card, "the name of a text is no tag"
 
 
-def test_another_encoder_has_its_own_points(bundled_encoder, text):
-    small = cut(bundled_encoder, 1)
-    assert small.name == bundled_encoder.name, "as of two folders that are called alike"
-    wanted = dataclasses.replace(WANTED, layers=(1,), poolings=("mean",), dimensions=(384,), stored=("float32",))
-    found = finish(picture(bundled_encoder, dev(), text, wanted, [small]))
+def test_another_encoder_has_its_own_points(tiny_encoder, text):
+    small = cut(tiny_encoder, 1)
+    assert small.name == tiny_encoder.name, "as of two folders that are called alike"
+    wanted = dataclasses.replace(FEW, dimensions=(32,))
+    found = finish(picture(tiny_encoder, dev(), text, wanted, [small]))
     ours, theirs = found.points[1:]
-    assert ours.model == found.whole.model == f"{small.name} ({bundled_encoder.digest[:8]})"
+    assert ours.model == found.whole.model == f"{small.name} ({tiny_encoder.digest[:8]})"
     assert theirs.model == f"{small.name} ({small.digest[:8]})"
     assert len({found.named(one) for one in found.points}) == 3
     assert (theirs.size.reading, theirs.score) == ("model default", pytest.approx(ours.score, abs=1e-6))
@@ -172,8 +182,7 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
 @pytest.mark.parametrize("kind", ["modernbert", "qwen2"])
 def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(tmp_path, text, kind):
     encoder = encoder_of(save_tiny(kind, tmp_path / kind))
-    wanted = SizeOptions(layers=(1,), poolings=("last",), dimensions=(8,), stored=("float32",))
-    found = finish(picture(encoder, dev(), text, wanted))
+    found = finish(picture(encoder, dev(), text, dataclasses.replace(FEW, poolings=("last",))))
     pairs, folder = dev(), tmp_path / "small"
     fit_on = besides(text, judge_of(pairs, encoder))
     finish(export(encoder, of_folder("tiny", tmp_path / kind), found, found.points[1], fit_on, folder))
@@ -199,19 +208,19 @@ def test_a_size_that_cannot_be_is_refused_with_those_that_can(bundled_encoder, t
         finish(picture(bundled_encoder, dev(), text, dataclasses.replace(WANTED, **wrong)))
 
 
-def test_too_little_text_is_refused(bundled_encoder):
+def test_too_little_text_is_refused(tiny_encoder):
     pairs = dev()
     few = Sentences("notes", (*pairs.first[:9], "A sentence of its own.", "And one more."))
-    with pytest.raises(BadChoice, match=r"onto 64 dimensions needs more than 64 .* but there are 2 besides"):
-        finish(picture(bundled_encoder, pairs, few, WANTED))
+    with pytest.raises(BadChoice, match=r"onto 8 dimensions needs more than 8 .* but there are 2 besides"):
+        finish(picture(tiny_encoder, pairs, few, FEW))
     with pytest.raises(BadChoice, match="Every sentence of notes is in"):
-        finish(picture(bundled_encoder, pairs, Sentences("notes", pairs.first), WANTED))
+        finish(picture(tiny_encoder, pairs, Sentences("notes", pairs.first), FEW))
 
 
 @pytest.mark.parametrize("source", ["Sample search", "more minimal pairs"])
 def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
-    wanted = SizeOptions(layers=(1,), poolings=("mean",), dimensions=(32,), stored=("float32",))
+    wanted = dataclasses.replace(FEW, dimensions=(32,))
     found = finish(picture(encoder, evaluated_on(identity(source)), text, wanted))
     assert found.evaluation == evaluated_on(identity(source)).name
     assert all(0 < point.score <= 100 for point in found.points)
