@@ -85,9 +85,8 @@ def test_a_file_of_its_own_is_taken_before_the_kind_that_takes_any(model, tmp_pa
     assert (found["task"], found["kind"]) == ("few.txt", "word order")
 
 
-def test_results_evaluates_it_and_has_its_column(app, model, monkeypatch):
-    monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [model])
-    monkeypatch.setattr("explorer.ui.results.evaluate_form.lookup.BUNDLED", model)
+def test_results_evaluates_it_and_has_its_column(app, model):
+    app.session_state[evaluate_form.MODELS] = [model]
     opened(app, "results")
     assert TASK in app.multiselect(key=evaluate_form.TASKS).options
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([SUITE])

@@ -146,8 +146,7 @@ def form(app, place, tmp_path, monkeypatch):
     """The page with a tiny model in its form, and a set of pairs in the folder of data."""
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
     write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
-    monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [str(place.model)])
-    monkeypatch.setattr("explorer.ui.results.evaluate_form.lookup.BUNDLED", str(place.model))
+    app.session_state[evaluate_form.MODELS] = [str(place.model)]
     opened(app)
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
     return app
