@@ -180,7 +180,8 @@ def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, pla
 
 
 def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
-    app.query_params.update(model="all-MiniLM-L6-v2", beside=str(place.model), token_layer="5")
+    deep = save_tiny("bert", place.folder / "deep", num_hidden_layers=6)
+    app.query_params.update(model=str(deep), beside=str(place.model), token_layer="5")
     typed(app, "a man plays\nthe dog runs")
     assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}

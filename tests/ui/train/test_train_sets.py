@@ -107,8 +107,8 @@ def choose_set(app, name):
     app.switch_page(PAGE).run()
 
 
-def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
-    app.run()
+def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app, place):
+    by_link(app, model=str(place.model))
     assert judged(app) == halves()
     name, other = kept(), kept(name="other.csv")
     choose_set(app, name)
