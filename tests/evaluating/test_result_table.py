@@ -328,13 +328,10 @@ ROWS = [[name, "-0.50 ± 0.10", name] for name in NASTY]
 SCORES = ["model", "STS-B", "average"], [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
 
 
-def test_csv_gives_the_cells_back_numbers_are_numbers_and_no_text_is_a_formula():
+def test_csv_and_markdown_give_the_cells_back_and_no_text_is_a_formula():
     text = table_formats.written("csv", HEADER, [*ROWS, *SCORES[1], ["a\r=1+1", "b\n=2", "\r=3"]])
     found = list(csv.reader(io.StringIO(text, newline="")))
     assert found == [HEADER, *ROWS, SCORES[1][0], ["'=cmd", "1.00", "2.00"], ["a\r=1+1", "b\n=2", "'\r=3"]]
-
-
-def test_markdown_shows_the_cells():
     shown = Shown(table_formats.written("markdown", HEADER, ROWS))
     assert shown.cells == [[" ".join(cell.split()) for cell in row] for row in (HEADER, *ROWS)]
     assert (shown.tags, shown.found_later) == ({"table", "thead", "tbody", "tr", "th", "td"}, [])

@@ -84,19 +84,13 @@ def test_cosent_is_the_sum_over_every_two_rows(sides, scale):
     assert_same(fast, formulas.cosent(cosines, SCORES, scale), [one, other])
 
 
-def test_cosine_regression_is_the_mean_of_squares(sides):
+def test_regressions_are_the_means_of_squares_of_cosines_vectors_and_similarities(sides):
     one, other, *_ = sides
     cosines = [formulas.cosine(a, b) for a, b in zip(one, other, strict=True)]
     fast = losses.cosine_regression(losses.paired_cosines(one, other), torch.tensor(SCORES, dtype=torch.float64))
     assert_same(fast, formulas.regression(cosines, SCORES), [one, other])
-
-
-def test_vector_regression_is_the_mean_of_squares_over_rows_and_dimensions(sides):
     one, other, *_ = sides
     assert_same(losses.vector_regression(one, other), formulas.vector_regression(one, other), [one, other])
-
-
-def test_similarity_regression_compares_the_cosines_of_every_two_rows_whatever_the_widths(sides):
     one, other = sides[0], sides[1]
     narrow = other[:, :3]
     fast, slow = losses.similarity_regression(one, narrow), formulas.similarity_regression(one, narrow)

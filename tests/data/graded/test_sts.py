@@ -134,14 +134,11 @@ def test_the_folder_may_come_from_the_environment_and_be_in_the_home_of_the_user
     assert len(load("STS17")) == 250
 
 
-def test_the_menu_lists_every_split_and_each_has_a_path_whether_or_not_it_is_there(tmp_path):
+def test_the_menu_lists_every_split_there_or_not_and_what_is_available_is_what_the_folder_holds(tmp_path):
     assert menu()[:3] == ("STS-B train", "STS-B dev", "STS-B test")
     assert [name_and_split(title) for title in menu()] == [(name, split.name) for name, split in SPLITS]
     assert name_and_split("STS-B") == ("STS-B", "test")
     assert sts.find_split(sts.find("sickr"), "validation").file == "SICK/trial.tsv"
-
-
-def test_what_is_available_is_what_the_folder_holds(tmp_path):
     assert available() == ()
     assert available(tmp_path) == ()
     for path in ("SICK/trial.tsv", "STSB/test.tsv", "STS14/test_senteval.tsv"):

@@ -147,14 +147,11 @@ def test_every_sentence_is_in_one_batch_longest_first_and_no_batch_is_too_large(
     assert heads == sorted(heads, reverse=True)
 
 
-def test_a_full_batch_has_no_padding():
+def test_a_full_batch_has_no_padding_and_few_sentences_of_many_lengths_share_one():
     sizes = [20] * 200 + [10] * 200
     for batch in batches(sizes, 2000, 10**6):
         if len(batch) * sizes[batch[0]] >= BUSY:
             assert len({sizes[place] for place in batch}) == 1
-
-
-def test_long_sentences_are_read_alone_few_of_many_lengths_share_a_batch_and_none_make_none():
     assert list(batches([10, 5000, 10], 100, 10**6)) == [[1], [0, 2]]
     assert len(list(batches([10, 9, 8, 7], 1000, 10**6))) == 1
     assert list(batches([], 100, 10**6)) == []

@@ -175,15 +175,12 @@ def slow_weights(vectors, window, whole=False):
     return (fits / fits.sum() + adds / adds.sum()) / 2
 
 
-def test_the_weights_of_layers_and_words_are_those_worked_out_for_them():
+def test_the_weights_of_layers_and_words_are_those_worked_out_and_a_sentence_is_its_words_without_the_last_token():
     shares, changes = WordWeights().weights(WORDS)
     assert shares[0].tolist() == pytest.approx([0.245899, 0.296539, 0.156285, 0.301277], abs=1e-6)
     assert shares[1].tolist() == pytest.approx([0.221333, 0.244015, 0.231107, 0.303545], abs=1e-6)
     assert changes.tolist() == pytest.approx([4.025118e-04, 3.198886e-02], rel=1e-5)
     assert (changes / changes.sum()).tolist() == pytest.approx([0.012427, 0.987573], abs=1e-6)
-
-
-def test_a_sentence_is_its_words_without_the_last_token():
     expected = [1.081334, 0.487271, 0.543065, 1.679117]
     for last in (5.0, -70.0):
         assert WordWeights(first_layer=0)(hidden_of(WORDS, last), None)[0].tolist() == pytest.approx(expected, abs=1e-5)

@@ -44,16 +44,13 @@ def test_they_equal_those_of_sentence_transformers(seed):
     assert found == pytest.approx({name: expected[kind][k] for name, (kind, k) in THEIRS.items()}, abs=1e-12)
 
 
-def test_grades_count_in_ndcg_as_a_loop_says_and_reciprocal_ranks_are_the_same_alone():
+def test_grades_count_in_ndcg_and_what_is_not_among_the_first_ten_for_few_measures():
     judged = [{3: 2, 5: 1, 8: 4}]
     (ndcg,) = measures(np.array([[5, 1, 8, 2]]), judged)[0]
     gained = 1 / math.log2(2) + 4 / math.log2(4)
     assert ndcg == pytest.approx(gained / (4 / math.log2(2) + 2 / math.log2(3) + 1 / math.log2(4)))
     places, judged = drawn(4)
     assert np.array_equal(reciprocal_ranks(places, judged), measures(places, judged)[MEASURES.index("MRR@10")])
-
-
-def test_what_is_not_among_the_first_ten_counts_for_few_measures():
     found = dict(zip(MEASURES, measures(np.array([[4, 7, 1, 0]]), [{4: 3, 7: 2}])[:, 0], strict=True))
     assert found == dict.fromkeys(MEASURES, 1.0) | {"Recall@1": 0.5}
     assert not measures(np.array([[1, 2, -1, -1]]), [{7: 1}]).any()

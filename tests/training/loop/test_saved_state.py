@@ -41,10 +41,15 @@ def saves(folder) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_state_comes_back_to_the_bit(folder):
+def test_the_last_state_alone_is_kept_and_comes_back_to_the_bit(folder):
     states.save(folder, made(3))
     assert_same(states.load(folder), made(3))
     assert made(3).under("weight/").keys() == {"a.b", "turned"}
+    states.forget(folder)
+    for step in range(12):
+        states.save(folder, made(step))
+        assert saves(folder) == [f"save-{step + 1}"]
+        assert states.load(folder).notes["step"] == step
 
 
 def test_there_is_nothing_to_load_before_the_first_save(folder):
@@ -55,13 +60,6 @@ def test_there_is_nothing_to_load_before_the_first_save(folder):
     states.forget(folder)
     assert not folder.exists()
     states.forget(folder)
-
-
-def test_only_the_last_save_is_kept(folder):
-    for step in range(12):
-        states.save(folder, made(step))
-        assert saves(folder) == [f"save-{step + 1}"]
-        assert states.load(folder).notes["step"] == step
 
 
 def test_the_last_of_two_is_loaded_where_a_process_ended_before_the_other_was_deleted(folder, monkeypatch):

@@ -60,14 +60,11 @@ def test_a_step_that_was_not_kept_is_refused_with_those_there_are(run, step):
         model_names.find(f"run:kept@{step}") if step else model_names.find("run:kept@step-x")
 
 
-def test_a_run_that_kept_none_says_how_to_keep_them(place):
+def test_seeds_keep_their_steps_apart_and_a_run_that_kept_none_says_how_to(place):
     trainings.train(trainings.new(place, "simcse", name="unkept", settings={"steps": 2}, test=None))
     assert run_folder.checkpoints("unkept") == []
     with pytest.raises(ModelNotFound, match="keep_steps=on"):
         model_names.find("run:unkept@step-1")
-
-
-def test_seeds_keep_their_steps_apart(place):
     asked = {"steps": 2, "keep_steps": True}
     trainings.train(trainings.new(place, "simcse", name="two", settings=asked, seeds=(3, 4), test=None))
     assert run_folder.checkpoints("two")[0] == "run:two@seed-3-step-0"
