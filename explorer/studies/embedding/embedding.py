@@ -26,7 +26,7 @@ from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import check_finite
-from explorer.places import PART
+from explorer.places import PART, writing
 from explorer.progress import Phase, Progress, Work, map_progress
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
@@ -187,17 +187,12 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
     Returns the libraries of which another release began the folder.
     """
     folder = request.folder
-    try:
-        places = (folder / embedding_folder.SHARDS, folder / embedding_folder.CHECKSUMS)
-        for place in (folder, *places):
+    with writing(folder, embedding_folder.ROOM):
+        for place in (folder, folder / embedding_folder.SHARDS, folder / embedding_folder.CHECKSUMS):
             place.mkdir(exist_ok=True)
             for left in place.glob(f"*{PART}"):
                 left.unlink(missing_ok=True)
         free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise NotWritable(
-            f"{folder} cannot be written to: {error.strerror or error}. {embedding_folder.ROOM}"
-        ) from error
     need = bytes_needed(request, plan)
     if need + SPARE > free:
         raise NotWritable(

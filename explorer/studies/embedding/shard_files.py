@@ -21,6 +21,7 @@ from explorer.data.text_sets import digest_of
 from explorer.data.vectors import embedding_folder
 from explorer.data.vectors.embedding_folder import Manifest, shard_path
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunError
+from explorer.places import writing
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
 
@@ -180,13 +181,9 @@ def held(folder: Path, world: World) -> Iterator[None]:
     """
     import fcntl
 
-    try:
+    with writing(folder, embedding_folder.ROOM):
         folder.mkdir(parents=True, exist_ok=True)
         opened = (folder / embedding_folder.LOCK).open("a+")
-    except OSError as error:
-        raise NotWritable(
-            f"{folder} cannot be written to: {error.strerror or error}. {embedding_folder.ROOM}"
-        ) from error
     with opened as lock:
         if world.main:
             _take(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, folder)
