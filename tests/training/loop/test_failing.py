@@ -22,7 +22,7 @@ from tests.trainings import losses, train
 pytestmark = pytest.mark.usefixtures("small_projection")
 
 
-def train_failing(run: Run, step: int, do, error: type[BaseException], match: str = "") -> None:
+def train_failing(run: Run, step: int, do, error: type[BaseException], match: str | None = None) -> None:
     """Train; the update after so many steps of the second seed does something else, which ends the run."""
     update = Learner.update
 
