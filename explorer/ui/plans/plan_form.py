@@ -157,16 +157,16 @@ def _text() -> tuple[str, ...]:
         help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
         "All methods of the plan are trained on this text.",
     )
-    controls.upload_to_keep("Training text (file)", "plan text file", _take)
+
+    def take(path: str) -> None:
+        before = [one for one in st.session_state.get(TEXT, ()) if one not in (corpora.SAMPLE, path)]
+        st.session_state[TEXT] = [*before, path]
+
+    controls.upload_to_keep("Training text (file)", "plan text file", take)
     text = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if not text:
         messages.trouble(EMPTY.format("training text"))
     return () if unreadable(text) else text
-
-
-def _take(path: str) -> None:
-    before = [one for one in st.session_state.get(TEXT, ()) if one not in (corpora.SAMPLE, path)]
-    st.session_state[TEXT] = [*before, path]
 
 
 def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:

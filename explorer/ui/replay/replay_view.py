@@ -63,7 +63,7 @@ ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before an
 
 def show() -> None:
     """The list of runs, then the one that is replayed."""
-    run_status.table("their replay", _replay, "replay its run")
+    run_status.table("their replay", lambda run: st.session_state.update(replayed=run.name), "replay its run")
     run = _run()
     if run is None:
         return
@@ -114,10 +114,6 @@ def _run() -> runs.Run | None:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
     return found[name]
-
-
-def _replay(run: runs.Run) -> None:
-    st.session_state["replayed"] = run.name
 
 
 def _seed(run: runs.Run) -> int:

@@ -56,9 +56,14 @@ def show(*, unfolded: bool) -> None:
     if job is not None and job.live:
         jobs.progress_of(job)
         return
+
+    def go_on(stopped: jobs.Job) -> None:  # measures what is not saved
+        jobs.forget(JOB)
+        jobs.follow(JOB, stopped.title, stopped.make)
+
     if job is not None and job.state == jobs.STOPPED:
         st.info(STOPPED.format(messages.plain(job.title)), icon=":material/stop_circle:")
-        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=_continue, args=(job,))
+        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=go_on, args=(job,))
     elif job is not None:
         messages.trouble(job.error, job.details)
     if LAST in st.session_state:
@@ -213,12 +218,6 @@ def estimate_key(choice: EvaluationChoice) -> str:
 
 def _take(path: str) -> None:
     st.session_state[TASKS] = [*(one for one in st.session_state.get(TASKS, ()) if one != path), path]
-
-
-def _continue(job: jobs.Job) -> None:
-    """Start a stopped evaluation again, which measures what is not saved."""
-    jobs.forget(JOB)
-    jobs.follow(JOB, job.title, job.make)
 
 
 def _tell_troubles(found: EvaluationResult) -> None:

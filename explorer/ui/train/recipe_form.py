@@ -312,8 +312,13 @@ def buttons(recipe: Recipe | None) -> None:
         persist_state="session",
         help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
     )
-    start = None if recipe is None else partial(_start, recipe, name.strip())
-    controls.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
+
+    def start(recipe: Recipe) -> None:
+        training_form.choose(training_queue.start(recipe, name.strip()))
+        st.session_state[_STARTED] = True
+
+    act = None if recipe is None else partial(start, recipe)
+    controls.button(line, "Start", act, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
         asked = st.session_state.get(training_form.ASKED_FOR_FILE)
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
@@ -329,11 +334,6 @@ def buttons(recipe: Recipe | None) -> None:
     st.code(recipe.command(), language=None, wrap_lines=True)
     again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
     downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
-
-
-def _start(recipe: Recipe, name: str) -> None:
-    training_form.choose(training_queue.start(recipe, name))
-    st.session_state[_STARTED] = True
 
 
 def _base_on_test(recipe: Recipe) -> None:

@@ -224,6 +224,11 @@ def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool)
     suggestion = training_form.methods()[name].kind.suggestion
     if suggestion is None or not any(map(sources.is_file, chosen)):
         return
+
+    def use_fitting() -> None:
+        st.session_state[training_form.METHOD], st.session_state[training_form.METHOD_BY_HAND] = name, False
+        knob_form.fill(training_form.methods()[name], {})
+
     why = messages.plain(suggestion.sentence(ONE_FILE if len(chosen) == 1 else OTHERS, name))
     if card.name == name and fits:
         st.caption(why)
@@ -233,14 +238,8 @@ def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool)
             f"Use {messages.plain(name)}",
             key="use fitting method",
             icon=":material/rule:",
-            on_click=_use_fitting,
-            args=(name,),
+            on_click=use_fitting,
         )
-
-
-def _use_fitting(name: str) -> None:
-    st.session_state[training_form.METHOD], st.session_state[training_form.METHOD_BY_HAND] = name, False
-    knob_form.fill(training_form.methods()[name], {})
 
 
 def method() -> training_form.MethodCard:
