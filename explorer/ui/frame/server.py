@@ -19,7 +19,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
 
-import uvicorn
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -74,8 +73,8 @@ def _end_despite_open_connections() -> None:
     A browser whose tab lost the server connects again at once. Where that falls between the end of accepting and the
     closing of all connections, uvicorn would wait for ever, and no job would be stopped.
     """
-    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)  # its method handles the signal
-    if isinstance(server, uvicorn.Server):
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)  # uvicorn's, whose method handles the signal
+    if server is not None and hasattr(server, "config"):
         server.config.timeout_graceful_shutdown = LAST_ANSWERS
 
 
