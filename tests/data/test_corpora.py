@@ -284,7 +284,9 @@ def test_a_report_tells_what_became_of_a_files_sentences(folder):
 def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder):
     source = _file(folder, FILES[PAIRS])
     for choose in (corpus, lambda sources, _, columns: serves(sources[0], columns)):
-        with pytest.raises(WrongColumns, match=r"has the roles sentence, anchor. There are sentences: sentence; pairs"):
+        with pytest.raises(
+            WrongColumns, match=r"has the roles sentence, anchor\. There are sentences: sentence; pairs"
+        ):
             choose([source], PAIRS, {"sentence": "positive", "anchor": "anchor"})
         with pytest.raises(WrongColumns, match=r"mine\.tsv has no column 'x' for second"):
             choose([source], PAIRS, {"second": "x"})
@@ -345,7 +347,9 @@ def test_documents_are_the_rows_of_a_file_whole_and_in_order(folder):
     body = '"A first. \n\nA second, longer."', "A third one here.", "Again"
     lines = "".join(f"The title of this,{text}\n" for text in body)
     source = _file(folder, f"title,body\n{lines}", "a.csv")
-    with pytest.raises(WrongColumns, match=r"cannot give documents: it has no documents: .* name its column document="):
+    with pytest.raises(
+        WrongColumns, match=r"cannot give documents: it has no documents: .* name its column document=…"
+    ):
         corpus([source], DOCUMENTS)
     rows, (report,) = corpus([source], DOCUMENTS, {"document": "body"})
     assert rows.columns == rows.texts == (("A first. A second, longer.", "A third one here.", "Again"),)

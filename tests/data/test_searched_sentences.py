@@ -114,5 +114,7 @@ def test_too_little_that_is_left_is_an_error_with_a_way_out(evaluated, batch, me
 
 
 def test_scores_that_are_all_the_same_in_what_is_left_are_an_error_with_a_way_out():
-    with pytest.raises(BadScores, match=r"Every score in mine is the same once 3 of 5 rows .* Choose text whose score"):
+    with pytest.raises(
+        BadScores, match=r"Every score in mine is the same once 3 of 5 rows .* Choose text whose scores"
+    ):
         without_evaluated(ROWS, [pairs(("a", "g"))], 2)

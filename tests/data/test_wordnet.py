@@ -42,7 +42,9 @@ def test_of_several_opposites_that_of_the_most_common_use_is_taken(tiny):
 def test_without_wordnet_one_is_told_what_to_run(nowhere):
     assert not wordnet.WORDNET.there()
     for ask in (wordnet.WORDNET.check, lambda: wordnet.antonym("late")):
-        with pytest.raises(BadChoice, match=r"WordNet is not on this machine. Run 'python -m nltk.downloader wordnet'"):
+        with pytest.raises(
+            BadChoice, match=r"WordNet is not on this machine\. Run 'python -m nltk\.downloader wordnet'"
+        ):
             ask()
 
 

@@ -130,7 +130,9 @@ def test_short_documents_are_left_out_and_counted(folder):
     told = "2 of 5 documents are left out: they have fewer than 64 tokens, 2 × anchors × longest_span"
     assert method.remark() == of.sampler.remark == told
     assert sorted(of.batch(0)[0]) == sorted(rows.columns[0][row] for row in (1, 2, 4))
-    with pytest.raises(TooFewRows, match=f"mine.csv has 3 rows to train on .{told}., but a batch takes 4. Set batch"):
+    with pytest.raises(
+        TooFewRows, match=rf"mine\.csv has 3 rows to train on \({told}\), but a batch takes 4\. Set batch"
+    ):
         Feed(rows, Schedule(batch_size=4), 1, sampler=method.sampler())
     published = method_on(folder)
     with pytest.raises(

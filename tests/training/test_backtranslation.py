@@ -172,7 +172,9 @@ def test_a_file_nobody_knows_the_makers_of_is_not_gone_on_with(translators, out,
         makers_file(out).unlink()
     else:
         makers_file(out).write_text(content)
-    with pytest.raises(CannotResume, match=r"mine.tsv.json, the record of how .* was made, is missing or cannot be"):
+    with pytest.raises(
+        CannotResume, match=r"mine\.tsv\.json, the record of how mine\.tsv was made, is missing or cannot be"
+    ):
         finish(work(out))
     assert out.read_bytes() == expected(SENTENCES[:4])
 
@@ -181,7 +183,9 @@ def test_a_file_nobody_knows_the_makers_of_is_not_gone_on_with(translators, out,
 def test_a_file_that_holds_something_else_is_left_as_it_is(translators, out, content):
     out.parent.mkdir()
     out.write_bytes(content)
-    with pytest.raises(CannotResume, match=r"exists already and is not a file of back-translations. Choose another"):
+    with pytest.raises(
+        CannotResume, match=r"exists already and is not a file of back-translations. Choose another file"
+    ):
         finish(work(out))
     assert out.read_bytes() == content
     assert not translators["there"].asked

@@ -147,7 +147,9 @@ def test_the_menu_lists_every_split_there_or_not_and_what_is_available_is_what_t
 
 
 def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path, monkeypatch):
-    with pytest.raises(SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test.tsv.*sampl"):
+    with pytest.raises(
+        SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test\.tsv.*sample"
+    ):
         load("STS-B")
     with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be downloaded"):
         load("STS-B", folder=tmp_path, online=True)
@@ -261,7 +263,9 @@ def test_a_zipped_file_that_is_broken_is_named_with_what_to_do(cache, broken):
     (link,) = cache.rglob("test.jsonl.gz")
     link.unlink()
     link.symlink_to(blob)
-    with pytest.raises(UnreadableFile, match=f"test.jsonl.gz in the hub's cache cannot be read: .*Delete {blob}, so"):
+    with pytest.raises(
+        UnreadableFile, match=rf"test\.jsonl\.gz in the hub's cache cannot be read: .*Delete {blob}, so"
+    ):
         hub_table("org/set", ("test",), online=False)
     blob.unlink()
     assert hub_table("org/set", ("test",), online=False) is None

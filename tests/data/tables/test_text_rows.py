@@ -164,7 +164,9 @@ def test_columns_that_hold_the_same_are_refused_with_the_reason():
         text_rows.texts(table, ColumnRoles.of(PAIRS, {"first": "one", "second": "two"}))
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
     mapping = ColumnRoles.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
-    with pytest.raises(TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other column"):
+    with pytest.raises(
+        TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
+    ):
         text_rows.triplets(table, mapping)
 
 

@@ -112,7 +112,9 @@ def test_code_beside_a_known_model_type_does_not_matter(bert):
 
 def test_a_folder_without_a_vocabulary_is_refused(bert):
     (bert / "tokenizer.json").unlink()
-    with pytest.raises(TokenizerMissing, match=r"has no tokenizer: it holds config.json, model.safetensors, tokenizer"):
+    with pytest.raises(
+        TokenizerMissing, match=r"has no tokenizer: it holds config.json, model.safetensors, tokenizer_c"
+    ):
         checking.check(bert)
     (bert / "merges.txt").touch()  # half a vocabulary
     with pytest.raises(TokenizerMissing, match="has no tokenizer"):
@@ -130,7 +132,9 @@ def test_any_known_vocabulary_will_do(bert, names):
 def test_a_folder_without_weights_is_refused(bert):
     (bert / "model.safetensors").unlink()
     (bert / "tf_model.h5").touch()
-    with pytest.raises(NotWeights, match=r"has no weights: it holds config.json, tf_model.h5.*Strata reads model.safe"):
+    with pytest.raises(
+        NotWeights, match=r"has no weights: it holds config.json, tf_model.h5.*Strata reads model.safet"
+    ):
         checking.check(bert)
 
 
@@ -228,7 +232,9 @@ def test_a_model_that_does_not_fit_is_refused_with_both_numbers(bert):
     assert checking.check(bert, free=needed) == bert
     with pytest.raises(ModelTooLarge, match="Choose a smaller model, close other programs, or use a machine with more"):
         checking.check(bert, free=needed - 1)
-    with pytest.raises(ModelTooLarge, match=r"7,000 million weights needs about 33.6 GB in float32; only 16 GB are"):
+    with pytest.raises(
+        ModelTooLarge, match=r"7,000 million weights needs about 33.6 GB in float32; only 16 GB are free"
+    ):
         checking.check_room(7_000_000_000, "float32", 16e9)
     checking.check_room(3_000_000_000, "bfloat16", 16e9)
 
@@ -286,7 +292,9 @@ def test_a_model_of_far_more_tensors_than_its_weights_is_refused_before_it_is_bu
 def test_sizes_of_a_part_and_in_a_list_are_compared_too_and_as_many_labels_as_the_weights_have_allowed(bert):
     path = bert / "config.json"
     for stated in ({"text_config": {"num_hidden_layers": 10**6}}, {"attention_types": [[["global"], 10**9]]}):
-        with pytest.raises(UnsupportedModel, match=r"num_hidden_layers is 1,000,000;|attention_types is 1,000,000,000"):
+        with pytest.raises(
+            UnsupportedModel, match=r"num_hidden_layers is 1,000,000;|attention_types is 1,000,000,000;"
+        ):
             checking.check_sizes(path, stated, largest=lambda: 78)
     checking.check_sizes(path, {"num_labels": 250_000}, largest=lambda: 250_000)
     with pytest.raises(UnsupportedModel, match="the largest dimension in the weights is 249,999"):

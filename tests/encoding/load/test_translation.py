@@ -173,7 +173,9 @@ def test_a_tokenizer_of_another_model_is_refused(bart):
 
 def test_a_model_that_cannot_write_is_found_out_while_loading(bart):
     configure(bart / "generation_config.json", decoder_start_token_id=9999)
-    with pytest.raises(UnsupportedModel, match=r"BartForConditionalGeneration\) cannot translate a word \(IndexError"):
+    with pytest.raises(
+        UnsupportedModel, match=r"\(BartForConditionalGeneration\) cannot translate a word \(IndexError"
+    ):
         translator_of(bart)
 
 
@@ -191,7 +193,9 @@ def test_too_little_memory_is_said_with_what_needs_less(bart, monkeypatch, said)
         raise RuntimeError(said)
 
     monkeypatch.setattr(translator.model, "generate", refuse)
-    with pytest.raises(ModelTooLarge, match=r"batch of 5 sentences and beam size 3. Choose a smaller batch or beam"):
+    with pytest.raises(
+        ModelTooLarge, match=r"batch of 5 sentences and beam size 3. Choose a smaller batch or beam size"
+    ):
         translator.translate(SENTENCES)
 
 
@@ -231,5 +235,7 @@ def test_wmt19s_files_are_read_and_written_in_two_vocabularies(tmp_path):
 
 def test_a_package_that_wmt19_needs_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(TokenizerMissing, match=r"a package that is not installed. Install it with 'pip install sacrem"):
+    with pytest.raises(
+        TokenizerMissing, match=r"a package that is not installed. Install it with 'pip install sacremo"
+    ):
         translator_of(_wmt19(tmp_path / "wmt19"))

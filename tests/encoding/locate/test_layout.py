@@ -51,7 +51,9 @@ def test_a_number_of_layers_that_no_model_has_is_refused_with_what_is_allowed(be
 
 def test_a_config_that_does_not_say_how_many_layers_is_refused(bert):
     configure(bert / "config.json", num_hidden_layers=None)
-    with pytest.raises(UnsupportedModel, match=r"config.json does not say how many layers the model has .one of num_h"):
+    with pytest.raises(
+        UnsupportedModel, match=r"config.json does not say how many layers the model has \(one of num_h"
+    ):
         layout.last_layer(bert)
 
 

@@ -143,7 +143,9 @@ def test_a_run_that_is_named_as_if_it_were_a_model_of_the_hub_is_pointed_to(cach
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     (tmp_path / "runs" / "mine" / "model").mkdir(parents=True)
     for name in ("mine", "mine@step-60"):
-        with pytest.raises(HubUnreachable, match=f"in the local cache. The run of that name is 'run:{name}'. Allow"):
+        with pytest.raises(
+            HubUnreachable, match=rf"nor in the local cache\. The run of that name is 'run:{name}'. Allow"
+        ):
             find(name)
     with pytest.raises(HubUnreachable, match=r"nor in the local cache\. Allow"):
         find("yours")

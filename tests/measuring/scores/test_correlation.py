@@ -189,7 +189,9 @@ def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_
 @pytest.mark.parametrize("interval", [lambda gold, one, **how: difference(gold, one, one, **how), resampled])
 def test_an_unknown_metric_never_gets_the_interval_of_another(interval):
     gold, one, _ = rows(shape=(2,))
-    with pytest.raises(BadChoice, match=r"no metric 'Kendall'. Choose one of Spearman, Pearson, average precision, F1"):
+    with pytest.raises(
+        BadChoice, match=r"no metric 'Kendall'\. Choose one of Spearman, Pearson, average precision, F1"
+    ):
         interval(gold, one, metric="Kendall")
 
 
