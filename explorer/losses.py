@@ -37,7 +37,7 @@ def self_guided_1(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
     """L_opt1: the tuned vector is the anchor, its guide the positive, all others of both sides negatives."""
     among_tuned = cosines(tuned, tuned).fill_diagonal_(float("-inf"))
     logits = torch.cat([among_tuned, cosines(tuned, guide)], dim=1) / temperature
-    return functional.cross_entropy(logits, _own(tuned) + len(tuned))
+    return functional.cross_entropy(logits, _own_rows(tuned) + len(tuned))
 
 
 def self_guided_2(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
@@ -50,7 +50,7 @@ def self_guided_3(tuned: Tensor, views: Tensor, temperature: float) -> Tensor:
     sentences, per_sentence, width = views.shape
     # (anchor, sentence, view)
     logits = cosines(tuned, views.reshape(-1, width)).view(sentences, sentences, per_sentence) / temperature
-    own = logits[_own(tuned), _own(tuned)]  # (anchor, view)
+    own = logits[_own_rows(tuned), _own_rows(tuned)]  # (anchor, view)
     itself = torch.eye(sentences, dtype=torch.bool, device=tuned.device)[:, :, None]
     negatives = logits.masked_fill(itself, float("-inf")).flatten(1).logsumexp(1, keepdim=True)
     return (torch.logaddexp(own, negatives) - own).mean()
@@ -58,7 +58,7 @@ def self_guided_3(tuned: Tensor, views: Tensor, temperature: float) -> Tensor:
 
 def info_nce(one: Tensor, other: Tensor, temperature: float) -> Tensor:
     """InfoNCE: classify the positive of each vector on the other side (SimCSE: Gao, Yao and Chen 2021, eq. 4)."""
-    return functional.cross_entropy(cosines(one, other) / temperature, _own(one))
+    return functional.cross_entropy(cosines(one, other) / temperature, _own_rows(one))
 
 
 def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperature: float, weight: float) -> Tensor:
@@ -66,7 +66,7 @@ def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperatur
     to_negatives = cosines(anchor, negative) / temperature
     to_negatives = to_negatives + weight * torch.eye(len(anchor), device=anchor.device)
     logits = torch.cat([cosines(anchor, positive) / temperature, to_negatives], dim=1)
-    return functional.cross_entropy(logits, _own(anchor))
+    return functional.cross_entropy(logits, _own_rows(anchor))
 
 
 def ranking(
@@ -84,11 +84,11 @@ def ranking(
     `left_out_back` (positive, anchor) are true where a sentence is no negative, such as a duplicate.
     """
     logits = cosines(anchor, candidates) / temperature
-    there = functional.cross_entropy(_without(logits, left_out), _own(anchor))
+    there = functional.cross_entropy(_without(logits, left_out), _own_rows(anchor))
     if not symmetric:
         return there
     back = logits[:, : len(anchor)].T
-    return (there + functional.cross_entropy(_without(back, left_out_back), _own(anchor))) / 2
+    return (there + functional.cross_entropy(_without(back, left_out_back), _own_rows(anchor))) / 2
 
 
 def cosent(cosine: Tensor, score: Tensor, scale: float) -> Tensor:
@@ -135,7 +135,7 @@ def tension_in_batch(one: Tensor, other: Tensor, scale: Tensor | float, dot: boo
             alike = _wide(one) @ _wide(other).T
     else:
         alike = cosines(one, other)
-    logits, own = alike * scale, _own(one)
+    logits, own = alike * scale, _own_rows(one)
     return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
 
 
@@ -147,7 +147,7 @@ def bootstrapped(predicted: Tensor, target: Tensor) -> Tensor:
 def with_queue(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
     """InfoNCE of a row's own key among the keys of a queue (momentum contrast; CERT: Fang and others 2020, eq. 1)."""
     logits = torch.cat([paired_cosines(query, key)[:, None], cosines(query, queue)], dim=1)
-    return functional.cross_entropy(logits / temperature, _own(query) * 0)
+    return functional.cross_entropy(logits / temperature, _own_rows(query) * 0)
 
 
 def interaction(same: Tensor, other: Tensor) -> Tensor:
@@ -178,6 +178,6 @@ def _without(logits: Tensor, left_out: Tensor | None) -> Tensor:
     return logits if left_out is None else logits.masked_fill(left_out, float("-inf"))
 
 
-def _own(vectors: Tensor) -> Tensor:
+def _own_rows(vectors: Tensor) -> Tensor:
     """Row i belongs to row i."""
     return torch.arange(len(vectors), device=vectors.device)

@@ -5,16 +5,16 @@ import streamlit as st
 from explorer.drawing.scores import curves
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.start import doors, own_pairs_form
+from explorer.ui.start import own_pairs_form, ways_in
 from explorer.ui.widgets import downloads
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-doors.show(choice)
+ways_in.show(choice)
 
 scored = sidebar_choice.scored(choice)
 if scored is not None:
-    doors.model_a(scored)
+    ways_in.model_a(scored)
     metric = scored.scores.metrics[0]
     st.subheader("Score by layer")
     downloads.draw(
@@ -25,7 +25,7 @@ if scored is not None:
     st.page_link("pages/layers.py", label="All scores", icon=":material/layers:")
 
 st.subheader("Models on this disk")
-doors.on_disk(choice)
+ways_in.on_disk(choice)
 
 st.subheader("Your own data")
 own_pairs_form.own_pairs()

@@ -54,7 +54,7 @@ def corpus(
     if wanted == text_sets.LABELLED_TEXTS:
         for source in sources:
             kind, table = _offered(source)
-            lack = _lack(kind, wanted) if table is None else training_rows.lack(table, columns or {})
+            lack = _what_is_missing(kind, wanted) if table is None else training_rows.lack(table, columns or {})
             _refuse_if(lack, wanted, source if table is None else table.name)
         of_labelled = [training_rows.read(source, columns, divide) for source in sources]
         joined_rows = training_rows.joined([rows for rows, _ in of_labelled])
@@ -71,10 +71,10 @@ def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, 
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
     kind, table = _offered(source)
     if table is None:
-        lacks = {wanted: _lack(kind, wanted) for wanted in text_sets.KINDS}
+        lacks = {wanted: _what_is_missing(kind, wanted) for wanted in text_sets.KINDS}
         return {**lacks, text_sets.SCORED_PAIRS: ""} if source == SAMPLE else lacks
     kind = _roles(table, columns or {}).kind
-    return {wanted: _lack(kind, wanted) for wanted in text_sets.KINDS} | {
+    return {wanted: _what_is_missing(kind, wanted) for wanted in text_sets.KINDS} | {
         text_sets.LABELLED_TEXTS: training_rows.lack(table, columns or {})
     }
 
@@ -194,9 +194,9 @@ def _read(
     kind, table = _offered(source)
     if table is not None:
         roles = _roles(table, columns)
-        _refuse_if(_lack(roles.kind, wanted), wanted, table.name)
+        _refuse_if(_what_is_missing(roles.kind, wanted), wanted, table.name)
         return table.name, *_rows(table, roles, wanted, keep_duplicates)
-    _refuse_if(_lack(kind, wanted), wanted, source)
+    _refuse_if(_what_is_missing(kind, wanted), wanted, source)
     given: tuple[tuple[str, ...], ...]
     if source == SAMPLE and wanted == text_sets.SENTENCES:
         # also those of the pairs, without scores, as papers train on the sentences of sets
@@ -276,7 +276,7 @@ def _refuse_if(lack: str, wanted: Kind, name: str) -> None:
         raise WrongColumns(f"{name} cannot give {wanted}: it {lack}. Choose other data, or another method.")
 
 
-def _lack(kind: Kind, wanted: Kind) -> str:
+def _what_is_missing(kind: Kind, wanted: Kind) -> str:
     """The reason why a kind of data lacks what is needed, as the end of a sentence; "" if it does not."""
     if kind.gives(wanted):
         return ""

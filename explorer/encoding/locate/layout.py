@@ -48,7 +48,7 @@ def _listed(folder: Path) -> tuple[Module, ...]:
     return tuple(Module(line["type"].rsplit(".", 1)[-1], folder / line["path"]) for line in lines)
 
 
-def _own(folder: Path) -> Path:
+def _transformer_folder(folder: Path) -> Path:
     """The folder of the transformer in a model's folder; of an adapter that is saved alone, that of the adapter."""
     return next((module.folder for module in _listed(folder) if module.kind == "Transformer"), folder)
 
@@ -60,12 +60,12 @@ def transformer(folder: Path) -> Path:
     """
     found = base(folder)
     if found is None:
-        return _own(folder)
-    inner = _own(found)
+        return _transformer_folder(folder)
+    inner = _transformer_folder(found)
     if has_adapter(inner):
         raise UnsupportedModel(
-            f"The base of the adapter in {_own(folder)} is {found}, which is an adapter too. Strata adds one adapter "
-            "to a model: merge the other one into its base (peft's merge_and_unload), and save that."
+            f"The base of the adapter in {_transformer_folder(folder)} is {found}, which is an adapter too. Strata "
+            "adds one adapter to a model: merge the other one into its base (peft's merge_and_unload), and save that."
         )
     return inner
 
@@ -82,13 +82,13 @@ def needs_base(place: Path) -> bool:
 
 def adapter(folder: Path) -> Path | None:
     """The folder of an adapter that is added to the transformer; None if there is none."""
-    place = _own(folder)
+    place = _transformer_folder(folder)
     return place if has_adapter(place) else None
 
 
 def base(folder: Path) -> Path | None:
     """The folder of the model that an adapter belongs to, on this disk; None for a model that is whole."""
-    place = _own(folder)
+    place = _transformer_folder(folder)
     if not needs_base(place):
         return None
     try:
@@ -113,7 +113,7 @@ def base(folder: Path) -> Path | None:
 
 def base_on_hub(folder: Path) -> str | None:
     """The name on the hub of the base of an adapter; None for a whole model, or if the base is a folder here."""
-    place = _own(folder)
+    place = _transformer_folder(folder)
     if not needs_base(place):
         return None
     name = _base_name(place)

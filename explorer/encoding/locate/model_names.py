@@ -243,7 +243,7 @@ def download(name: str, revision: str | None = None) -> Work[None]:
     """
     asking = Progress(Phase.ASKING_HUB, 0, 0)
     yield asking
-    sizes = yield from _meanwhile(lambda: files_on_hub(name, revision), lambda: asking)
+    sizes = yield from _in_a_thread(lambda: files_on_hub(name, revision), lambda: asking)
     for file, size in sizes.items():
         yield from _download_file(name, revision, file, size)
     folder = lookup.cached(name, revision)
@@ -265,7 +265,7 @@ def _download_file(name: str, revision: str | None, file: str, size: int) -> Wor
 
     yield progress()
     try:
-        yield from _meanwhile(lambda: hf_hub_download(name, file, revision=revision, tqdm_class=bar), progress)
+        yield from _in_a_thread(lambda: hf_hub_download(name, file, revision=revision, tqdm_class=bar), progress)
     except Exception as error:
         raise in_words(error, name, revision) from error
     except (GeneratorExit, KeyboardInterrupt):
@@ -273,7 +273,7 @@ def _download_file(name: str, revision: str | None, file: str, size: int) -> Wor
         raise
 
 
-def _meanwhile(do: Callable[[], Answer], progress: Callable[[], Progress]) -> Work[Answer]:
+def _in_a_thread(do: Callable[[], Answer], progress: Callable[[], Progress]) -> Work[Answer]:
     """Run a call in a thread and report progress until it returns, since the call itself cannot be stopped."""
     answer: Future[Answer] = Future()
 

@@ -54,7 +54,7 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
         with safe_open(path, framework="numpy") as file:
             return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  no mapping
     except SafetensorError as error:
-        raise _not_weights(path, _instead(path) or _broken_off(path) or _refusal(error)) from error
+        raise _not_weights(path, _what_is_there_instead(path) or _broken_off(path) or _refusal(error)) from error
 
 
 def check_pickled(path: Path) -> None:
@@ -64,7 +64,7 @@ def check_pickled(path: Path) -> None:
     if start[:2] == b"PK" and not zipfile.is_zipfile(path):  # a zip file ends with its table of contents
         raise _not_weights(path, "it is truncated")
     if start[:2] != b"PK" and start[:1] != b"\x80":  # older releases of torch wrote a bare pickle
-        raise _not_weights(path, _instead(path) or "torch did not write it")
+        raise _not_weights(path, _what_is_there_instead(path) or "torch did not write it")
 
 
 def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
@@ -118,7 +118,7 @@ def refused(path: Path) -> NotWeights:
     return _not_weights(path, "torch refuses it, since it is broken or holds code instead of weights")
 
 
-def _instead(path: Path) -> str:
+def _what_is_there_instead(path: Path) -> str:
     """Recognise failed downloads and clones in place of a weights file."""
     with path.open("rb") as file:
         start = file.read(64).lstrip()

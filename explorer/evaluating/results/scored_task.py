@@ -171,8 +171,8 @@ def labels(tasks: Sequence[ScoredTask]) -> dict[str, str]:
             for digest in group if len(group) > 1 else ():
                 task, (folder, notes) = every[digest], found[digest]
                 longer[digest] = {
-                    "folder": (_end(task.folder, 1), notes),
-                    "path": (_end(task.folder, 2), notes),
+                    "folder": (_last_folders(task.folder, 1), notes),
+                    "path": (_last_folders(task.folder, 2), notes),
                     "kind": (folder, (*notes, *filter(None, [_KINDS.get(task.kind)]))),
                     "settings": (folder, (*notes, *_stated(task, differ))),
                     "data": (folder, (*notes, task.data[:8])),
@@ -185,11 +185,13 @@ def labels(tasks: Sequence[ScoredTask]) -> dict[str, str]:
 def _notes(task: ScoredTask) -> tuple[str, ...]:
     """What is not as usual."""
     tuned = [_KINDS[FINE_TUNING]] if task.kind == FINE_TUNING else []
-    unusual = ("other prompts" if "prompt" in name else _in_full(name, value) for name, value in task.unusual.items())
+    unusual = (
+        "other prompts" if "prompt" in name else _setting_in_words(name, value) for name, value in task.unusual.items()
+    )
     return (*tuned, *unusual)
 
 
-def _end(folder: str, parts: int) -> str:
+def _last_folders(folder: str, parts: int) -> str:
     return f"{'/'.join(folder.split('/')[-parts:])}/" if folder else ""
 
 
@@ -201,10 +203,10 @@ def _differing(every: Sequence[Mapping[str, Setting]]) -> list[str]:
 
 def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
     """Settings in words, of those that the task has."""
-    return [_in_full(name, task.settings[name]) for name in names if name in task.settings]
+    return [_setting_in_words(name, task.settings[name]) for name in names if name in task.settings]
 
 
-def _in_full(name: str, value: Setting) -> str:
+def _setting_in_words(name: str, value: Setting) -> str:
     if name in _WORDS:
         return _WORDS[name](str(value))
     named = name.replace("max_", "maximum ").replace("_", " ")
@@ -221,7 +223,7 @@ def varying(tasks: Sequence[ScoredTask]) -> dict[str, str]:
 def described(task: ScoredTask) -> str:
     """What the scores of a task depend on besides the model, for a tooltip."""
     where = [f"{task.folder}/{task.name}"] if task.folder else []
-    every = [_in_full(name, value) for name, value in task.settings.items()]
+    every = [_setting_in_words(name, value) for name, value in task.settings.items()]
     return "; ".join([*where, *every, f"data {task.data[:8]}"])
 
 

@@ -206,7 +206,7 @@ def short(found: Learned) -> str | None:
         f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
         {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
     ]
-    return _capital("; ".join(filter(None, parts)) or "no certain change")
+    return _capitalised("; ".join(filter(None, parts)) or "no certain change")
 
 
 def sure(found: Learned) -> str:
@@ -219,14 +219,14 @@ def sure(found: Learned) -> str:
             f"{in_words.signed(100 * one.low, 0)} to {in_words.signed(100 * one.high, 0)})"
             for place, one in enumerate(changed)
         ]
-        parts.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
+        parts.append(f"{_capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
         parts.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
     if found.score:
         before, after, *_ = found.score.known
         chance = "could be chance, its {} includes 0" if found.score.kind == CHANCE else "not chance, its {} excludes 0"
         parts.append(
-            f"{_capital(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} "
+            f"{_capitalised(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} "
             f"({size_text(found.size, found.measure)}): {chance.format(CI)}."
         )
     return " ".join(parts)
@@ -314,7 +314,7 @@ def _misses(found: Learned) -> str:
 def _scored(found: Learned, score: Verdict) -> Marked:
     """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
     change = (_SEARCH if items_of(found.measure)[0] == "query" else _CHANGES)[score.kind]
-    return ((f"{_capital(_subject(found))}: {change} ({_numbers(found, score)})", False),)
+    return ((f"{_capitalised(_subject(found))}: {change} ({_numbers(found, score)})", False),)
 
 
 def _subject(found: Learned) -> str:
@@ -336,7 +336,7 @@ def _numbers(found: Learned, score: Verdict) -> str:
     return text + "; optimistic, since its sentences were trained on" * found.optimistic
 
 
-def _capital(text: str) -> str:
+def _capitalised(text: str) -> str:
     return text[0].upper() + text[1:]
 
 

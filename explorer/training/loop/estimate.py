@@ -55,7 +55,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     # the models and two states, since the old one is deleted after the new one; in a state is all that changes, also
     # without a gradient, and of what is trained, the optimiser's two moments and the best weights
     state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + _trained(learner) * 4 * 3
-    disk = 2 * state + learner.method.base.size * 4 + _stays(learner, seeds)
+    disk = 2 * state + learner.method.base.size * 4 + _kept_bytes(learner, seeds)
     room = shutil.disk_usage(folder).free
     if disk * _RESERVE > room:
         raise RunTooLarge(
@@ -64,7 +64,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         )
     rows = learner.feed.share
     with _untouched(learner):
-        a_row = _held_by(learner, min(FEW, rows)) / min(FEW, rows)
+        a_row = _activation_bytes(learner, min(FEW, rows)) / min(FEW, rows)
         if fixed + a_row * 8 * FEW <= free:  # so that four times as many rows fit, too
             a_row = max(a_row, _peak_per_row(learner, rows))
         needed = int(fixed + a_row * learner.method.rows_in_memory(rows))
@@ -93,7 +93,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         free,
         disk,
         learner.total * seeds,
-        _stays(learner, seeds),
+        _kept_bytes(learner, seeds),
         _trained(learner),
         learner.method.base.size,
         sum(weight.numel() for weight in added),
@@ -188,14 +188,14 @@ def _trained(learner: Learner) -> int:
     return sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
 
 
-def _stays(learner: Learner, seeds: int) -> int:
+def _kept_bytes(learner: Learner, seeds: int) -> int:
     """Bytes of the models in the folder of the finished run."""
     model = learner.method.base.size * 4
     evaluations = learner.total // learner.evaluate_every + 1
     return model * (1 + (evaluations * seeds if learner.schedule.keep_steps else 0))
 
 
-def _held_by(learner: Learner, rows: int) -> int:
+def _activation_bytes(learner: Learner, rows: int) -> int:
     """Bytes that the longest rows hold between the forward and the backward pass."""
     weights = {weight.untyped_storage().data_ptr() for weight in learner.method.parameters()}
     held: dict[int, int] = {}

@@ -262,7 +262,7 @@ def found(source: str) -> model_names.Found:
     return model_names.find(source)
 
 
-def as_they_are(models: Iterable[str], sources: Iterable[str]) -> str:
+def inputs_digest(models: Iterable[str], sources: Iterable[str]) -> str:
     """A digest that changes with any file of models and texts given by name, for keys of what is derived from them."""
     parts = [repr(stamp(source)) for source in sources]
     for model in models:

@@ -241,10 +241,10 @@ def progress_of(job: Job) -> None:
         _fetch_the_code_of_figures(job)
     elif job.state == STOPPED:
         st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
-        _again(job, "Start again")
+        _offer_again(job, "Start again")
     elif job.state == FAILED:
         trouble(job.error, job.details)
-        _again(job, "Try again")
+        _offer_again(job, "Try again")
     else:
         st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
 
@@ -285,5 +285,5 @@ def _stop(job: Job, label: str, key: str) -> None:
         st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
-def _again(job: Job, label: str) -> None:
+def _offer_again(job: Job, label: str) -> None:
     st.button(label, icon=":material/refresh:", on_click=forget, args=(job.key,), key=f"again {job.key}")

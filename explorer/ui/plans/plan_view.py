@@ -221,7 +221,7 @@ def table_stamp(plan: Plan) -> Hashable:
     runs = places.stamps(sorted(folder / run_folder.STATUS for folder in run_folder.folders_with(run_folder.STATUS)))
     states = tuple(_ended(*one) or Run(Path(one[0]).parent).status().state for one in runs)
     begun = places.stamps([plan_folder.plans_folder() / plan.name / run_folder.STATUS])  # its tasks are in it
-    return states, begun, training_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
+    return states, begun, training_queue.inputs_digest(plan), result_files.stamp() if plan.tasks else ()
 
 
 @lru_cache(maxsize=10_000)

@@ -134,7 +134,7 @@ def trial_key(recipe: Recipe) -> str:
     """The job key of a recipe's trial step, on its texts and its models as they are."""
     values = recipe.every_setting()
     others = (str(values[name]) for name, knob in recipe.kind.knobs.items() if knob.masked_model)
-    now = cached.as_they_are((recipe.model, *others), (*recipe.data, recipe.dev, *recipe.tests))
+    now = cached.inputs_digest((recipe.model, *others), (*recipe.data, recipe.dev, *recipe.tests))
     return f"try {now} {recipe.command()}"
 
 
@@ -254,14 +254,14 @@ def estimate_key(plan: Plan) -> str:
     """The job key of a plan's estimate, which does not depend on the plan's name."""
     from explorer.studies.plans import plan as plans
 
-    return f"estimate {as_it_is(plan)} {plans.as_yaml(replace(plan, name='plan'))}"
+    return f"estimate {inputs_digest(plan)} {plans.as_yaml(replace(plan, name='plan'))}"
 
 
-def as_it_is(plan: Plan) -> str:
+def inputs_digest(plan: Plan) -> str:
     """A digest that changes with any text, evaluation set and base model that a plan names."""
     texts = (*plan.data, *(one.data for one in plan.variants if one.data))
     named = dict.fromkeys((*chain.from_iterable(texts), plan.dev, plan.test))
-    return cached.as_they_are(plan.models, filter(None, named))
+    return cached.inputs_digest(plan.models, filter(None, named))
 
 
 def train_in_turn(run: runs.Run) -> progress.Work[runs.Run | None]:

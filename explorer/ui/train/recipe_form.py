@@ -345,7 +345,7 @@ def _base_on_test(recipe: Recipe) -> None:
     if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
-    now = cached.as_they_are((recipe.model,), (*recipe.data, *recipe.tests))
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
     key = f"base on test {now} {recipe.kind.rows} {parts}"
     job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))

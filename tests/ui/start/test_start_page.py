@@ -1,4 +1,4 @@
-"""The three doors of the Start page: where each leads, what it sets, and which steps it calls done."""
+"""The three ways in on the Start page: where each leads, what it sets, and which steps it calls done."""
 
 import os
 from unittest import mock
@@ -11,7 +11,7 @@ from explorer.data.graded import sets
 from explorer.data.sources import written
 from explorer.data.text_sets import GradedPairs
 from explorer.training.record import runs
-from explorer.ui.start import doors
+from explorer.ui.start import ways_in
 from explorer.ui.train import text_and_method
 from tests import trainings
 from tests.visits import error_of, measured, opened, words
@@ -42,7 +42,7 @@ def uploaded(cache):
 
 def rails(app):
     """The steps of each door, and whether each is called done."""
-    told = [one for one in words(app.markdown) if doors.OPEN in one or doors.DONE in one]
+    told = [one for one in words(app.markdown) if ways_in.OPEN in one or ways_in.DONE in one]
     return [[line.strip().endswith("(done)") for line in rail.splitlines()] for rail in told]
 
 
@@ -138,4 +138,4 @@ def test_the_models_of_the_three_newest_runs_are_listed_and_those_of_older_ones_
     start.run()
     listed = [one.value for one in start.text if one.value.startswith("run:")]
     assert listed == ["run:newest", "run:second", "run:third"]
-    assert doors.OLDER.format(2) in [one.label for one in start.expander]
+    assert ways_in.OLDER.format(2) in [one.label for one in start.expander]
