@@ -1,5 +1,7 @@
 """Curves by layer, of scores and of embedding geometry, and figures of a score against its cost."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
