@@ -75,7 +75,7 @@ def read(kind: type[T], stated: object) -> T | None:
 
 def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:
     """Which field of an object is the first that does not fit its dataclass; None if `read` takes over every value."""
-    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # as above
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
     for field in dataclasses.fields(kind):
         hint, least = hints[field.name], field.metadata.get("least")
         if field.name not in stated:
@@ -127,7 +127,7 @@ def _fitted(hint: Any, value: object, whole: bool = False) -> Any:
     if origin in (typing.Union, types.UnionType):
         return next((found for one in inside if (found := _fitted(one, value, whole)) is not _UNFIT), _UNFIT)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        found = read(hint, value)
+        found = read(hint, value)  # None for what is no object, which `misfit` is not asked about
         return _UNFIT if found is None or (whole and misfit(hint, value)) else found  # type: ignore[arg-type]
     if isinstance(hint, type) and issubclass(hint, Enum):
         return next((one for one in hint if one.value == value), _UNFIT)

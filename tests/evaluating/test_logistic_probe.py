@@ -128,7 +128,7 @@ def _made(count: int, classes: int = 2, seed: int = 0, width: int = 8) -> Rows:
     y = random.integers(0, classes, count)
     x = random.normal(size=(count, width))
     x[:, :classes] += 1.5 * np.eye(classes)[y]
-    return Rows(x, y)  # type: ignore[arg-type]
+    return Rows(x, y)
 
 
 def _evaluations(accuracies) -> tuple[int, int]:
