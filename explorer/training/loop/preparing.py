@@ -137,10 +137,11 @@ class Prepared:
         }
 
 
-def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[Prepared]:
+def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: bool = True) -> Work[Prepared]:
     """Load everything; text first, so that a faulty file is reported before a model is loaded.
 
-    Missing files are downloaded from the hub only if `online` is true.
+    Missing files are downloaded from the hub only if `online` is true. Without `mine` no hard negatives are searched
+    for, which only a training needs.
     """
     yield Progress(Phase.READING_TEXT, 0, 0)
     method, values = recipe.kind, recipe.method_values()
@@ -166,7 +167,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
         recipe, found, encoder, texts.corpus, dev, tests, reports, others, texts.held_out, prompts=prompts
     )
     check_same(recipe.made_with, prepared.facts())
-    if mining:
+    if mining and mine:
         negatives, summary = yield from mined(texts.corpus, encoder, mining)
         prepared = replace(prepared, negatives=negatives, reports=(*reports, summary))
     return prepared

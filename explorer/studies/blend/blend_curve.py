@@ -1,0 +1,225 @@
+"""Score the blends of a base and a tuned model over the share α, and judge them: the curve, in words and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer import in_words
+from explorer.data import sample
+from explorer.data.text_sets import digest_of
+from explorer.evaluating.results import table_formats
+from explorer.measuring.comparing.learned import NOTHING, Learned
+from explorer.measuring.scores.judge import Floats, Judge, of_packs, percent, share_above
+from explorer.measuring.scores.verdict import Sentence, Verdict, sentence
+from explorer.places import cache_folder, write_whole
+from explorer.progress import Progress, Work
+from explorer.training.loop import judging
+
+if TYPE_CHECKING:
+    from explorer.encoding.tune.blending import Blending
+
+POINTS = 11  # from the base to the tuned model
+DEV = "dev"
+_NUMBERS = ("difference", "low", "high")
+VERSION = "1"  # a new one if the meaning of an item changes, so that stored ones are not used
+
+
+@dataclass(frozen=True, eq=False)
+class BlendCurve:
+    """What each item of each evaluation set gets from the base as it is used, and at every share α that was measured.
+
+    Sets go by their use: `dev`, `test`, `test 2` and so on, and the probe packs.
+    """
+
+    base: str
+    tuned: tuple[str, ...]
+    judges: Mapping[str, Judge]
+    before: Mapping[str, Floats]  # of the base under its model default
+    points: Mapping[float, Mapping[str, Floats]]  # by α
+    same_head: bool  # whether α = 0 is the base as it is used
+    optimistic: bool = False  # the training text holds sentences of a test set
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Every share α that was measured, from the base to the tuned model."""
+        return tuple(sorted(self.points))
+
+    @property
+    def sets(self) -> dict[str, Judge]:
+        """The evaluation sets by use, without the probe packs."""
+        return {use: judge for use, judge in self.judges.items() if use != judging.PACKS}
+
+    def scores(self, use: str) -> dict[float, float]:
+        """The score × 100 at each share."""
+        return {alpha: self.judges[use].score(self.points[alpha][use]) for alpha in self.shares}
+
+    @property
+    def best(self) -> float:
+        """The share with the highest score on the dev set; of several the smallest, which forgets least."""
+        return max(((score, -alpha) for alpha, score in self.scores(DEV).items() if not math.isnan(score)))[1] * -1.0
+
+    def against_base(self, use: str, alpha: float) -> Verdict:
+        """The verdict on the blend, against the base as it is used."""
+        return _verdict(self.judges[use], self.before[use], self.points[alpha][use])
+
+    def against_tuned(self, use: str, alpha: float) -> Verdict:
+        """The verdict on the blend, against the tuned model."""
+        return _verdict(self.judges[use], self.points[max(self.points)][use], self.points[alpha][use])
+
+    def learned(self, alpha: float) -> Learned:
+        """The changes of the probe packs from the base to the blend; none if they are not held out."""
+        if judging.PACKS not in self.judges:
+            return NOTHING
+        return judging.learned(self.before[judging.PACKS], self.points[alpha][judging.PACKS])
+
+    def packs(self, alpha: float) -> dict[str, float]:
+        """The share of couples in which a paraphrase is above a pair of each pack."""
+        if judging.PACKS not in self.judges:
+            return {}
+        by_pack = of_packs(sample.judged_packs(), self.points[alpha][judging.PACKS])
+        same = by_pack.pop(sample.PARAPHRASE)
+        return {name: share_above(same, pairs).value for name, pairs in by_pack.items()}
+
+    def sentences(self, alpha: float) -> dict[str, tuple[Sentence, Sentence | None]]:
+        """The verdicts on the blend in words, by use: against the base, and against the tuned model unless it is that."""
+        found: dict[str, tuple[Sentence, Sentence | None]] = {}
+        for use, judge in self.sets.items():
+            on = f"{judge.name} ({len(judge):,} {judge.items_named[1]})"
+            blend, seen = f"the blend at α = {alpha:g}", self.optimistic and use != DEV
+            to_base = sentence(self.against_base(use, alpha), f"the base {self.base}", blend, on, optimistic=seen)
+            tuned = f"the tuned model {' + '.join(self.tuned)}"
+            to_tuned = sentence(self.against_tuned(use, alpha), tuned, blend, on, optimistic=seen)
+            found[use] = to_base, to_tuned if alpha != max(self.points) else None
+        return found
+
+
+def curve(
+    blending: Blending, judges: Mapping[str, Judge], shares: Iterable[float], *, optimistic: bool = False
+) -> Work[BlendCurve]:
+    """Score the blends at these shares and both ends; what each item gets is stored, and read the next time."""
+    from explorer.encoding.tune.blending import BASE, TUNED, share
+
+    base, every = blending.base, sorted({BASE, TUNED, *map(share, shares)})
+    before: dict[str, Floats] = {}
+    for use, judge in judges.items():
+        as_used = judge.before or judge
+        key = _key(base.digest, as_used, "default", base.device)
+        items = _stored(key)
+        if items is None:
+            (vectors,) = yield from judging.under_heads(
+                base, as_used.texts, (base.default_head,), f"scoring {base.name}"
+            )
+            items = as_used.items(vectors)
+            _store(key, items)
+        before[use] = items
+    points: dict[float, dict[str, Floats]] = {}
+    for place, alpha in enumerate(every):
+        yield Progress(f"α = {alpha:g}", place, len(every))
+        keys = {use: _key(blending.digest(alpha), judge, "tuned", base.device) for use, judge in judges.items()}
+        points[alpha] = {use: items for use, key in keys.items() if (items := _stored(key)) is not None}
+        missing = {use: judge for use, judge in judges.items() if use not in points[alpha]}
+        if not missing:
+            continue
+        encoder = blending.at(alpha)
+        for use, judge in missing.items():
+            work = judging.under_heads(encoder, judge.texts, (encoder.default_head,), f"α = {alpha:g}, {judge.name}")
+            (vectors,) = yield from work
+            points[alpha][use] = judge.items(vectors)
+            _store(keys[use], points[alpha][use])
+    yield Progress("α = 1", len(every), len(every))
+    names = tuple(one.name for one in blending.tuned)
+    return BlendCurve(base.name, names, dict(judges), before, points, blending.same_head, optimistic)
+
+
+def _verdict(judge: Judge, before: Floats, after: Floats) -> Verdict:
+    return Verdict.of(judge.score(before), judge.score(after), judge.difference(before, after))
+
+
+def as_text(found: BlendCurve, alpha: float | None = None) -> str:
+    """The table of scores and probe packs over α, and the verdict on one blend, by default the best on the dev set."""
+    packs = tuple(found.packs(max(found.points)))
+    header = ("α", *(f"{judge.name} ({use})" for use, judge in found.sets.items()), *packs)
+    scores = {use: found.scores(use) for use in found.sets}
+    rows = [("base", *(in_words.number(judge.score(found.before[use])) for use, judge in found.sets.items()))]
+    chosen = found.best if alpha is None else alpha
+    for share in found.shares:
+        mark = "*" if share == chosen else ""
+        shown = found.packs(share)
+        rows.append(
+            (
+                f"{share:g}{mark}",
+                *(in_words.number(scores[use][share]) for use in scores),
+                *map(percent, shown.values()),
+            )
+        )
+    rows[0] = (*rows[0], *[""] * len(packs))
+    how = "the best on the dev set" if alpha is None else "as asked"
+    lines = [table_formats.as_text(header, rows), f"* α = {chosen:g}, {how}."]
+    if not found.same_head:
+        lines.append("At every α the layer & pooling is that of the tuned model; the base has another model default.")
+    for use, (to_base, to_tuned) in found.sentences(chosen).items():
+        lines += [f"{use}: {one.text}" for one in (to_base, to_tuned) if one is not None]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
+    """The curve and the verdicts on one blend, with missing numbers as None."""
+    chosen = found.best if alpha is None else alpha
+    sets = {}
+    for use, judge in found.sets.items():
+        scores = [in_words.rounded(score) for score in found.scores(use).values()]
+        base = in_words.rounded(judge.score(found.before[use]))
+        verdicts = {"to_base": found.against_base(use, chosen), "to_tuned": found.against_tuned(use, chosen)}
+        gaps = {
+            name: {"kind": one.kind, **{key: in_words.rounded(getattr(one, key)) for key in _NUMBERS}}
+            for name, one in verdicts.items()
+        }
+        sets[use] = {
+            "set": judge.name,
+            "measure": judge.measure,
+            "items": len(judge),
+            "base": base,
+            "scores": scores,
+            **gaps,
+        }
+    packs = [found.packs(share) for share in found.shares]
+    return {
+        "base": found.base,
+        "tuned": list(found.tuned),
+        "alphas": list(found.shares),
+        "best": found.best,
+        "alpha": chosen,
+        "same_layer_and_pooling": found.same_head,
+        "optimistic": found.optimistic,
+        "sets": sets,
+        "packs": {name: [in_words.rounded(100 * one[name]) for one in packs] for name in packs[0]},
+    }
+
+
+def _key(model: str, judge: Judge, head: str, device: str) -> str:
+    return digest_of(
+        ("blend items", VERSION, model, type(judge).__name__, judge.measure, judge.digest, *judge.texts, head, device)
+    )
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "blends" / f"{key}.npy"
+
+
+def _stored(key: str) -> Floats | None:
+    """What each item gets, if it is stored; None if missing or broken."""
+    try:
+        found: Floats = np.load(_path(key), allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    return found
+
+
+def _store(key: str, items: Floats) -> None:
+    write_whole(_path(key), lambda file: np.save(file, items))
