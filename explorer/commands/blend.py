@@ -43,9 +43,7 @@ def state(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Measure the curve, print it, and export a blend."""
     if options.export and options.export.exists():  # refused before anything is measured
-        raise NotWritable(
-            f"{options.export} exists already and is not overwritten. Choose another name, or remove it."
-        )
+        raise NotWritable(f"{options.export} exists already and is not overwritten. Choose another name, or remove it.")
     shares = blending.even_shares(options.points)
     if options.alpha is not None:
         shares = (*shares, options.alpha)

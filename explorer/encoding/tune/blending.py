@@ -101,7 +101,7 @@ def check(base: Encoder, tuned: Encoder) -> None:
     elif differing:
         name = differing[0]
         why = f"their weights differ in shape ({name}: {shapes.get(name)} and {others.get(name)})"
-    elif base.tokenizer().get_vocab() != tuned.tokenizer().get_vocab() or base.lower_case != tuned.lower_case:
+    elif _tokens(base) != _tokens(tuned):
         why = "they split a text into different tokens"
     elif parts and parts != before:
         words = tuned.default_head.describe()
@@ -113,6 +113,11 @@ def check(base: Encoder, tuned: Encoder) -> None:
             f"'{base.name}' and '{tuned.name}' cannot be blended: {why}. Choose a base and a model that was fine-tuned "
             "from it with the same layers, vocabulary and pooling."
         )
+
+
+def _tokens(encoder: Encoder) -> tuple[object, ...]:
+    """The vocabulary, and how a text is split that has what tokenizers treat in two ways: case, accents, signs."""
+    return encoder.tokenizer().get_vocab(), encoder.tokens(["A Café, naïve: 1,234 (Cats & dogs)!"], prompt="").ids
 
 
 def _parts(head: Head) -> list[Any]:

@@ -87,7 +87,7 @@ class BlendCurve:
         return {name: share_above(same, pairs).value for name, pairs in by_pack.items()}
 
     def sentences(self, alpha: float) -> dict[str, tuple[Sentence, Sentence | None]]:
-        """The verdicts on the blend in words, by use: against the base, and against the tuned model unless it is that."""
+        """The verdicts on the blend in words, by use: against the base and, unless it is that, the tuned model."""
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
             on = f"{judge.name} ({len(judge):,} {judge.items_named[1]})"

@@ -92,7 +92,14 @@ def card(blending: Blending, found: BlendCurve, alpha: float, opener: str) -> st
         scores = map(in_words.number, (to_base.declared_base, to_tuned.declared_base, to_base.exported))
         title = f"{plain(sources.shown(judge.name))} ({use}, {size_text(len(judge), judge.measure)})"
         rows.append((title, *scores, to_base.gap, to_tuned.gap))
-    header = ("", "base, model default", "tuned (α = 1)", "this model", "to the base (95 % CI)", "to the tuned (95 % CI)")
+    header = (
+        "",
+        "base, model default",
+        "tuned (α = 1)",
+        "this model",
+        "to the base (95 % CI)",
+        "to the tuned (95 % CI)",
+    )
     digests = "\n".join(f"SHA-256 of {plain(one.name)}: {one.digest}." for one in (blending.base, *blending.tuned))
     parts = (
         f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---",
