@@ -15,7 +15,20 @@ from explorer.errors import BadChoice, StrataError
 from explorer.places import is_utf8, refused
 
 VERBS = (
-    *("app", "score", "compare", "evaluate", "search", "explain", "shrink", "embed", "train", "plan", "reproduce"),
+    *(
+        "app",
+        "score",
+        "compare",
+        "evaluate",
+        "search",
+        "explain",
+        "shrink",
+        "embed",
+        "train",
+        "blend",
+        "plan",
+        "reproduce",
+    ),
     *("methods", "export", "backtranslate", "generator"),
 )
 FILES = {  # where commands of one subject stand together

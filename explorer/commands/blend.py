@@ -1,10 +1,4 @@
-"""blend: score the models between a base and its tuned model, and export one.
-
-Blend the weights of a run's tuned model with those of its base: W + α (W' - W). Print the scores on the run's own
-evaluation sets for α from 0 (the base) to 1 (the tuned model), and the verdict on the α that is best on the dev set. Of
-several runs of one base, W' is the mean of their weights. With --export, write one blend as a folder that transformers
-and sentence-transformers open.
-"""
+"""Blend what a run trained with its base, from the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +26,7 @@ ALPHA = Knob(
 CURVE = Knob("points", POINTS, "How many shares the curve has, the base and the tuned model included.", low=2, high=101)
 
 
-def state(verb: argparse.ArgumentParser) -> None:
+def blend_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("runs", nargs="+", metavar="RUN", help="The name of a run, or its folder")
     flags.add(verb, ALPHA, CURVE)
@@ -40,14 +34,20 @@ def state(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--json", action="store_true", help="The curve and the verdicts, as JSON")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the curve, print it, and export a blend."""
+def blend(options: argparse.Namespace) -> None:
+    """Score the models between a base and its tuned model, and export one.
+
+    Blend the weights of a run's tuned model with those of its base: W + α (W' - W). Print the scores on the run's own
+    evaluation sets for α from 0 (the base) to 1 (the tuned model), and the verdict on the α that is best on the dev
+    set. Of several runs of one base, W' is the mean of their weights. With --export, write one blend as a folder that
+    transformers and sentence-transformers open.
+    """
     if options.export and options.export.exists():  # refused before anything is measured
         raise NotWritable(f"{options.export} exists already and is not overwritten. Choose another name, or remove it.")
     shares = blending.even_shares(options.points)
     if options.alpha is not None:
         shares = (*shares, options.alpha)
-    models, found = output.shown(blending.of_runs([runs.given(one) for one in options.runs], shares))
+    models, found = output.shown(blending.of_runs([runs.named(one) for one in options.runs], shares))
     chosen = found.best if options.alpha is None else options.alpha
     if options.export:
         output.shown(blending.export(models, found, chosen, options.export))

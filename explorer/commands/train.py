@@ -235,7 +235,5 @@ def export(options: argparse.Namespace) -> None:
     """
     from explorer.training import saved_model
 
-    given = given_path(options.run)
-    run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)
-    saved_model.take(run, options.folder)
+    saved_model.take(runs.named(options.run), options.folder)
     print(options.folder)

@@ -60,8 +60,8 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
         found = model_names.of_folder(run_folder.model_name(run.name), run.model)
         tuned.append(loading.load(found, precision="float32", device=prepared.encoder.device))
     blending = Blending(prepared.encoder, tuned)
-    found = yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen))
-    return blending, found
+    scored = yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen))
+    return blending, scored
 
 
 def export(blending: Blending, found: BlendCurve, alpha: float, folder: Path) -> Work[None]:

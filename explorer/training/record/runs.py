@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from explorer import run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
-from explorer.places import examples_folder, is_utf8, runs_folder, write_whole, writing
+from explorer.places import examples_folder, given_path, is_utf8, runs_folder, write_whole, writing
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts, Status
@@ -200,6 +200,12 @@ def find(name: str, folder: Path | None = None) -> Run:
         there = ", ".join(one.name for one in every(folder)[:5]) or "none yet"
         raise RunNotFound(f"There is no run '{name}'. There are: {there}.")
     return run
+
+
+def named(source: str) -> Run:
+    """A run by its name, or by its folder."""
+    path = given_path(source)
+    return find(path.name, path.parent) if len(path.parts) > 1 else find(source)
 
 
 def of_model(folder: Path) -> Run | None:

@@ -1,0 +1,121 @@
+"""Test the curve of blends of a run and its base, what it says, and the export of one, against plain loops."""
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel, AutoTokenizer
+
+from explorer.errors import BadChoice, RunNotFound, UnsupportedModel
+from explorer.progress import finish
+from explorer.studies.blend import blend_curve, blending
+from tests import trainings
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    one = trainings.new(place, "simcse", "blended", settings={"learning_rate": 1e-2})
+    trainings.train(one)
+    return one
+
+
+@pytest.fixture(scope="module")
+def blended(run, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield finish(blending.of_runs([run], SHARES))
+
+
+def by_hand(place, run, alpha, path):
+    """Spearman × 100 of a file of pairs, by a model whose weights transformers alone blends."""
+    model, tuned = (AutoModel.from_pretrained(folder, add_pooling_layer=False) for folder in (place.model, run.model))
+    other = dict(tuned.named_parameters())
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.copy_(((1 - alpha) * weight.double() + alpha * other[name].double()).float())
+    tokenizer = AutoTokenizer.from_pretrained(place.model)
+    first, second, gold = trainings.texts_of(path)
+
+    def vectors(sentences):
+        with torch.no_grad():
+            rows = [model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0].mean(0) for one in sentences]
+        return torch.stack(rows)
+
+    return 100 * trainings.spearman(vectors(first), vectors(second), gold)
+
+
+def test_every_point_of_the_curve_is_the_score_of_weights_that_are_blended_by_hand(place, run, blended):
+    _, curve = blended
+    assert curve.shares == SHARES
+    for use, path in (("dev", place.dev), ("test", place.test)):
+        expected = [by_hand(place, run, alpha, path) for alpha in SHARES]
+        assert np.allclose(list(curve.scores(use).values()), expected, atol=0.05), use
+
+
+def test_the_ends_are_the_scores_that_the_run_recorded(run, blended):
+    _, curve = blended
+    for use, verdict in run.status().verdict.by_use.items():
+        assert curve.scores(use)[1.0] == pytest.approx(verdict.exported, abs=1e-4)
+        assert curve.judges[use].score(curve.before[use]) == pytest.approx(verdict.declared_base, abs=1e-4)
+
+
+def test_the_best_share_has_the_highest_dev_score_and_is_judged_on_the_test_set(blended):
+    _, curve = blended
+    scores = curve.scores("dev")
+    assert scores[curve.best] == max(scores.values())
+    told = blend_curve.as_json(curve)
+    assert told["best"] == told["alpha"] == curve.best
+    test = told["sets"]["test"]
+    at = told["alphas"].index(curve.best)
+    assert test["to_base"]["difference"] == pytest.approx(test["scores"][at] - test["base"], abs=2e-4)
+    assert test["to_tuned"]["difference"] == pytest.approx(test["scores"][at] - test["scores"][-1], abs=2e-4)
+    assert f"{curve.best:g}*" in blend_curve.as_text(curve)
+
+
+def test_what_is_measured_is_not_encoded_again(run, blended, monkeypatch):
+    monkeypatch.setattr(blending.model_names, "find", None)
+    models, curve = blended
+    monkeypatch.setattr(type(models), "at", None)  # a blend would be made to be encoded
+    again = finish(blend_curve.curve(models, curve.judges, SHARES))
+    assert [again.scores(use) for use in curve.sets] == [curve.scores(use) for use in curve.sets]
+
+
+def test_an_exported_blend_is_the_same_model_in_sentence_transformers_and_scores_the_same(place, blended, tmp_path):
+    models, curve = blended
+    folder = tmp_path / "blend"
+    finish(blending.export(models, curve, 0.5, folder))
+    first, second, gold = trainings.texts_of(place.test)
+    library = SentenceTransformer(str(folder), device="cpu")
+    sides = (library.encode(texts, convert_to_tensor=True) for texts in (first, second))
+    assert 100 * trainings.spearman(*sides, gold) == pytest.approx(curve.scores("test")[0.5], abs=1e-3)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "with α = 0.5" in card
+    assert f"{curve.scores('test')[0.5]:.2f}" in card
+
+
+def test_the_mean_of_two_runs_is_blended_and_runs_of_two_bases_are_refused(place, run, blended, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    other = trainings.new(place, "simcse", "second", seeds=(2,), settings={"learning_rate": 1e-2})
+    trainings.train(other)
+    models, curve = finish(blending.of_runs([run, other], (1.0,)))
+    weights = [trainings.weights(one) for one in (run, other)]
+    for name, weight in models.at(1.0).model.named_parameters():
+        assert torch.allclose(weight, (weights[0][name] + weights[1][name]) / 2, atol=1e-6), name
+    assert curve.tuned == ("run:blended", "run:second")
+
+
+def test_what_cannot_be_blended_is_refused(place, run):
+    waiting = trainings.new(place, "simcse", "waiting")
+    with pytest.raises(RunNotFound, match="'waiting' has no model to blend: it is waiting"):
+        finish(blending.of_runs([waiting], SHARES))
+    with pytest.raises(BadChoice, match=r"α = 1.5 is not between 0"):
+        finish(blending.of_runs([run], (1.5,)))
+    for points in (1, 102):
+        with pytest.raises(BadChoice, match=f"{points} points are not possible: a curve has 2 to 101"):
+            blending.even_shares(points)
+    attentive = trainings.new(place, "layer-attention", "attentive")
+    trainings.train(attentive)
+    with pytest.raises(UnsupportedModel, match="the pooling of the other has weights that the one lacks"):
+        finish(blending.of_runs([attentive], SHARES))
