@@ -40,10 +40,10 @@ def by_hand(place, run, alpha, path):
 
     def vectors(sentences):
         with torch.no_grad():
-            rows = [model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0].mean(0) for one in sentences]
+            rows = [model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0, 0] for one in sentences]
         return torch.stack(rows)
 
-    return 100 * trainings.spearman(vectors(first), vectors(second), gold)
+    return trainings.spearman(vectors(first), vectors(second), gold)
 
 
 def test_every_point_of_the_curve_is_the_score_of_weights_that_are_blended_by_hand(place, run, blended):
@@ -89,7 +89,7 @@ def test_an_exported_blend_is_the_same_model_in_sentence_transformers_and_scores
     first, second, gold = trainings.texts_of(place.test)
     library = SentenceTransformer(str(folder), device="cpu")
     sides = (library.encode(texts, convert_to_tensor=True) for texts in (first, second))
-    assert 100 * trainings.spearman(*sides, gold) == pytest.approx(curve.scores("test")[0.5], abs=1e-3)
+    assert trainings.spearman(*sides, gold) == pytest.approx(curve.scores("test")[0.5], abs=1e-3)
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "with α = 0.5" in card
     assert f"{curve.scores('test')[0.5]:.2f}" in card
