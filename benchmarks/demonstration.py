@@ -23,7 +23,7 @@ from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import runs_folder
 from explorer.progress import finish
-from explorer.training.recipe import demonstration
+from explorer.training.recipe import Recipe, demonstration
 from explorer.training.record.runs import Run, new
 from explorer.training.record.status import FINISHED
 from explorer.training.running import train
@@ -45,7 +45,7 @@ def main() -> None:
     base = _scores(load(find(recipe.model), "float32"), graded)
     tuned = []
     for seed in SEEDS:
-        run = _trained(seed)
+        run = trained(replace(recipe, seeds=(seed,)), f"demonstration-seed-{seed}")
         kept = run.folder / SCORES
         if not kept.is_file():
             kept.write_text(json.dumps(_scores(load(find(str(run.model)), "float32"), graded)), encoding="utf-8")
@@ -59,14 +59,14 @@ def main() -> None:
               f"{after.mean() - half:.2f} to {after.mean() + half:.2f} |")  # fmt: skip
 
 
-def _trained(seed: int) -> Run:
-    name = f"demonstration-seed-{seed}"
+def trained(recipe: Recipe, name: str) -> Run:
+    """The run of that name, trained unless it is done."""
     run = Run(runs_folder() / name)
     if (run.folder / SCORES).is_file() or run.status().state == FINISHED:
         return run
     if run.folder.is_dir():
         run.delete()  # broken off
-    run = new(replace(demonstration(), seeds=(seed,)), name)
+    run = new(recipe, name)
     finish(train(run))
     return run
 

@@ -14,29 +14,23 @@ from explorer.commands.parts.output import say
 from explorer.errors import BadChoice, StrataError
 from explorer.places import is_utf8, refused
 
-VERBS = (
-    *(
-        "app",
-        "score",
-        "compare",
-        "evaluate",
-        "search",
-        "explain",
-        "shrink",
-        "embed",
-        "train",
-        "blend",
-        "plan",
-        "reproduce",
-    ),
-    *("methods", "export", "backtranslate", "generator"),
-)
-FILES = {  # where commands of one subject stand together
-    **dict.fromkeys(("score", "compare", "shrink"), "scores"),
-    **dict.fromkeys(("search", "explain", "embed"), "sentences"),
-    **dict.fromkeys(("plan", "reproduce"), "plans"),
-    **dict.fromkeys(("backtranslate", "generator"), "methods"),
+COMMANDS = {  # the file of each, in the order of the help
+    "app": "app",
+    "score": "scores",
+    "compare": "scores",
+    "evaluate": "evaluate",
+    "search": "sentences",
+    "explain": "sentences",
+    "shrink": "scores",
+    "embed": "sentences",
+    "train": "train",
+    "blend": "blend",
+    "plan": "plans",
+    "reproduce": "plans",
+    "methods": "methods",
     "export": "train",
+    "backtranslate": "methods",
+    "generator": "methods",
 }
 
 
@@ -82,10 +76,10 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for name in VERBS:
-        if name not in arguments and arguments[0] in VERBS:
+    for name, file in COMMANDS.items():
+        if name not in arguments and arguments[0] in COMMANDS:
             continue  # what the others import is not loaded
-        commands = importlib.import_module(f"explorer.commands.{FILES.get(name, name)}")
+        commands = importlib.import_module(f"explorer.commands.{file}")
         command = getattr(commands, name)
         title, *about = inspect.cleandoc(command.__doc__).splitlines()
         help = title[0].lower() + title[1:].rstrip(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from explorer.__main__ import VERBS, _parser
+from explorer.__main__ import COMMANDS, _parser
 
 HEAD = """# Flags
 
@@ -15,8 +15,8 @@ Every command with its flags, as `--help` shows them. They are made from the set
 
 def page() -> str:
     """The page as Markdown."""
-    every = next(one for one in _parser(VERBS)._actions if isinstance(one, argparse._SubParsersAction)).choices
-    return HEAD + "".join(_section(verb, every[verb]) for verb in VERBS)
+    every = next(one for one in _parser([*COMMANDS])._actions if isinstance(one, argparse._SubParsersAction)).choices
+    return HEAD + "".join(_section(verb, every[verb]) for verb in COMMANDS)
 
 
 def _section(verb: str, parser: argparse.ArgumentParser) -> str:

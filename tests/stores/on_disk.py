@@ -18,6 +18,7 @@ from explorer.data.graded import sets
 from explorer.data.text_sets import SENTENCES, Corpus, GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, REFERENCES, Row
+from explorer.encoding.tune.blending import Blending
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
 from explorer.evaluating.results import result_files
@@ -30,6 +31,7 @@ from explorer.measuring.scores.measure import Settings, score_key, store_scores,
 from explorer.measuring.sentences import word_pairs
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
+from explorer.studies.blend import blend_curve
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
 from explorer.studies.recipe_runs import RecipeRuns
@@ -228,6 +230,22 @@ def translation_goes_on(desk: Desk, x: Any) -> bool:
     return True
 
 
+def put_items_of_a_blend(desk: Desk, x: Any) -> Hashable:
+    models = SimpleNamespace(
+        base=SimpleNamespace(digest=x.base), tuned=[SimpleNamespace(digest=one) for one in x.tuned]
+    )
+    judge = SimpleNamespace(measure=x.measure, digest=x.data, texts=x.texts, name=x.name)
+    key = blend_curve.item_key(Blending.digest(models, x.alpha), judge, x.head, "cpu")
+    blend_curve.keep_items(key, np.array([float(x.number)]))
+    return key
+
+
+def read_items_of_a_blend(desk: Desk, key: Hashable) -> int:
+    found = blend_curve.kept_items(str(key))
+    assert found is not None
+    return int(found[0])
+
+
 STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Digests": tuple(
         Store({"value": draw}, {"name": drawn.name}, digest_of, bases=200) for draw in (drawn.data, drawn.labelled_rows)
@@ -254,6 +272,15 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {"name": drawn.name},
         put_item_scores,
         read_item_scores,
+    ),
+    "Blends": Store(
+        {"base": drawn.digest, "tuned": lambda random: random.choices(("1", "2", "12"), k=random.choice((1, 2))),
+         "alpha": one_of(0.0, 0.5, 0.55, 1.0), "data": drawn.digest, "texts": drawn.texts,
+         "head": one_of("default", "tuned"),
+         "measure": one_of("nDCG@10", "MRR@10")},
+        {"name": drawn.name},
+        put_items_of_a_blend,
+        read_items_of_a_blend,
     ),
     "Results": (
         Store(

@@ -14,7 +14,7 @@ from explorer import in_words
 from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, pack_changes
+from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
 from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, MIXED, UNKNOWN, WORSE, Marked, Sentence, Verdict
 
@@ -127,6 +127,12 @@ def probe_changes(packs: Sequence[sample.Pack], before: Mapping[str, Floats], af
     """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
     changes = pack_changes(before, after)
     return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
+
+
+def pack_items_changes(before: Floats, after: Floats) -> Learned:
+    """The same, from the cosines of the pairs of all packs, as `ProbeJudge` has them."""
+    packs = sample.judged_packs()
+    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))
 
 
 def shown_pairs(

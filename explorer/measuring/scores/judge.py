@@ -139,6 +139,9 @@ class TripletJudge(Judge):
         return pair_cosines.exact_cosines(vectors, self._anchors, self._positives)
 
 
+PACKS = "packs"  # the use of the probe packs, beside those of evaluation sets
+
+
 class ProbeJudge(Judge):
     """Probe packs: of all couples of a paraphrase and a pair of another meaning, how many have the higher cosine first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,11 @@ from explorer import in_words
 from explorer.data import sample
 from explorer.data.text_sets import digest_of
 from explorer.evaluating.results import table_formats
-from explorer.measuring.comparing.learned import NOTHING, Learned
-from explorer.measuring.scores.judge import Floats, Judge, of_packs, percent, share_above
+from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
+from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above
 from explorer.measuring.scores.verdict import Sentence, Verdict, sentence
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
-from explorer.training.loop import judging
 
 if TYPE_CHECKING:
     from explorer.encoding.tune.blending import Blending
@@ -53,7 +52,7 @@ class BlendCurve:
     @property
     def sets(self) -> dict[str, Judge]:
         """The evaluation sets by use, without the probe packs."""
-        return {use: judge for use, judge in self.judges.items() if use != judging.PACKS}
+        return {use: judge for use, judge in self.judges.items() if use != PACKS}
 
     def scores(self, use: str) -> dict[float, float]:
         """The score × 100 at each share."""
@@ -73,16 +72,25 @@ class BlendCurve:
         return _verdict(self.judges[use], self.points[max(self.points)][use], self.points[alpha][use])
 
     def learned(self, alpha: float) -> Learned:
-        """The changes of the probe packs from the base to the blend; none if they are not held out."""
-        if judging.PACKS not in self.judges:
-            return NOTHING
-        return judging.learned(self.before[judging.PACKS], self.points[alpha][judging.PACKS])
+        """What changed from the base to the blend: the probe packs, if held out, and the score of the main test set."""
+        use = next((name for name in self.sets if name != DEV), DEV)
+        judge, packs = self.judges[use], NOTHING
+        if PACKS in self.judges:
+            packs = pack_items_changes(self.before[PACKS], self.points[alpha][PACKS])
+        return replace(
+            packs,
+            score=self.against_base(use, alpha),
+            measure=judge.measure,
+            on=judge.name,
+            size=len(judge),
+            optimistic=self.optimistic and use != DEV,
+        )
 
     def packs(self, alpha: float) -> dict[str, float]:
         """The share of couples in which a paraphrase is above a pair of each pack."""
-        if judging.PACKS not in self.judges:
+        if PACKS not in self.judges:
             return {}
-        by_pack = of_packs(sample.judged_packs(), self.points[alpha][judging.PACKS])
+        by_pack = of_packs(sample.judged_packs(), self.points[alpha][PACKS])
         same = by_pack.pop(sample.PARAPHRASE)
         return {name: share_above(same, pairs).value for name, pairs in by_pack.items()}
 
@@ -104,25 +112,28 @@ def curve(
 ) -> Work[BlendCurve]:
     """Score the blends at these shares and both ends; what each item gets is stored, and read the next time."""
     from explorer.encoding.tune.blending import BASE, TUNED, share
+    from explorer.training.loop import judging
 
     base, every = blending.base, sorted({BASE, TUNED, *map(share, shares)})
     before: dict[str, Floats] = {}
     for use, judge in judges.items():
         as_used = judge.before or judge
-        key = _key(base.digest, as_used, "default", base.device)
-        items = _stored(key)
+        key = item_key(base.digest, as_used, "default", base.device)
+        items = kept_items(key)
         if items is None:
             (vectors,) = yield from judging.under_heads(
                 base, as_used.texts, (base.default_head,), f"scoring {base.name}"
             )
             items = as_used.items(vectors)
-            _store(key, items)
+            keep_items(key, items)
         before[use] = items
     points: dict[float, dict[str, Floats]] = {}
     for place, alpha in enumerate(every):
         yield Progress(f"α = {alpha:g}", place, len(every))
-        keys = {use: _key(blending.digest(alpha), judge, "tuned", base.device) for use, judge in judges.items()}
-        points[alpha] = {use: items for use, key in keys.items() if (items := _stored(key)) is not None}
+        keys = {use: item_key(blending.digest(alpha), judge, "tuned", base.device) for use, judge in judges.items()}
+        points[alpha] = {use: items for use, key in keys.items() if (items := kept_items(key)) is not None}
+        if alpha == BASE and blending.same_head:  # the base as it is used, but for sets that it is asked otherwise
+            points[alpha] |= {use: before[use] for use, judge in judges.items() if judge.before is None}
         missing = {use: judge for use, judge in judges.items() if use not in points[alpha]}
         if not missing:
             continue
@@ -131,7 +142,7 @@ def curve(
             work = judging.under_heads(encoder, judge.texts, (encoder.default_head,), f"α = {alpha:g}, {judge.name}")
             (vectors,) = yield from work
             points[alpha][use] = judge.items(vectors)
-            _store(keys[use], points[alpha][use])
+            keep_items(keys[use], points[alpha][use])
     yield Progress("α = 1", len(every), len(every))
     names = tuple(one.name for one in blending.tuned)
     return BlendCurve(base.name, names, dict(judges), before, points, blending.same_head, optimistic)
@@ -202,7 +213,8 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
     }
 
 
-def _key(model: str, judge: Judge, head: str, device: str) -> str:
+def item_key(model: str, judge: Judge, head: str, device: str) -> str:
+    """The key of what each item gets from a model, or from a blend, under the head of one of its ends."""
     return digest_of(
         ("blend items", VERSION, model, type(judge).__name__, judge.measure, judge.digest, *judge.texts, head, device)
     )
@@ -212,7 +224,7 @@ def _path(key: str) -> Path:
     return cache_folder() / "blends" / f"{key}.npy"
 
 
-def _stored(key: str) -> Floats | None:
+def kept_items(key: str) -> Floats | None:
     """What each item gets, if it is stored; None if missing or broken."""
     try:
         found: Floats = np.load(_path(key), allow_pickle=False)
@@ -221,5 +233,6 @@ def _stored(key: str) -> Floats | None:
     return found
 
 
-def _store(key: str, items: Floats) -> None:
+def keep_items(key: str, items: Floats) -> None:
+    """Store what each item gets."""
     write_whole(_path(key), lambda file: np.save(file, items))

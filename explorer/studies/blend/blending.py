@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import re
+import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer import in_words, run_folder
-from explorer.data import sources
+from explorer import in_words, run_folder, typed_json
+from explorer.data import sample, sources
 from explorer.encoding.export import source_code
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
+from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.measuring.scores.metrics import size_text
+from explorer.measuring.scores.verdict import by_use
+from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 from explorer.studies.blend.blend_curve import POINTS, BlendCurve, curve
 from explorer.training.record import runs
 
 if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.tune.blending import Blending
+
+BLEND = "blend.json"  # in the folder of a stored blend
+MOST_STORED, DIGITS = 8, 16
+_HEADER = (
+    "",
+    "base, model default",
+    "tuned (α = 1)",
+    "this model",
+    "to the base (95 % CI)",
+    "to the tuned (95 % CI)",
+)
 
 
 def even_shares(points: int = POINTS) -> tuple[float, ...]:
@@ -33,12 +55,21 @@ def even_shares(points: int = POINTS) -> tuple[float, ...]:
     return tuple(round(float(one), 6) for one in np.linspace(0, 1, points))
 
 
+@dataclass(frozen=True)
+class BlendEnds:
+    """What a stored blend is made of: names that open the base and the tuned model, the digest of the base, and α."""
+
+    base: str = ""
+    base_digest: str = ""
+    tuned: str = ""
+    alpha: float = math.nan
+
+
 def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Blending, BlendCurve]]:
     """Score the blends of a run's base with its tuned model, or with the mean of the tuned models of several runs.
 
     They are scored on the evaluation sets of the first run.
     """
-    from explorer.encoding.tune.blending import Blending
     from explorer.training.loop.preparing import prepare
 
     for run in given:
@@ -54,18 +85,44 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
                 "Choose runs of one base."
             )
     prepared = yield from prepare(first, mine=False)
-    tuned = []
-    for run in given:
-        yield Progress(f"loading {run.name}", 0, 0)
-        found = model_names.of_folder(run_folder.model_name(run.name), run.model)
-        tuned.append(loading.load(found, precision="float32", device=prepared.encoder.device))
-    blending = Blending(prepared.encoder, tuned)
-    scored = yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen))
-    return blending, scored
+    tuned = [model_names.of_folder(run_folder.model_name(run.name), run.model) for run in given]
+    blending = yield from _blending(prepared.encoder, tuned)
+    return blending, (yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen)))
 
 
-def export(blending: Blending, found: BlendCurve, alpha: float, folder: Path) -> Work[None]:
-    """Write the blend at a share α to a new folder, atomically, with its card."""
+def of_models(
+    base: str, tuned: Sequence[str], dev: str, tests: Sequence[str], shares: Iterable[float], *, online: bool = False
+) -> Work[tuple[Blending, BlendCurve]]:
+    """Score the blends of any two models of one architecture, or of a base with the mean of several, on these sets."""
+    uses = by_use(dev, tests)
+    given = {use: evaluated_on(sources.identity(name), online) for use, name in uses.items()}
+    found = [model_names.find(name, online) for name in (base, *tuned)]
+    blending = yield from between(found[0], found[1:])
+    judges: dict[str, Judge] = {use: judge_of(one, blending.base) for use, one in given.items()}
+    packs = ProbeJudge(sample.probe_pairs())
+    if packs.digest not in [one.digest for one in judges.values()]:
+        judges[PACKS] = packs
+    return blending, (yield from curve(blending, judges, shares))
+
+
+def between(base: model_names.Found, tuned: Sequence[model_names.Found]) -> Work[Blending]:
+    """Load the models, and check that they can be blended."""
+    yield Progress(f"loading {base.name}", 0, 0)
+    return (yield from _blending(loading.load(base, precision="float32", device="cpu"), tuned))
+
+
+def _blending(base: Encoder, tuned: Sequence[model_names.Found]) -> Work[Blending]:
+    from explorer.encoding.tune.blending import Blending
+
+    encoders = []
+    for found in tuned:
+        yield Progress(f"loading {found.name}", 0, 0)
+        encoders.append(loading.load(found, precision="float32", device=base.device))
+    return Blending(base, encoders)
+
+
+def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: Path) -> Work[None]:
+    """Write the blend at a share α to a new folder, atomically, with its card and, if it was scored, its scores."""
     from explorer.encoding.export import exporting
     from explorer.encoding.tune.tunable import Tunable
 
@@ -75,41 +132,65 @@ def export(blending: Blending, found: BlendCurve, alpha: float, folder: Path) ->
     exporting.export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
 
 
-def card(blending: Blending, found: BlendCurve, alpha: float, opener: str) -> str:
+def stored(base: str, tuned: str, alpha: float) -> Work[Path]:
+    """The folder of the blend of two models at a share α, for every page; it is written unless it is there."""
+    ends = [model_names.find(name) for name in (base, tuned)]
+    blending = yield from between(ends[0], ends[1:])
+    name = re.sub(r"[^\w.-]+", "-", ends[1].name.removeprefix(run_folder.RUN)) + f"-blend-{alpha:g}"
+    folder = _models() / blending.digest(alpha)[:DIGITS] / name
+    if not (folder / BLEND).is_file():
+        shutil.rmtree(folder, ignore_errors=True)  # broken off
+        yield from export(blending, None, alpha, folder)
+        about = json.dumps(asdict(BlendEnds(base, ends[0].digest, tuned, alpha)), ensure_ascii=False)
+        write_whole(folder / BLEND, lambda file: file.write(about.encode("utf-8", "surrogatepass")))
+    os.utime(folder.parent)
+    for oldest in sorted(_models().iterdir(), key=lambda one: -one.stat().st_mtime)[MOST_STORED:]:
+        shutil.rmtree(oldest, ignore_errors=True)
+    return folder
+
+
+def ends_of(folder: Path) -> BlendEnds | None:
+    """What a stored blend was made of; None for any other folder."""
+    try:
+        return typed_json.read(BlendEnds, typed_json.parsed((folder / BLEND).read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def _models() -> Path:
+    return cache_folder() / "blends" / "models"
+
+
+def card(blending: Blending, found: BlendCurve | None, alpha: float, opener: str) -> str:
     """The text of README.md."""
     import yaml
 
-    library, head = "sentence-transformers", blending.tuned[0].default_head
-    hub = {"base_model": lookup.BUNDLED_ON_HUB} if found.base == lookup.BUNDLED else {}
+    library, head, base = "sentence-transformers", blending.tuned[0].default_head, blending.base.name
+    hub = {"base_model": lookup.BUNDLED_ON_HUB} if base == lookup.BUNDLED else {}
     tags = [library, "sentence-similarity", "feature-extraction", "strata", "model-blend"]
     about = {"library_name": library, "pipeline_tag": "sentence-similarity", "tags": tags, **hub}
     alone = source_code.transformers(head, opener, head.prompt, blending.tuned[0].lower_case)
-    names = " and ".join(map(plain, found.tuned))
-    whose = f"the mean of the weights of {names}" if len(found.tuned) > 1 else names
+    names = " and ".join(plain(one.name) for one in blending.tuned)
+    whose = f"the mean of the weights of {names}" if len(blending.tuned) > 1 else names
+    digests = "\n".join(f"SHA-256 of {plain(one.name)}: {one.digest}." for one in (blending.base, *blending.tuned))
+    parts = (
+        f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---",
+        f"# {names}, blended with {plain(base)}",
+        f"Every weight is (1 - α) of {plain(base)} and α of {whose}, with α = {alpha:g} (WiSE-FT, Wortsman and "
+        f"others 2022). Layer & pooling: {plain(head.describe())}. Made with Strata.\n\n{digests}",
+        "## Use",
+        fenced("python", source_code.sentence_transformers(head)),
+        *(("With transformers alone:", fenced("python", alone)) if alone else ()),
+        *(("## Results", table(_HEADER, _results(found, alpha))) if found else ()),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _results(found: BlendCurve, alpha: float) -> list[tuple[str, ...]]:
     rows = []
     for use, judge in found.sets.items():
         to_base, to_tuned = found.against_base(use, alpha), found.against_tuned(use, alpha)
         scores = map(in_words.number, (to_base.declared_base, to_tuned.declared_base, to_base.exported))
         title = f"{plain(sources.shown(judge.name))} ({use}, {size_text(len(judge), judge.measure)})"
         rows.append((title, *scores, to_base.gap, to_tuned.gap))
-    header = (
-        "",
-        "base, model default",
-        "tuned (α = 1)",
-        "this model",
-        "to the base (95 % CI)",
-        "to the tuned (95 % CI)",
-    )
-    digests = "\n".join(f"SHA-256 of {plain(one.name)}: {one.digest}." for one in (blending.base, *blending.tuned))
-    parts = (
-        f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---",
-        f"# {names}, blended with {plain(found.base)}",
-        f"Every weight is (1 - α) of {plain(found.base)} and α of {whose}, with α = {alpha:g} (WiSE-FT, Wortsman and "
-        f"others 2022). Layer & pooling: {plain(head.describe())}. Made with Strata.\n\n{digests}",
-        "## Use",
-        fenced("python", source_code.sentence_transformers(head)),
-        *(("With transformers alone:", fenced("python", alone)) if alone else ()),
-        "## Results",
-        table(header, rows),
-    )
-    return "\n\n".join(parts) + "\n"
+    return rows

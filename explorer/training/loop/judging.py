@@ -7,17 +7,14 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from explorer.data import sample
 from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.measuring.comparing.learned import Learned, probe_changes
 from explorer.measuring.scores import correlation, metrics
-from explorer.measuring.scores.judge import Floats, Judge, in_order, of_packs
+from explorer.measuring.scores.judge import Floats, Judge, in_order
 from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work
 
-PACKS = "packs"  # what the probe packs are kept under, next to the evaluation sets
 KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
@@ -81,12 +78,6 @@ def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
     """Judge the model as exported: in float32, whatever the precision of the training."""
     vectors = yield from method.vectors(judge.texts)
     return judge.items(vectors)
-
-
-def learned(before: Floats, after: Floats) -> Learned:
-    """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
-    packs = sample.judged_packs()
-    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))
 
 
 def held_out_score(

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from explorer import methods, run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.measuring.comparing.learned import NOTHING
+from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import Floats
+from explorer.measuring.scores.judge import PACKS, Floats
 from explorer.measuring.scores.metrics import ClassScores, class_scores
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import estimate, judging, preparing, processes, resume_state
@@ -217,10 +217,10 @@ class Training:
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
             items = yield from self._reported(work, Phase.EVALUATING_BEST)
-            if name != judging.PACKS:
+            if name != PACKS:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
-                learned = judging.learned(self.base[name][0], items)
+                learned = pack_items_changes(self.base[name][0], items)
         classes: ClassScores | None = None
         predicted: tuple[tuple[str, str], ...] = ()
         rows, method = self.prepared.corpus.test, learner.method

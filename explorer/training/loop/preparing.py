@@ -24,7 +24,7 @@ from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.evaluating.tasks import judges, retrieval
 from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores import correlation, verdict
-from explorer.measuring.scores.judge import Judge, ProbeJudge
+from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, measured_facts
 from explorer.training.recipe import Recipe
@@ -103,7 +103,7 @@ class Prepared:
         packs, sets = self.packs, self.judged
         if packs is None or packs.digest in [judge.digest for judge in sets.values()]:
             return sets
-        return {**sets, judging.PACKS: packs}
+        return {**sets, PACKS: packs}
 
     @property
     def rows(self) -> Corpus:

@@ -1,11 +1,14 @@
 """Test the curve of blends of a run and its base, what it says, and the export of one, against plain loops."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoTokenizer
 
+from explorer.__main__ import main
 from explorer.errors import BadChoice, RunNotFound, UnsupportedModel
 from explorer.progress import finish
 from explorer.studies.blend import blend_curve, blending
@@ -93,6 +96,41 @@ def test_an_exported_blend_is_the_same_model_in_sentence_transformers_and_scores
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "with α = 0.5" in card
     assert f"{curve.scores('test')[0.5]:.2f}" in card
+
+
+def test_the_command_says_the_curve_and_writes_a_blend(run, blended, tmp_path, capsys, monkeypatch):
+    _, curve = blended
+    folder = tmp_path / "blend"
+    assert main(["blend", str(run.folder), "--points", "5", "--alpha", "0.25", "--export", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == blend_curve.as_json(curve, 0.25)
+    assert "α = 0.25" in (folder / "README.md").read_text(encoding="utf-8")
+    assert main(["blend", str(run.folder), "--export", str(folder)]) == 1
+    assert "exists already and is not overwritten" in capsys.readouterr().err
+    assert main(["blend", str(run.folder), "--dev", "STS-B dev"]) == 1
+    assert "--dev needs --base" in capsys.readouterr().err
+
+
+def test_any_two_models_are_blended_and_scored_like_a_run(place, run, blended):
+    _, curve = blended
+    ends = str(place.model), [str(run.model)]
+    _, again = finish(blending.of_models(*ends, str(place.dev), [str(place.test)], SHARES))
+    assert all(again.scores(use) == curve.scores(use) for use in ("dev", "test"))
+    assert again.learned(0.5).score.exported == again.scores("test")[0.5]
+
+
+def test_a_stored_blend_says_what_it_is_made_of_and_is_written_once(place, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    folder = finish(blending.stored(str(place.model), str(run.model), 0.5))
+    ends = blending.ends_of(folder)
+    assert (ends.base, ends.tuned, ends.alpha) == (str(place.model), str(run.model), 0.5)
+    assert blending.ends_of(run.model) is None
+    written = (folder / "README.md").stat().st_mtime_ns
+    assert finish(blending.stored(str(place.model), str(run.model), 0.5)) == folder
+    assert (folder / "README.md").stat().st_mtime_ns == written
+    monkeypatch.setattr(blending, "MOST_STORED", 1)
+    assert finish(blending.stored(str(place.model), str(run.model), 0.25)).is_dir()
+    assert not folder.exists()
 
 
 def test_the_mean_of_two_runs_is_blended_and_runs_of_two_bases_are_refused(place, run, blended, tmp_path, monkeypatch):
