@@ -1,0 +1,256 @@
+"""Say what a cosine of a model means: the probability of a match, and its place among random pairs of a text.
+
+`similarity.json` holds both as data, for programs without Strata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.errors import TooFewRows
+from explorer.in_words import number, rounded
+from explorer.measuring.scores import bootstrap, verdict
+from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
+from explorer.measuring.scores.judge import Share
+from explorer.measuring.scores.pair_cosines import exact_cosines
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+FILE = "similarity.json"
+PAIRS = 20_000  # random pairs
+SENTENCES = 2000  # of a text, drawn by the seed: two million pairs, more than are drawn
+# the shares of random pairs whose cosines are in the file: fine where a cosine is rare
+_SHARES = (*(1 - np.arange(20) / 20), 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.0)
+_DIGITS = 6
+SHOWN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # cosines of the table of a card
+
+_OPENED = f"""import json, numpy
+known = json.load(open("path/to/this/folder/{FILE}"))
+cosine = vectors[0] @ vectors[1] / numpy.linalg.norm(vectors[0]) / numpy.linalg.norm(vectors[1])"""
+_MATCH = 'print("match", numpy.interp(cosine, known["probability"]["cosine"], known["probability"]["probability"]))'
+_PLACE = 'print("top", numpy.interp(cosine, known["random_pairs"]["cosine"], known["random_pairs"]["share"]))'
+
+
+@dataclass(frozen=True, eq=False)
+class RandomPairs:
+    """The cosines of pairs of different sentences that are drawn from a text, in rising order."""
+
+    text: str
+    sentences: int
+    cosines: Floats
+
+    def share(self, cosine: float) -> float:
+        """The share of random pairs with this cosine or a higher one, from 0 to 1."""
+        return 1 - int(np.searchsorted(self.cosines, cosine, side="left")) / len(self.cosines)
+
+    def place(self, cosine: float) -> str:
+        """`top 3 % of random pairs`, `above all 20,000 random pairs`."""
+        share = self.share(cosine)
+        if share == 0:
+            return f"above all {len(self.cosines):,} random pairs"
+        return f"top {100 * share:.2g} % of random pairs" if share < 0.1 else f"top {100 * share:.0f} % of random pairs"
+
+
+@dataclass(frozen=True, eq=False)
+class CosineMeaning:
+    """What the cosines of one model mean, under one layer & pooling; None for what is not known."""
+
+    model: str
+    digest: str
+    reading: str
+    calibration: Calibration | None = None
+    random_pairs: RandomPairs | None = None
+
+    def words(self, cosine: float) -> str:
+        """`match 86 %, top 3 % of random pairs`; "" if nothing is known, or of a cosine that is not a number."""
+        if not np.isfinite(cosine):
+            return ""
+        parts = []
+        if self.calibration is not None:
+            parts.append(f"match {probability_text(float(self.calibration.curve.at(cosine)))}")
+        if self.random_pairs is not None:
+            parts.append(self.random_pairs.place(cosine))
+        return ", ".join(parts)
+
+
+def probability_text(probability: float) -> str:
+    """A probability in whole percent, never 0 or 100: no pairs can show that."""
+    if probability < 0.01:
+        return "under 1 %"
+    return "over 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def some_sentences(sentences: Sequence[str], most: int = SENTENCES, seed: int = 0) -> tuple[str, ...]:
+    """Different sentences of a text in their order, at most so many, drawn by the seed."""
+    found = tuple(dict.fromkeys(sentences))
+    if len(found) <= most:
+        return found
+    drawn = np.sort(np.random.default_rng(seed).choice(len(found), most, replace=False))
+    return tuple(found[place] for place in drawn)
+
+
+def random_pairs(vectors: Tensor, text: str, most: int = PAIRS, seed: int = 0) -> RandomPairs:
+    """Draw pairs of different sentences, or take all pairs if they are not more, from vectors (sentence, width)."""
+    count = len(vectors)
+    if count < 2:
+        raise TooFewRows(f"{text} has {count} sentence{'s' * (count != 1)}, and a pair needs two. Use a longer text.")
+    if count * (count - 1) // 2 <= most:
+        first, second = np.triu_indices(count, 1)
+    else:
+        random = np.random.default_rng(seed)
+        first = random.integers(count, size=most)
+        second = (first + random.integers(1, count, size=most)) % count  # any other sentence, each as likely
+    some, places = np.unique(np.concatenate([first, second]), return_inverse=True)  # float64 of no others
+    cosines = exact_cosines(vectors[some], *np.split(places, 2))
+    return RandomPairs(text, count, np.sort(cosines[np.isfinite(cosines)]))
+
+
+def code(meaning: CosineMeaning) -> str:
+    """The lines that read the file, for two vectors."""
+    known = (_MATCH, meaning.calibration), (_PLACE, meaning.random_pairs)
+    return "\n".join((_OPENED, *(line for line, of in known if of is not None)))
+
+
+def as_json(meaning: CosineMeaning, before: CosineMeaning | None = None) -> dict[str, Any]:
+    """All of it as data; `before` is what the cosines of the base meant."""
+    content: dict[str, Any] = {
+        "model": meaning.model,
+        "model_digest": meaning.digest,
+        "layer_and_pooling": meaning.reading,
+    }
+    if meaning.calibration is not None:
+        content |= _of_calibration(meaning.calibration)
+    if meaning.random_pairs is not None:
+        drawn = meaning.random_pairs
+        cosines = np.quantile(drawn.cosines, [1 - share for share in _SHARES])
+        content["random_pairs"] = {
+            "text": drawn.text,
+            "sentences": drawn.sentences,
+            "pairs": len(drawn.cosines),
+            "cosine": [rounded(cosine, _DIGITS) for cosine in cosines],
+            "share": [rounded(share, _DIGITS) for share in _SHARES],
+        }
+    return content if before is None else {**content, "before": as_json(before)}
+
+
+def _of_calibration(found: Calibration) -> dict[str, Any]:
+    def of_share(share: Share | None) -> dict[str, Any] | None:
+        if share is None:
+            return None
+        return {name: rounded(getattr(share, name), _DIGITS) for name in ("value", "low", "high")}
+
+    def of_reliability(one: Reliability) -> dict[str, Any]:
+        bins = [{"pairs": b.pairs, "predicted": rounded(b.predicted), "matches": of_share(b.matches)} for b in one.bins]
+        return {
+            "brier_score": rounded(one.brier, _DIGITS),
+            "expected_calibration_error": rounded(one.error, _DIGITS),
+            "bins": bins,
+        }
+
+    def of_threshold(one: Threshold) -> dict[str, Any]:
+        numbers = {name: rounded(getattr(one, name), _DIGITS) for name in ("cosine", "low", "high")}
+        return {"chosen_by": one.name, **numbers} | {
+            name: of_share(getattr(one, name)) for name in ("precision", "recall", "f1")
+        }
+
+    curve = found.curve
+    return {
+        "match_from_gold_score": found.match,
+        "dev": {"set": found.dev.name, "pairs": found.dev.pairs, "matches": found.dev.matches},
+        "test": {"set": found.test.name, "pairs": found.test.pairs, "matches": found.test.matches},
+        "probability": {
+            "curve": found.chosen,
+            "cosine": [rounded(one, _DIGITS) for one in curve.cosines],
+            "probability": [rounded(one, _DIGITS) for one in curve.probabilities],
+        },
+        "reliability": {name: of_reliability(one) for name, one in found.reliability.items()},
+        "thresholds": [of_threshold(one) for one in found.thresholds],
+    }
+
+
+def as_text(meaning: CosineMeaning, before: CosineMeaning | None = None, cosines: Sequence[float] = ()) -> str:
+    """What cosines mean for the terminal: thresholds, then reliability, then single cosines."""
+    sides = [meaning] if before is None else [before, meaning]
+    lines = []
+    if meaning.calibration is not None:
+        lines += [about(meaning.calibration), ""]
+    if before is not None and (line := change(before, meaning)):
+        lines += [line, ""]
+    for side in sides:
+        lines.append(f"{side.model}, {side.reading}")
+        if side.calibration is not None:
+            lines += [f"  {one}" for one in (*map(threshold_text, side.calibration.thresholds), quality(side))]
+        if side.random_pairs is not None:
+            drawn = side.random_pairs
+            lines.append(f"  random pairs: {len(drawn.cosines):,} of {drawn.sentences:,} sentences of {drawn.text}")
+        lines += [f"  cosine {one:.2f}: {side.words(one)}" for one in cosines or SHOWN]
+    return "\n".join(lines)
+
+
+def about(found: Calibration) -> str:
+    """What a match is, and which pairs the numbers are from."""
+    dev, test = (
+        f"{one.name} ({one.pairs:,} pairs, {100 * one.matches / one.pairs:.0f} % match)"
+        for one in (found.dev, found.test)
+    )
+    return (
+        f"A match has a gold score of {found.match:g} or more. Fitted and chosen on {dev}, tested on {test}. Where "
+        "another share of pairs match, probabilities and precision are others."
+    )
+
+
+def threshold_text(one: Threshold) -> str:
+    """`best F1: cosine 0.71 (95 % CI 0.69 to 0.73); on test precision 81 % (…), recall 77 % (…), F1 79 % (…)`."""
+    if one.cosine is None or one.low is None or one.high is None:
+        return f"{one.name}: no threshold reaches it on dev"
+    on_test = ", ".join(
+        f"{name} {share_text(share)}"
+        for name, share in (("precision", one.precision), ("recall", one.recall), ("F1", one.f1))
+        if share is not None
+    )
+    return f"{one.name}: cosine {one.cosine:.3f} ({verdict.CI} {one.low:.3f} to {one.high:.3f}); on test {on_test}"
+
+
+def share_text(share: Share) -> str:
+    """`81.2 % (78.0 to 84.1)`."""
+    return f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+
+
+def quality(meaning: CosineMeaning) -> str:
+    """The Brier score and the calibration error of both curves, the one that is used first."""
+    found = meaning.calibration
+    if found is None:
+        return ""
+    rate = found.test.matches / found.test.pairs
+    names = sorted(found.reliability, key=lambda name: name != found.chosen)
+    each = "; ".join(
+        f"{name}{' (used)' * (name == found.chosen)} Brier score {found.reliability[name].brier:.4f}, expected "
+        f"calibration error {found.reliability[name].error:.3f}"
+        for name in names
+    )
+    return f"{each}. Lower is better; the share of matches alone has a Brier score of {rate * (1 - rate):.4f}."
+
+
+def change(before: CosineMeaning, after: CosineMeaning) -> str:
+    """Whether the cosines of one model say more of a match than those of another, on the same test pairs."""
+    one, other = before.calibration, after.calibration
+    if one is None or other is None or one.squared.shape != other.squared.shape:
+        return ""
+    # × 100 of squared errors: lower is better, so a better one has a negative difference
+    gap = bootstrap.mean_difference(one.squared, other.squared)
+    low, high = float(gap.low), float(gap.high)
+    kind = verdict.BETTER if high < 0 else verdict.WORSE if low > 0 else verdict.CHANCE
+    scores = f"{before.model} {one.squared.mean():.4f}, {after.model} {other.squared.mean():.4f}"
+    edges = " to ".join(f"{edge / 100:+.4f}" for edge in (low, high))
+    return (
+        f"{verdict.WORDS[kind]}: Brier score of the probability of a match: {scores}: "
+        f"{number(float(gap.difference) / 100, '+.4f')} ({verdict.CI} {edges}); lower is better."
+    )
