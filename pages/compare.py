@@ -3,6 +3,7 @@
 import streamlit as st
 
 from explorer.measuring.comparing.comparison import Comparison
+from explorer.ui import blend
 from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, geometry_view, verdict_view
 from explorer.ui.compare import compared as comparing
@@ -38,6 +39,7 @@ with first:
 changes_view.changed_items(compared)
 verdict_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
+blend.of_two(choice, other)
 verdict_view.changed_cells(compared)
 verdict_view.show_probes(compared, changes, drawn=bool(drawn))
 changes_view.examples(compared)

@@ -332,3 +332,22 @@ def size_quality(
     draft.x_axes(**style.cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})
+
+
+def by_share(shares: Sequence[float], lines: Lines, at: float, title: str) -> go.Figure:
+    """A line for each name over the share α of the tuned model; one share is marked."""
+    draft = style.Draft()
+    draft.line(x=at, color=style.ACCENT, dash="dash", width=1.5)
+    for place, (name, values) in enumerate(lines.items()):
+        draft.curve(
+            style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)],
+            width=2,
+            x=list(shares),
+            y=list(values),
+            name=style.short_text(name, 40),
+            marker={"size": 7, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)]},
+            hovertemplate=f"{style.short_text(name, 40)}, α = %{{x:g}}: %{{y:.2f}}<extra></extra>",
+        )
+    draft.x_axes(title="α", zeroline=False, dtick=0.25, range=[-0.03, 1.03])
+    draft.y_axes(title=title, zeroline=False)
+    return draft.figure(340, showlegend=True, legend={"y": -0.22, "yanchor": "top"})

@@ -5,7 +5,7 @@ Digests of files are SHA-256, cached until a file changes.
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -167,6 +167,11 @@ def files_digest(folder: Path, paths: Iterable[Path]) -> str:
 def joined_digests(*found: str) -> str:
     """The SHA-256 of several digests, in this order."""
     return hashlib.sha256("\n".join(found).encode()).hexdigest()
+
+
+def blend_digest(base: str, tuned: Sequence[str], alpha: float) -> str:
+    """The digest of a base blended with tuned models, by theirs and by the share α of the tuned ones."""
+    return joined_digests("blend", base, *tuned, f"{alpha:g}")
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.data.text_sets import digest_of
+from explorer.encoding.locate import lookup
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice, UnsupportedModel
@@ -63,7 +63,7 @@ class Blending:
 
     def digest(self, alpha: float) -> str:
         """The identity of the encoder at a share α, without computing it."""
-        return digest_of(("blend", self.base.digest, *(one.digest for one in self.tuned), f"{share(alpha):g}"))
+        return lookup.blend_digest(self.base.digest, [one.digest for one in self.tuned], share(alpha))
 
     @property
     def same_head(self) -> bool:

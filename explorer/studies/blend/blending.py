@@ -135,10 +135,9 @@ def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: P
 def stored(base: str, tuned: str, alpha: float) -> Work[Path]:
     """The folder of the blend of two models at a share α, for every page; it is written unless it is there."""
     ends = [model_names.find(name) for name in (base, tuned)]
-    blending = yield from between(ends[0], ends[1:])
-    name = re.sub(r"[^\w.-]+", "-", ends[1].name.removeprefix(run_folder.RUN)) + f"-blend-{alpha:g}"
-    folder = _models() / blending.digest(alpha)[:DIGITS] / name
-    if not (folder / BLEND).is_file():
+    folder = stored_in(ends[0], ends[1], alpha)
+    if ends_of(folder) is None:
+        blending = yield from between(ends[0], ends[1:])
         shutil.rmtree(folder, ignore_errors=True)  # broken off
         yield from export(blending, None, alpha, folder)
         about = json.dumps(asdict(BlendEnds(base, ends[0].digest, tuned, alpha)), ensure_ascii=False)
@@ -147,6 +146,13 @@ def stored(base: str, tuned: str, alpha: float) -> Work[Path]:
     for oldest in sorted(_models().iterdir(), key=lambda one: -one.stat().st_mtime)[MOST_STORED:]:
         shutil.rmtree(oldest, ignore_errors=True)
     return folder
+
+
+def stored_in(base: model_names.Found, tuned: model_names.Found, alpha: float) -> Path:
+    """Where the blend of two models is stored, whether it is there or not."""
+    name = re.sub(r"[^\w.-]+", "-", tuned.name.removeprefix(run_folder.RUN))
+    digest = lookup.blend_digest(base.digest, [tuned.digest], alpha)
+    return _models() / digest[:DIGITS] / f"{name}-blend-{alpha:g}"
 
 
 def ends_of(folder: Path) -> BlendEnds | None:
