@@ -23,6 +23,7 @@ Values = Mapping[str, bool | int | float | str]
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")  # longer ones cannot be compared with a float
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+MOST_ROWS = 10**9  # in a setting
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -35,6 +36,12 @@ def whole_in(text: str) -> int | None:
 def number_in(text: str) -> float | None:
     """The number that a text states, such as `5e-5`; None if it states none."""
     return float(text) if _NUMBER.fullmatch(text.strip()) else None
+
+
+def percent_in(text: str) -> float | None:
+    """The number of percent that a text states, such as `25 %`; None if it states none."""
+    typed = text.strip()
+    return number_in(typed[:-1]) if typed[-1:] == "%" else None
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # shown in a form before it is unfolded
     masked_model: bool = False  # its value names a masked language model, which is found before training
+    part: bool = False  # its text is how much of a whole: a share, `25 %`, or a number
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
     item: type = str  # of a value that may be missing, or of each value of a list
@@ -99,6 +107,9 @@ class Knob:
             return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
         if self.kind is bool:
             return "on or off"
+        if self.part:
+            values = "shares such as 25 %, or whole numbers, with commas between them"
+            return values if self.many else "a share above 0 %, at most 100 %, or a whole number from 1"
         if self.kind is str:
             return "names with commas between them" if self.many else "a name"
         if self.many:
@@ -137,6 +148,8 @@ class Knob:
         """The value in this knob's type; None if it cannot be converted."""
         if self.kind is bool:
             return value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
+        if self.part:
+            return self._part(value)
         if self.kind is str:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -151,6 +164,14 @@ class Knob:
         if self.kind is int:
             return int(number) if number is not None and number.is_integer() else None
         return number
+
+    def _part(self, value: object) -> str | None:
+        """How much of a whole, in the one way in which it is written: `25 %` or `2000`."""
+        percent = percent_in(value) if isinstance(value, str) else None
+        if percent is not None:
+            return f"{self.text(percent)} %" if 0 < percent <= 100 else None
+        whole = whole_in(value) if isinstance(value, str) else value if type(value) is int else None
+        return str(whole) if whole is not None and 1 <= whole <= MOST_ROWS else None
 
     def _refused(self, value: object) -> BadChoice:
         usual = self.usual and f" (default {self.usual})"

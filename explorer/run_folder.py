@@ -24,7 +24,7 @@ from explorer.places import examples_folder, is_utf8, readable, runs_folder, wri
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 STOP_REQUEST, LOCK = "stop-request", ".lock"  # a viewer's request to stop, and the trainer's hold
 QUEUED = "queued"  # the place in the queue of a run that has not begun
-MODEL, STATE, STEPS, PROBE, PREDICTIONS = "model", "state", "steps", "probe", "predictions"  # folders
+MODEL, STATE, STEPS, PROBE, PREDICTIONS, ITEMS = "model", "state", "steps", "probe", "predictions", "items"  # folders
 PROBE_SENTENCES = "sentences.json"
 
 READABLE = "Check its permissions, or set STRATA_RUNS to another folder."
@@ -115,6 +115,11 @@ def probe_file(folder: Path, seed: int, step: int, of: str = "") -> Path:
 def predictions_file(folder: Path, seed: int) -> Path:
     """The file of the classes of the test rows, true and predicted, by the best checkpoint of a seed."""
     return folder / PREDICTIONS / f"seed-{seed}.tsv"
+
+
+def items_file(folder: Path, seed: int) -> Path:
+    """The file of what each item of the test set gets from the best checkpoint of a seed, such as a pair's cosine."""
+    return folder / ITEMS / f"seed-{seed}.npy"
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def plan(options: argparse.Namespace) -> None:
     finished already are not trained again; a run that fails is left behind and named. The runs are in checkpoints (or
     in STRATA_RUNS), and the Train page shows them too.
     """
-    from explorer.studies.plans import execution, plan_folder, plan_table
+    from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
     from explorer.studies.plans.plan import cells, read, sets_of, with_sets
 
     # the plan in a file, or one that was begun, by its name
@@ -82,8 +82,14 @@ def plan(options: argparse.Namespace) -> None:
     found = plan_table.table(plan)
     for text in found.unmeasured:
         output.say(text)
+    curves = row_curve.curves(found)
+    for curve in curves:
+        output.say(plan_report.of_rows(curve, len(curves) > 1).text)
+    if curves:
+        output.say(plan_report.about_rows(curves))
     if options.json:
-        print(json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1))
+        numbers = {**plan_table.as_json(found), "row_curves": row_curve.as_json(curves)}
+        print(json.dumps(numbers, ensure_ascii=False, indent=1))
     else:
         print(flags.table(options, *plan_table.written(found)), end="")
     if failed:

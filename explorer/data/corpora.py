@@ -4,6 +4,7 @@ Training rows of several sources are joined in order. Rows of scored pairs that 
 sets of a run are left out.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -148,6 +149,29 @@ def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: 
         return given, ""
     columns = tuple(zip(*left, strict=True))
     return replace(given, columns=columns), f"held out: {share} and are not trained on; {len(left):,} rows are left"
+
+
+def drawn(given: Corpus, wanted: int, seed: int) -> Corpus:
+    """So many rows that a seed draws, in the order of the text: for one seed, more rows hold those of fewer.
+
+    Each row has a number that follows from the seed and its first two sentences, and the lowest are taken. So pairs and
+    triplets of one file, and pairs with and without scores, are drawn alike, in whichever order they are.
+    """
+    if wanted == len(given):
+        return given
+    times: Counter[tuple[str, ...]] = Counter()
+    numbers = []
+    for texts in zip(*given.texts[:2], strict=True):
+        times[texts] += 1
+        numbers.append(text_sets.digest_of((str(seed), str(times[texts]), *texts)))
+    rows = sorted(sorted(range(len(given)), key=numbers.__getitem__)[:wanted])
+    columns = tuple(tuple(column[row] for row in rows) for column in given.columns)
+    if isinstance(given.kind.answer, Score) and len(set(columns[-1])) == 1:
+        raise BadScores(
+            f"Every score in the {wanted:,} rows that seed {seed} draws from {given.name} is the same, so there is no "
+            "order to train. Raise rows, or choose another seed."
+        )
+    return replace(given, columns=columns)  # type: ignore[arg-type]  # of the same types
 
 
 def of_source(source: str, *, online: bool = False) -> Sentences:

@@ -12,9 +12,10 @@ from torch import nn
 from explorer.data.text_sets import LABELLED_TEXTS, SENTENCES, TRIPLETS, Corpus
 from explorer.encoding.tune.tunable import ATTENTION, TARGETS, Lora
 from explorer.errors import TooFewRows
-from explorer.knobs import Knobs, Values, knob
+from explorer.knobs import Knobs, Values, knob, percent_in, whole_in
 from explorer.optimizers import Group, adamw, learning_rate
 
+ALL_ROWS = "100 %"
 EARLY_STOPS = ("none", "drops", "no new best")
 SELECTIONS = ("dev", "held-out triplets", "both")
 VALIDATIONS = ("accuracy", "macro F1", "Matthews")
@@ -82,6 +83,12 @@ class Schedule(Knobs):
         help="Train on a sentence as often as it is in the text, as the papers' code does; a batch may then hold it "
         "twice, as a negative of itself. off: once.",
     )
+    rows: str = knob(
+        ALL_ROWS,
+        part=True,
+        help="How many rows of the text are trained on: a share such as 25 %, or a number such as 2000. They are drawn "
+        "with the run's seed, and a larger number holds the rows of a smaller one. Dev and test set stay the same.",
+    )
     keep_steps: bool = knob(
         False,
         help="Save the model at every evaluation, so that all steps can be compared; each takes the space of a model.",
@@ -120,6 +127,22 @@ class Schedule(Knobs):
     def with_values(self, values: Values) -> Schedule:
         """A schedule with some other values."""
         return Schedule(**{**self.values(), **values})
+
+    def rows_of(self, rows: int, name: str) -> int:
+        """How many of so many rows are trained on; an error if there are fewer than `rows` or a batch needs."""
+        percent = percent_in(self.rows)
+        taken = round(percent / 100 * rows) if percent is not None else whole_in(self.rows) or 0
+        if taken > rows:
+            raise TooFewRows(
+                f"rows cannot be {taken:,}: {name} has {rows:,} rows to train on. Set rows to {rows} or less or to a "
+                "share such as 50 %, or add text."
+            )
+        if taken < self.batch_size and self.rows != ALL_ROWS:
+            raise TooFewRows(
+                f"rows cannot be {self.rows}: of the {rows:,} rows of {name} these are {taken:,}, but a batch takes "
+                f"{self.batch_size}. Raise rows, lower batch_size, or add text."
+            )
+        return taken
 
     def updates(self, rows: int) -> int:
         """The number of updates for a number of rows."""

@@ -16,7 +16,7 @@ from tests.trainings import furnish, in_no_time, looks, new, train
 
 # what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
 # checkpoint, and adapters
-STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "keep_steps", *ADAPTERS}
+STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "rows", "keep_steps", *ADAPTERS}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
 BY_FAMILY = papers.lines(papers.BY_FAMILY)

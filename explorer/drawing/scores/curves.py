@@ -267,6 +267,47 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
 
 
 @dataclass(frozen=True)
+class RowMark:
+    """A number of training rows: its test score × 100 with the interval of its difference to the base."""
+
+    rows: int
+    stated: str  # `25 %`
+    score: float
+    low: float
+    high: float
+    text: str  # shown on hover
+
+
+def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, float], measure: str) -> go.Figure:
+    """The test score by the number of training rows, a line with intervals for each method and setting.
+
+    The axis is logarithmic, so that each doubling takes the same width; each base is a dashed line.
+    """
+    draft = style.Draft()
+    for base, score in bases.items():
+        draft.line(y=score, color=style.QUIET, dash="dash", width=1.5)
+        draft.note(style.short_text(base), x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
+    for place, (label, marks) in enumerate(lines.items()):
+        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
+        scores = [mark.score for mark in marks]
+        bars = style.error_bars(scores, [mark.low for mark in marks], [mark.high for mark in marks])
+        draft.curve(
+            colour,
+            x=[mark.rows for mark in marks],
+            y=scores,
+            error_y={**bars, "thickness": 1.5, "width": 5},
+            name=style.short_text(label, 40),
+            marker={"size": 9, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
+            text=[style.hover_text(mark.text) for mark in marks],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    ticks = {mark.rows: f"{mark.rows:,}<br>{mark.stated}" for marks in lines.values() for mark in marks}
+    draft.x_axes(type="log", tickvals=list(ticks), ticktext=list(ticks.values()), title="training rows", zeroline=False)
+    draft.y_axes(title=f"{style.short_text(measure)} × 100 (test)", zeroline=False)
+    return draft.figure(380, showlegend=len(lines) > 1, legend={"y": -0.3, "yanchor": "top"})
+
+
+@dataclass(frozen=True)
 class SizeMark:
     """A point: its number for clicks, its family for the colour, and the text shown on hover."""
 

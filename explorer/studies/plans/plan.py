@@ -14,7 +14,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
-from explorer.methods import load
+from explorer.methods import Schedule, load
 from explorer.training import recipe as recipes
 from explorer.training import safe_yaml
 from explorer.training.record.runs import Run
@@ -31,6 +31,15 @@ VALUES = Knob(
     choices=(recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK),
     title="Values of the settings",
     titles={name: name.capitalize() for name in (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)},
+)
+TRAINING_ROWS = replace(  # tried in turn, for a curve
+    Schedule.knobs["rows"],
+    default=(),
+    title="Training rows",
+    empty="all",
+    help="Several shares or numbers of rows, such as 25 %, 50 %, 100 %: each is trained with every method, model and "
+    "seed, and the plan shows what more rows bring. The rows are drawn with the seed: for one seed, more rows hold "
+    "those of fewer. Dev and test set stay the same.",
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
@@ -112,6 +121,7 @@ class PlanCell:
 
     row: str
     recipe: recipes.Recipe
+    line: str  # what it is called apart from its number of rows
     run: Run | None = None
     status: Status | None = None  # of the run
 
@@ -135,19 +145,20 @@ def cells(plan: Plan) -> tuple[PlanCell, ...]:
     """Every training of a plan in order, all rows with the first seed first; an error names what is not allowed."""
     _check(plan)
     rows: dict[str, recipes.Recipe] = {}
-    for label, recipe in _rows(plan):
+    lines: dict[str, str] = {}
+    for label, line, recipe in _rows(plan):
         if label in rows:
             raise BadChoice(f"Two rows are called '{label}'. Give each variant a label of its own.")
         same = next((other for other, known in rows.items() if known == recipe), None)
         if same is not None:
             raise BadChoice(f"The rows '{same}' and '{label}' are the same training. Leave one of them out.")
-        rows[label] = recipe
+        rows[label], lines[label] = recipe, line
     found = []
     for seed in plan.seeds:
         for label, recipe in rows.items():
             if seed != plan.seeds[0] and not recipe.kind.trains():
                 continue  # it uses no random numbers
-            found.append(PlanCell(label, replace(recipe, seeds=(seed,))))
+            found.append(PlanCell(label, replace(recipe, seeds=(seed,)), lines[label]))
     return tuple(found)
 
 
@@ -197,8 +208,8 @@ def _check(plan: Plan) -> None:
             named(task)
 
 
-def _rows(plan: Plan) -> Iterator[tuple[str, recipes.Recipe]]:
-    """The label and the recipe of each row, without its seed."""
+def _rows(plan: Plan) -> Iterator[tuple[str, str, recipes.Recipe]]:
+    """The label of each row, the same without its number of training rows, and its recipe without a seed."""
     variants = plan.variants or tuple(
         Variant("", dict(zip(plan.grid, values, strict=True)), method)
         for method in plan.methods
@@ -207,17 +218,22 @@ def _rows(plan: Plan) -> Iterator[tuple[str, recipes.Recipe]]:
     for model, data, variant in product(plan.models, plan.data, variants):
         method = variant.method or plan.methods[0]
         text = variant.data or data
-        stated = ", ".join(f"{name} {Knob.text(value)}" for name, value in variant.settings.items())
-        named_method = method if len(plan.methods) > 1 or not stated else ""
-        usual = " ".join(filter(None, [named_method, f"({stated})" if named_method and stated else stated]))
-        parts = [label := variant.label or usual]
-        parts += [Path(model).name or model] if len(plan.models) > 1 else []
+        of_all_rows = {name: value for name, value in variant.settings.items() if name != TRAINING_ROWS.name}
+        parts = [Path(model).name or model] if len(plan.models) > 1 else []
         parts += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
+        label = variant.label or _called(plan, method, variant.settings)
         try:
             recipe = _recipe(plan, method, model, text, variant.settings)
         except StrataError as error:
             raise type(error)(f"{label}: {error}") from error
-        yield ", ".join(parts), recipe
+        yield ", ".join([label, *parts]), ", ".join([_called(plan, method, of_all_rows), *parts]), recipe
+
+
+def _called(plan: Plan, method: str, settings: Values) -> str:
+    """`sg-opt (temperature 0.1)`, without the method if the plan has one and there are settings."""
+    stated = ", ".join(f"{name} {Knob.text(value)}" for name, value in settings.items())
+    named_method = method if len(plan.methods) > 1 or not stated else ""
+    return " ".join(filter(None, [named_method, f"({stated})" if named_method and stated else stated]))
 
 
 def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> recipes.Recipe:
@@ -269,7 +285,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     `name` is its name if it states none. Every value is checked by `cells`.
     """
     content = safe_yaml.parsed(text, where, "Give the file of a plan.", SINGULAR)
-    known = {one.name for one in fields(Plan)}
+    known = {TRAINING_ROWS.name, *(one.name for one in fields(Plan))}
     if not isinstance(content, dict):
         raise BadChoice(f"{where} is not a plan: a plan has any of {', '.join(sorted(known))}.")
     content = {SINGULAR.get(key, key): value for key, value in content.items()}
@@ -295,6 +311,10 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     for key in ("settings", "grid", "budget"):
         if not isinstance(given.get(key, {}), dict):
             raise BadChoice(f"{where}: {key} cannot be {given[key]!r}; it must have a value for each name.")
+    if TRAINING_ROWS.name in content:  # a word for a list of the grid
+        if TRAINING_ROWS.name in given.get("grid", {}):
+            raise BadChoice(f"{where} has rows, and rows in its grid. Keep one of them.")
+        given["grid"] = {TRAINING_ROWS.name: given.pop(TRAINING_ROWS.name), **given.get("grid", {})}
     given["settings"] = _settings(given.get("settings", {}), "settings", where)
     given["grid"] = {str(key): tuple(_listed(values)) for key, values in given.get("grid", {}).items()}
     for key, values in given["grid"].items():

@@ -4,16 +4,26 @@ from collections.abc import Sequence
 
 from explorer.data import sources
 from explorer.drawing.reports import standalone
-from explorer.drawing.scores.curves import MethodMark, score_by_cost
-from explorer.measuring.scores.verdict import CHANCE, CI, Sentence, Verdict
+from explorer.drawing.scores.curves import MethodMark, RowMark, score_by_cost, score_by_rows
+from explorer.knobs import percent_in
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, WORSE, Sentence, Verdict
+from explorer.studies.plans import row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
+from explorer.studies.plans.row_curve import RowCurve, RowPoint
 
 MOST_NAMED = 3  # rows in a sentence
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 BEST_OF = (
     "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
     "intervals, without a correction for the number of rows."
+)
+LITTLE = 1.0  # points × 100: a larger gain is worth more text
+NO_ITEMS = "not known, since a run or the test set is no longer there. Train its row again."
+READ_ROWS = (
+    "Higher is better; each doubling has the same width. The line is the base; bars are the 95 % intervals of the "
+    "difference to it. Differences between numbers of rows are paired by seed and test item, with the widest "
+    "interval of the seeds, and for each seed the rows of a smaller number are among those of a larger one."
 )
 READ = "Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals."
 
@@ -96,6 +106,64 @@ def marks(rows: Sequence[tuple[PlanRow, Verdict]]) -> list[MethodMark]:
     return made
 
 
+def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
+    """What the last step to more training rows brought, what a doubling brought, and whether more text would help."""
+    fewer, more = curve.points[-2:]
+    gain, each = curve.gains[-1], curve.per_doubling
+    shares = all(percent_in(point.stated) is not None for point in (fewer, more))
+    step = f"{fewer.stated} to {more.stated} of your rows" if shares else f"{fewer.rows:,} to {more.rows:,} rows"
+    text = f"{curve.label}, from {step}: " if named else f"From {step}: "
+    if not gain.known:
+        return Sentence.of(UNKNOWN, text + NO_ITEMS)
+    text += f"{gain.gap}. "
+    if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
+        text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "
+    if gain.kind == BETTER:
+        text += "More of the same text would probably help."
+    elif gain.kind == WORSE:
+        text += "More of the same text does not help."
+    elif gain.known[-1] <= LITTLE:
+        text += "More of the same text is unlikely to help."
+    else:
+        text += (
+            f"Whether more of the same text helps is not known: a gain of up to {gain.known[-1]:.2f} is possible. "
+            "A larger test set narrows the interval."
+        )
+    done = [cell.done for point in curve.points for cell in point.row.cells]
+    optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
+    return Sentence.of(gain.kind, text, optimistic)
+
+
+def about_rows(found: Sequence[RowCurve]) -> str:
+    """How many steps each number of rows is trained for, and how the figure of the curves is read."""
+    steps = "; ".join(dict.fromkeys(", ".join(f"{one.steps:,}" for one in curve.points) for curve in found))
+    if all(curve.fixed_steps for curve in found):
+        trained = f"Every number of rows is trained for the same steps ({found[0].fixed_steps:,})"
+    else:
+        trained = f"Steps grow with the rows, since epochs are the same ({steps} steps)"
+    return f"{trained}. {READ_ROWS}"
+
+
+def row_lines(found: Sequence[RowCurve]) -> dict[str, list[RowMark]]:
+    """The points of the figure of scores by rows, by the name of their curve."""
+    return {curve.label: [_row_mark(point) for point in curve.points] for curve in found}
+
+
+def _row_mark(point: RowPoint) -> RowMark:
+    low, high = _ends(point.verdict)
+    text = (
+        f"{point.row.label}, {point.rows:,} rows: {point.row.score(TEST)}; difference to the base {point.verdict.gap}"
+    )
+    return RowMark(point.rows, point.stated, point.verdict.known[1], low, high, f"{text}; {point.steps:,} steps")
+
+
+def bases(found: Sequence[RowCurve]) -> dict[str, float]:
+    """The test score of each base under its model default."""
+    return {
+        f"base {sources.shown(point.recipe.model)}": point.verdict.known[0] for curve in found for point in curve.points
+    }
+
+
 def report(found: PlanTable) -> bytes:
     """The HTML file, of the table as it stands."""
     rows, parts = scored(found), verdict(found)
@@ -107,6 +175,12 @@ def report(found: PlanTable) -> bytes:
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
+    curves = row_curve.curves(found)
+    if curves:
+        body += [standalone.heading("Score by training rows")]
+        body += [standalone.verdict(of_rows(curve, len(curves) > 1)) for curve in curves]
+        figure = score_by_rows(row_lines(curves), bases(curves), " or ".join(found.measures))
+        body.append(standalone.picture(figure, "Score by training rows", about_rows(curves)))
     body += [
         standalone.heading("Table"),
         standalone.table([dict(zip(header, line, strict=True)) for line in lines]),

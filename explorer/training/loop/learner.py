@@ -36,7 +36,7 @@ class Learner:
         self._module = world.place(self.method)
         self.method.train()
         sow(seed + 7919 * world.rank)  # … but draws its own dropout
-        self.corpus, self.held_out = prepared.rows, prepared.held_out
+        self.corpus, self.held_out = prepared.rows[seed], prepared.held_out
         if self.method.trains():
             sampler = self.method.sampler()
             self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)

@@ -48,6 +48,7 @@ class Step:
     evaluated_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
     result: SeedScores | None = None
     predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
+    items: Floats | None = None  # what each item of the test set gets, with the result
 
 
 class Training:
@@ -214,9 +215,11 @@ class Training:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.restore_best()
         found, learned, packs = {}, NOTHING, self.prepared.packs
+        tested: Floats | None = None
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
             items = yield from self._reported(work, Phase.EVALUATING_BEST)
+            tested = items if name == "test" else tested
             if name != PACKS:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
@@ -246,7 +249,7 @@ class Training:
             classes=classes,
         )
         self.results.append(result)
-        yield self._training(learner, result=result, predicted=predicted, message=remark)
+        yield self._training(learner, result=result, predicted=predicted, items=tested, message=remark)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())

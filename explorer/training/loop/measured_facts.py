@@ -43,6 +43,19 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class DrawnRows:
+    """How many rows of the text are trained on, and of how many each seed draws them."""
+
+    rows: int
+    of: int
+
+    @property
+    def words(self) -> str:
+        """`250 of 1,000 rows, drawn with the seed`."""
+        return f"{self.rows:,} of {self.of:,} rows, drawn with the seed"
+
+
+@dataclass(frozen=True)
 class Adapters:
     """The adapters that hold what was trained, and how many weights they have.
 

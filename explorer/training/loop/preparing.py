@@ -70,13 +70,13 @@ class Prepared:
     recipe: Recipe
     found: model_names.Found
     encoder: Encoder
-    corpus: Corpus
+    corpus: Corpus  # the rows of the text
+    rows: Mapping[int, Corpus]  # those that each seed trains on, with the mined columns
     dev: Judge
     tests: tuple[Judge, ...]
     reports: tuple[str, ...]
     others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
-    negatives: Columns = ()  # mined from the corpus: more columns of its rows
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
 
     @property
@@ -106,16 +106,17 @@ class Prepared:
         return {**sets, PACKS: packs}
 
     @property
-    def rows(self) -> Corpus:
-        """The rows that are trained on, with the mined columns."""
-        return replace(self.corpus, columns=(*self.corpus.columns, *self.negatives)) if self.negatives else self.corpus
+    def drawn(self) -> measured_facts.DrawnRows | None:
+        """How many rows of the text each seed draws; None if it trains on all of them."""
+        rows, of = len(self.rows[self.recipe.seeds[0]]), len(self.corpus)
+        return None if rows == of else measured_facts.DrawnRows(rows, of)
 
     @property
     def seen(self) -> measured_facts.TextOverlap | None:
         """How many test sentences are in the training text; None without a test set, or if nothing is learned."""
         if not self.tests or not self.recipe.kind.learns():
             return None
-        text = set().union(*self.corpus.texts)
+        text = set().union(*(column for rows in self.rows.values() for column in rows.texts))
         tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
         every = set().union(*tests.values())
         return measured_facts.TextOverlap(
@@ -164,13 +165,31 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: 
     if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
     prepared = Prepared(
-        recipe, found, encoder, texts.corpus, dev, tests, reports, others, texts.held_out, prompts=prompts
+        recipe, found, encoder, texts.corpus, {}, dev, tests, reports, others, texts.held_out, prompts=prompts
     )
     check_same(recipe.made_with, prepared.facts())
-    if mining and mine:
-        negatives, summary = yield from mined(texts.corpus, encoder, mining)
-        prepared = replace(prepared, negatives=negatives, reports=(*reports, summary))
-    return prepared
+    rows, summaries = yield from _rows_by_seed(recipe, texts.corpus, encoder, mining if mine else None)
+    return replace(prepared, rows=rows, reports=(*reports, *summaries))
+
+
+def _rows_by_seed(
+    recipe: Recipe, corpus: Corpus, encoder: Encoder, mining: methods.Mining | None
+) -> Work[tuple[dict[int, Corpus], tuple[str, ...]]]:
+    """The rows that each seed trains on, with a column for each mined negative, and summaries of the mining."""
+    found: dict[int, Corpus] = {}
+    summaries = []
+    wanted = _drawn_count(recipe, corpus)
+    for seed in recipe.seeds:
+        rows = corpora.drawn(corpus, wanted, seed)
+        if rows is corpus and found:  # all seeds train on all rows
+            found[seed] = next(iter(found.values()))
+            continue
+        if mining:
+            negatives, summary = yield from mined(rows, encoder, mining)
+            rows = replace(rows, columns=(*rows.columns, *negatives))
+            summaries.append(summary)
+        found[seed] = rows
+    return found, tuple(summaries)
 
 
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:
@@ -194,8 +213,14 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = hold_out(corpus)
+    _drawn_count(recipe, corpus)
     notes = (*map(str, reports), *filter(None, [dropped, corpus.division]))
     return Texts(corpus, dev, tuple(tests), notes, held)
+
+
+def _drawn_count(recipe: Recipe, corpus: Corpus) -> int:
+    """How many of the rows are trained on; an error if they are too few."""
+    return recipe.schedule().rows_of(len(corpus), corpus.name) if recipe.kind.trains() else len(corpus)
 
 
 def held_out_set(corpus: Corpus) -> tuple[Corpus, retrieval_sets.RetrievalSet]:

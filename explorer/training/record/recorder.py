@@ -88,6 +88,9 @@ class Recorder:
             rows = "".join(f"{true}\t{predicted}\n" for true, predicted in step.predicted)
             text = f"label\tpredicted\n{rows}".encode("utf-8", "surrogatepass")
             write_whole(run_folder.predictions_file(self.run.folder, step.seed), lambda file: file.write(text), _ROOM)
+        if step.items is not None:
+            items = step.items
+            write_whole(run_folder.items_file(self.run.folder, step.seed), lambda file: np.save(file, items), _ROOM)
         if step.result is not None:
             known = ((name, one) for name, one in step.result.as_json().items() if isinstance(one, (int, float, str)))
             scores = (f"{name} {one:.2f}" if isinstance(one, float) else f"{name} {one}" for name, one in known)
@@ -203,6 +206,11 @@ def probe_sentences(run: Run) -> list[str]:
 def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The mean attention weights (query layer, key layer) over the probe at an evaluation; None if there are none."""
     return _array(_layers_at(run, seed, step))
+
+
+def items(run: Run, seed: int) -> np.ndarray[Any, Any] | None:
+    """What each item of the test set gets from the best checkpoint of a seed; None if it is not there."""
+    return _array(run_folder.items_file(run.folder, seed))
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

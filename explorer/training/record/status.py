@@ -23,7 +23,7 @@ from explorer.measuring.comparing import learned as learning
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
-from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores, TextOverlap
+from explorer.training.loop.measured_facts import Adapters, Cut, DrawnRows, Estimate, SeedScores, TextOverlap
 
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Training
@@ -61,7 +61,10 @@ class RunFacts:
     test: str | None = None
     more_tests: tuple[str, ...] = ()
     plan: str = ""  # the id of the plan that made the run
-    rows: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.corpus)))
+    # that are trained on
+    rows: int | None = field(
+        default=None, metadata=fact(lambda training: training.learner and len(training.learner.corpus))
+    )
     precision: str | None = field(default=None, metadata=fact(lambda training: training.world.precision))
     device: str | None = field(default=None, metadata=fact(lambda training: str(training.world.device)))
     # the layer & pooling that is trained
@@ -88,6 +91,11 @@ class RunFacts:
     )
     # time and memory, as measured before the first step
     estimate: Estimate | None = field(default=None, metadata=fact(lambda training: training.estimate))
+    # how many rows of the text are drawn; None if all are trained on
+    drawn: DrawnRows | None = field(
+        default=None,
+        metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}"),
+    )
     # what remains of the base if layers were removed; the card says it in its first sentence
     cut: Cut | None = field(
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
-VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
+ROWS, VALUES, STEPS, BATCH, DEV, TEST = (
+    "plan rows",
+    "plan values",
+    "plan steps",
+    "plan batch size",
+    "plan dev",
+    "plan test",
+)
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2))  # the last one is the least value
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
@@ -59,13 +66,15 @@ def plan(name: str) -> Plan | None:
             messages.trouble(EMPTY.format("base model"))
         there = [sidebar_choice.encoder(model) is not None for model in models]
     methods = _methods(cards, text)
+    from explorer.studies.plans.plan import TRAINING_ROWS, Plan, PlanBudget
     from explorer.studies.plans.plan import VALUES as START_VALUES
-    from explorer.studies.plans.plan import Plan, PlanBudget
 
     st.subheader("Settings")
-    which, *columns = st.columns(1 + len(SETTINGS))
+    which, how_many, *columns = st.columns(2 + len(SETTINGS))
     with which:
         controls.draw("plan", START_VALUES, key=VALUES, menu=True)
+    with how_many:
+        rows = _training_rows()
     settings = {}
     for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True):
         value = where.number_input(
@@ -74,13 +83,15 @@ def plan(name: str) -> Plan | None:
             value=None,
             step=1,
             key=key,
-            placeholder="that of each method",
+            placeholder="the method's",
             persist_state="session",
             help="The same for every method. Empty: each method's own value.",
         )
         if value is not None:
             settings[setting] = value
     grid = _grid([cards[name] for name in methods or ()])
+    if grid is not None and rows:
+        grid = {TRAINING_ROWS.name: rows, **grid}
     st.subheader("Seeds and evaluation")
     seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
     left, middle, right = st.columns([2, 1, 1])
@@ -99,7 +110,9 @@ def plan(name: str) -> Plan | None:
         minutes = controls.draw("", limits["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
         steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
-    if not text or methods is None or not models or not all(there) or grid is None or not seeds or judged_on is None:
+    if not text or methods is None or not models or not all(there) or grid is None or rows is None:
+        return None
+    if not seeds or judged_on is None:
         return None
     return Plan(
         name,
@@ -119,7 +132,7 @@ def plan(name: str) -> Plan | None:
 
 def holds(plan: Plan) -> bool:
     """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
-    lists = len(plan.data) == 1 and not plan.variants and len(plan.grid) <= LISTS
+    lists = len(plan.data) == 1 and not plan.variants and len(set(plan.grid) - {"rows"}) <= LISTS
     least = {name: least for name, _, _, least in SETTINGS}
     known = all(name in least and type(value) is int and value >= least[name] for name, value in plan.settings.items())
     return lists and known and plan.precision == plan.device == "auto"
@@ -137,7 +150,9 @@ def fill(plan: Plan) -> None:
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
     for number in range(1, LISTS + 1):
         state[grid_key(number, "setting")] = NONE
-    for number, (name, tried) in enumerate(plan.grid.items(), start=1):
+    state[ROWS] = Knob.text(plan.grid.get("rows", ()))
+    others = [(name, tried) for name, tried in plan.grid.items() if name != "rows"]
+    for number, (name, tried) in enumerate(others, start=1):
         state[grid_key(number, "setting")] = name
         state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
 
@@ -235,10 +250,24 @@ def _seeds_and_sets(
     return seeds, (dev, test) if usable else None
 
 
+def _training_rows() -> tuple[str, ...] | None:
+    """The numbers of training rows that are tried; none for all rows, None if one is not allowed, with the error."""
+    from explorer.studies.plans.plan import TRAINING_ROWS
+
+    typed = controls.draw("plan", TRAINING_ROWS, key=ROWS, width="stretch")
+    try:
+        found: tuple[str, ...] = TRAINING_ROWS.checked(typed or "")
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    return found
+
+
 def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
-    # the settings that every method has; a model's name is none of them
-    first = [name for name, knob in cards[0].knobs.items() if not knob.masked_model] if cards else []
+    # the settings that every method has; a model's name is none of them, and the number of rows has its own field
+    knobs = cards[0].knobs.items() if cards else ()
+    first = [name for name, knob in knobs if not knob.masked_model and name != "rows"]
     options = [NONE, *(name for name in first if all(name in card.knobs for card in cards))]
     found: dict[str, tuple[Any, ...]] = {}
     wrong = False

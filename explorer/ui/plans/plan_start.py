@@ -113,6 +113,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
                 rows, *_ = cached.rows(of.data, of.method, of.columns, of.keeps_duplicates)
                 if rows < (batch := of.schedule().batch_size):
                     raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))
+                of.schedule().rows_of(rows, "the text")
     except errors.StrataError as error:
         messages.trouble(error)
         return ()

@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
-from explorer.drawing.scores.curves import score_by_cost
+from explorer.drawing.scores.curves import score_by_cost, score_by_rows
 from explorer.evaluating.results import result_files
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
     from explorer.studies.plans.plan_table import PlanTable
+    from explorer.studies.plans.row_curve import RowCurve
 
 IDLE = 3.0  # seconds
 AGAIN, EVALUATE = "Train what failed again", "Evaluate what is missing"  # of a plan that is finished
@@ -89,6 +90,7 @@ def show(folder: PlanFolder) -> None:
         messages.verdict(best)
     if len(rows) > 1:
         st.caption(plan_report.BEST_OF.format(len(rows)))
+    _curves(folder, plan, found, stamp)
     _what_failed(status, () if status.live else found.unmeasured)
     if len(rows) > 1:
         marks = plan_report.marks(rows)
@@ -229,6 +231,32 @@ def _ended(path: str, stamp: Hashable) -> Hashable:
     """The state of a run that ended, and when; None for one that may change without a word, since its process ends."""
     status = Run(Path(path).parent).status()
     return None if status.live else (path, stamp, status.state)
+
+
+def _curves(folder: PlanFolder, plan: Plan, found: PlanTable, stamp: Hashable) -> None:
+    """What more training rows bring, if the plan has two numbers of rows that are done."""
+    from explorer.studies.plans import plan_report
+
+    curves = _curves_of(str(folder.folder), repr(plan), stamp, found)
+    if not curves:
+        return
+    st.subheader("Score by training rows")
+    for curve in curves:
+        messages.verdict(plan_report.of_rows(curve, len(curves) > 1))
+    lines = plan_report.row_lines(curves)
+    downloads.draw(
+        score_by_rows(lines, plan_report.bases(curves), " or ".join(found.measures)),
+        config=downloads.config(f"rows-{downloads.file_name(folder.name)}"),
+        alt=f"Test score by number of training rows, for {', '.join(lines)}.",
+    )
+    st.caption(messages.plain(plan_report.about_rows(curves)))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Comparing the numbers of rows …")
+def _curves_of(folder: str, text: str, stamp: Hashable, _found: PlanTable) -> tuple[RowCurve, ...]:
+    from explorer.studies.plans import row_curve
+
+    return row_curve.curves(_found)
 
 
 def _table(name: str, found: PlanTable) -> None:

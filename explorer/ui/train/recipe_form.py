@@ -79,7 +79,11 @@ def recipe() -> Recipe | None:
     if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
         rows = text_and_method.left(sources, card.kind.rows, judged_on, batch)
     if rows is not None and settings is not None:
-        steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
+        try:
+            steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
+        except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
+            messages.trouble(error)
+            return None
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not text_and_method.generators_ready(card, model, sources, settings):
@@ -140,9 +144,11 @@ def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held
     for _ in range(held_out_sets):
         held += preparing.evaluated_count(rows - held)
     held += 0 if schedule.select_by == "dev" else preparing.held_out_count(rows - held)
-    steps = schedule.updates(rows - held)
+    trained = schedule.rows_of(rows - held, "the text")
+    steps = schedule.updates(trained)
     every = schedule.evaluation_interval(steps)
-    summary = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    summary = PLAN.format(trained, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    summary += f" They are drawn from {rows - held:,} rows." * (trained < rows - held)
     return summary + f" {held:,} rows are held out." * bool(held)
 
 

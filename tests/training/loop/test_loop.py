@@ -49,7 +49,7 @@ def test_a_run_that_is_finished_says_so_and_has_all_its_files(run):
     status = run.status()
     assert (status.state, status.phase, status.error, status.step, status.total) == (FINISHED, None, "", STEPS, STEPS)
     kinds = {path.name for path in run.folder.iterdir() if not path.name.startswith(".")}
-    assert kinds == {"recipe.yaml", "status.json", "metrics.jsonl", "train.log", "probe", "model", "README.md"}
+    assert kinds == {"recipe.yaml", "status.json", "metrics.jsonl", "train.log", "probe", "items", "model", "README.md"}
     assert (run.folder / "README.md").read_text() == (run.model / "README.md").read_text()
     assert "finished" in run.log_tail(1)
     assert status.seconds > 0

@@ -192,6 +192,31 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     assert {"plan as csv", "plan as markdown", "plan as latex", "plan as html"} <= keys
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("half", "rows cannot be 'half'"), ("50 %, 25", "the text has 24 rows to train on"), ("5 %", "a batch takes 4")],
+)
+def test_a_number_of_rows_that_the_text_has_not_is_named(app, plan, typed, told):
+    filled(app, plan).text_input(key=plan_form.ROWS).set_value(typed).run()
+    assert any(told in error for error in words(app.error))
+    assert app.button(key=plan_start.START).disabled
+
+
+def test_a_plan_over_numbers_of_rows_shows_what_more_rows_bring(app, plan):
+    filled(app, replace(plan, grid={"rows": ("12", "50 %")})).text_input(key=plan_form.ROWS).set_value("50%, 100 %")
+    assert app.run().text_input(key=plan_form.ROWS).value == "50%, 100 %"
+    app.button(key=plan_start.START).click().run()
+    (folder,) = (one for one in plan_folder.every() if one.name != plan.name)
+    assert folder.plan().grid == {"rows": ("50 %", "100 %")}
+    assert ended(folder).state == plan_folder.FINISHED
+    app.run()
+    assert [one.value for one in app.subheader if "training rows" in one.value] == ["Score by training rows"]
+    told = [text for boxes in (app.info, app.success, app.error, app.warning) for text in words(boxes)]
+    assert any("From 50 % to 100 % of your rows: " in text for text in told)
+    assert any("Every number of rows is trained for the same steps (2)" in text for text in words(app.caption))
+    assert len(app.get("plotly_chart")) == 2
+
+
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
     folder = training_queue.start_plan(plan)
     wait_until(lambda: any(run.status().live for run in runs.every()))

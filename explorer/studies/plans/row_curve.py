@@ -1,0 +1,160 @@
+"""What more training rows bring: the curves of a plan over numbers of rows, and the difference of one to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from explorer.data import sources
+from explorer.data.sample import ProbePairs
+from explorer.data.text_sets import GradedPairs
+from explorer.errors import StrataError
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores.judge import PairJudge, ProbeJudge
+from explorer.measuring.scores.verdict import Verdict
+from explorer.studies.plans.plan import TRAINING_ROWS
+from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
+from explorer.training.recipe import Recipe
+from explorer.training.record import recorder
+
+Pairs = GradedPairs | ProbePairs  # sets whose score is no mean of items
+
+
+@dataclass(frozen=True)
+class RowPoint:
+    """A number of training rows: a row of the plan's table whose seeds are all tested."""
+
+    row: PlanRow
+    rows: int  # that were trained on
+    steps: int  # updates of a training
+    verdict: Verdict  # against the base
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of its first seed."""
+        return self.row.cells[0].recipe
+
+    @property
+    def stated(self) -> str:
+        """`25 %` or `2000`, as the plan has it."""
+        return self.recipe.schedule().rows
+
+
+@dataclass(frozen=True)
+class RowCurve:
+    """Rows of a table that differ in their number of training rows only, the fewest first.
+
+    A verdict on more rows against fewer is that of one seed: the mean over seeds, with the widest of their intervals.
+    For one seed, the rows of the smaller number are among those of the larger.
+    """
+
+    label: str  # what they have in common
+    points: tuple[RowPoint, ...]
+    gains: tuple[Verdict, ...]  # of each number of rows against the one before
+    whole: Verdict  # of the most rows against the fewest
+
+    @property
+    def doublings(self) -> float:
+        """How often the fewest rows are doubled until they are the most."""
+        return math.log2(self.points[-1].rows / self.points[0].rows)
+
+    @property
+    def per_doubling(self) -> Verdict:
+        """The difference that a doubling brought on average, with its interval."""
+        if not self.whole.known:
+            return Verdict()
+        before, after, *gap = self.whole.known
+        return Verdict(before, None, after, *(number / self.doublings for number in gap))
+
+    @property
+    def fixed_steps(self) -> int:
+        """The steps of every training; 0 if there are as many as its epochs need."""
+        return self.points[0].recipe.schedule().steps
+
+
+def curves(found: PlanTable) -> tuple[RowCurve, ...]:
+    """Every curve of a plan that has two numbers of rows, as far as they are done."""
+    by_recipe: dict[str, list[RowPoint]] = {}
+    for row in found.rows:
+        recipe, done, verdict = row.cells[0].recipe, row.cells[0].done, row.verdict
+        if done is None or verdict is None or not done.facts.rows or not recipe.test:
+            continue
+        others = {name: value for name, value in recipe.settings.items() if name != TRAINING_ROWS.name}
+        point = RowPoint(row, done.facts.rows, done.total, verdict)
+        by_recipe.setdefault(replace(recipe, settings=others).as_yaml(), []).append(point)
+    several = ({one.rows: one for one in points} for points in by_recipe.values())
+    return tuple(_curve([by_rows[rows] for rows in sorted(by_rows)]) for by_rows in several if len(by_rows) > 1)
+
+
+def _curve(points: Sequence[RowPoint]) -> RowCurve:
+    steps = list(pairwise(points))
+    every = steps if len(steps) == 1 else [*steps, (points[0], points[-1])]
+    try:
+        pairs = _pairs(points[0].recipe)
+        *gains, whole = [_gain(pairs, fewer.row, more.row) for fewer, more in every]
+    except StrataError:  # the test set is gone
+        *gains, whole = [Verdict()] * len(every)
+    return RowCurve(points[0].row.cells[0].line, tuple(points), tuple(gains) or (whole,), whole)
+
+
+def _pairs(recipe: Recipe) -> Pairs | None:
+    """The test set, if its score is not the mean of its items."""
+    if recipe.test is None or recipe.test == sources.HELD_OUT:
+        return None
+    found = sources.evaluation_set(sources.identity(recipe.test))
+    return found if isinstance(found, GradedPairs | ProbePairs) else None
+
+
+def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
+    """The verdict on more rows against fewer; without a difference if a run has no scores of items."""
+    gaps = []
+    for one, other in zip(fewer.cells, more.cells, strict=True):
+        sides = [recorder.items(cell.run, cell.seed) for cell in (one, other) if cell.run is not None]
+        items = [side for side in sides if side is not None]
+        if len(items) < 2 or items[0].shape != items[1].shape:
+            return Verdict()
+        gaps.append(_difference(pairs, *(side.astype(np.float64).tobytes() for side in items)))
+    before, after = fewer.score(TEST), more.score(TEST)
+    if before is None or after is None:
+        return Verdict()
+    middles, lows, highs = zip(*((float(gap.difference), float(gap.low), float(gap.high)) for gap in gaps), strict=True)
+    return Verdict(before.mean, None, after.mean, fmean(middles), min(lows), max(highs))
+
+
+@lru_cache(maxsize=512)
+def _difference(pairs: Pairs | None, one: bytes, other: bytes) -> bootstrap.Interval:
+    """The difference of two runs with its paired interval, from the bytes of their items."""
+    sides = np.frombuffer(one), np.frombuffer(other)
+    if pairs is None:
+        return bootstrap.mean_difference(*sides)
+    return (PairJudge(pairs) if isinstance(pairs, GradedPairs) else ProbeJudge(pairs)).difference(*sides)
+
+
+def as_json(found: Sequence[RowCurve]) -> list[dict[str, Any]]:
+    """The numbers of all curves, unrounded."""
+    return [
+        {
+            "rows": curve.label,
+            "fixed_steps": curve.fixed_steps or None,
+            "points": [
+                {
+                    "stated": point.stated,
+                    "rows": point.rows,
+                    "steps": point.steps,
+                    "row": point.row.label,
+                    "difference": point.verdict.known[2:],
+                }
+                for point in curve.points
+            ],
+            "gains": [gain.known[2:] for gain in curve.gains],
+            "per_doubling": curve.per_doubling.known[2:],
+        }
+        for curve in found
+    ]

@@ -1,0 +1,130 @@
+"""Test the curve of a plan over numbers of rows: its plan, its numbers by hand, and what is said of them."""
+
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from explorer.__main__ import main
+from explorer.data import sources
+from explorer.errors import BadChoice, TooFewRows
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores.verdict import Verdict
+from explorer.progress import finish
+from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
+from explorer.studies.plans import plan as plans
+from explorer.studies.plans.row_curve import RowCurve
+from tests.exports import by_sentence_transformers
+from tests.trainings import ROWS
+
+
+@pytest.fixture
+def curve_plan(plan):
+    """Three numbers of rows, two seeds each."""
+    return replace(plan, grid={"rows": ("25 %", "50 %", "100 %")}, settings={**plan.settings, "steps": 0, "epochs": 2})
+
+
+def cosines(model, pairs):
+    """The cosines of the pairs by sentence-transformers and the exported model."""
+    sides = (by_sentence_transformers(model, side).numpy() for side in (pairs.first, pairs.second))
+    one, other = (side / np.linalg.norm(side.astype(np.float64), axis=1, keepdims=True) for side in sides)
+    return (one * other).sum(axis=1)
+
+
+def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, capsys):
+    finish(execution.execute(plan_folder.new(curve_plan)))
+    found = plan_table.table(curve_plan)
+    (curve,) = row_curve.curves(found)
+    assert [(one.stated, one.rows, one.steps) for one in curve.points] == [
+        ("25 %", ROWS // 4, 2), ("50 %", ROWS // 2, 6), ("100 %", ROWS, 12)
+    ]  # fmt: skip
+    pairs = sources.evaluation_set(sources.identity(str(place.test)))
+    gold = np.array(pairs.gold)
+    of_runs = [[cosines(cell.run.model, pairs) for cell in row.cells] for row in found.rows]
+    for fewer, more, gain in ((0, 1, curve.gains[0]), (1, 2, curve.gains[1]), (0, 2, curve.whole)):
+        gaps = [bootstrap.difference(gold, *sides) for sides in zip(of_runs[fewer], of_runs[more], strict=True)]
+        scores = [found.rows[at].score("test").mean for at in (fewer, more)]
+        assert gain.known[:2] == pytest.approx(scores)
+        assert gain.difference == pytest.approx(scores[1] - scores[0], abs=1e-6)
+        assert gain.low == pytest.approx(min(float(gap.low) for gap in gaps), abs=1e-6)
+        assert gain.high == pytest.approx(max(float(gap.high) for gap in gaps), abs=1e-6)
+    assert curve.per_doubling.difference == pytest.approx(curve.whole.difference / 2)
+    assert "Steps grow with the rows, since epochs are the same (2, 6, 12 steps)" in plan_report.about_rows([curve])
+    assert b"Score by training rows" in plan_report.report(found)
+    # a run without scores of its items has no paired difference
+    (curve.points[1].row.cells[1].run.folder / "items" / "seed-2.npy").unlink()
+    (cut,) = row_curve.curves(found)
+    assert [bool(gain.known) for gain in (*cut.gains, cut.whole)] == [False, False, True]
+    assert "50 % to 100 % of your rows: not known" in plan_report.of_rows(cut).text
+    capsys.readouterr()
+    assert main(["plan", curve_plan.name, "--table", "--json"]) == 0
+    told = capsys.readouterr()
+    assert "From 50 % to 100 % of your rows: not known" in told.err
+    (numbers,) = json.loads(told.out)["row_curves"]
+    assert numbers["gains"] == [[], []]
+    assert numbers["per_doubling"] == list(curve.per_doubling.known[2:])
+
+
+def curve_of(*gains, rows=(250, 500, 1000)):
+    """A curve with these differences between its numbers of rows, and the last one over all."""
+    points = [SimpleNamespace(rows=count, stated=f"{count / 10:g} %", row=SimpleNamespace(cells=())) for count in rows]
+    *steps, whole = (Verdict(80.0, None, 80 + gap[0], *gap) for gap in gains)
+    return RowCurve("simcse", tuple(points), tuple(steps), whole)
+
+
+@pytest.mark.parametrize(
+    ("last", "whole", "told"),
+    [
+        ((0.4, -0.1, 0.9), (0.9, -0.2, 1.9),
+         "Could be chance: From 50 % to 100 % of your rows: +0.40 (-0.10 to +0.90). More of the same text is unlikely "
+         "to help."),
+        ((1.3, 0.4, 2.0), (2.4, 1.0, 3.6),
+         "Better: From 50 % to 100 % of your rows: +1.30 (+0.40 to +2.00). Each doubling from 250 rows on brought "
+         "+1.20 (+0.50 to +1.80). More of the same text would probably help."),
+        ((0.4, -0.1, 1.9), (0.4, -0.1, 1.9),
+         "Could be chance: From 50 % to 100 % of your rows: +0.40 (-0.10 to +1.90). Whether more of the same text "
+         "helps is not known: a gain of up to 1.90 is possible. A larger test set narrows the interval."),
+        ((-0.4, -0.9, -0.1), (0.1, -1, 1),
+         "Worse: From 50 % to 100 % of your rows: -0.40 (-0.90 to -0.10). More of the same text does not help."),
+    ],
+)  # fmt: skip
+def test_the_last_step_and_a_doubling_are_told_in_a_sentence(last, whole, told):
+    assert plan_report.of_rows(curve_of((1.0, 0.5, 1.5), last, whole)).text == told
+
+
+def test_a_doubling_is_the_gain_by_the_logarithm_of_the_rows():
+    curve = curve_of((3.0, 1.5, 6.0), (3.0, 1.5, 6.0), rows=(100, 300))
+    assert curve.per_doubling.known[2:] == pytest.approx([number / math.log2(3) for number in (3.0, 1.5, 6.0)])
+
+
+def test_rows_are_a_list_of_a_plan_like_any_other(curve_plan):
+    text = "methods: [simcse, sg-opt]\nrows: [25 %, 50%, 12]\nsettings: {{batch_size: 4}}\nseeds: [1, 2]\n{}"
+    stated = plans.from_yaml(text.format(""), "plan.yaml")
+    assert stated.grid == {"rows": ("25 %", "50%", 12)}
+    every = plans.cells(stated)
+    assert len(every) == 2 * 3 * 2
+    assert [cell.recipe.settings["rows"] for cell in every[:3]] == ["25 %", "50 %", "12"]
+    assert [(cell.row, cell.line) for cell in every[2:4]] == [
+        ("simcse (rows 12)", "simcse"),
+        ("sg-opt (rows 25 %)", "sg-opt"),
+    ]
+    assert plans.from_yaml(plans.as_yaml(stated), "plan.yaml") == stated
+    with pytest.raises(BadChoice, match="has rows, and rows in its grid"):
+        plans.from_yaml(text.format("grid: {rows: [1, 2]}"), "plan.yaml")
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "text"),
+    [
+        (("150 %",), BadChoice, "rows 150 %: rows cannot be '150 %'. Choose a share above 0 %"),
+        (("50 %", "50%"), BadChoice, "are the same training"),
+        (("10 %", "50 %"), TooFewRows, "rows 10 %: rows cannot be 10 %: of the 24 rows .* but a batch takes 4"),
+        (("25",), TooFewRows, "rows 25: rows cannot be 25: .* has 24 rows"),
+    ],
+)
+def test_bad_numbers_of_rows_are_refused_before_anything_is_trained(curve_plan, rows, error, text):
+    with pytest.raises(error, match=text):
+        execution.check(replace(curve_plan, grid={"rows": rows}))
