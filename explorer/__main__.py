@@ -21,6 +21,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "evaluate": "evaluate",
     "search": "sentences",
     "explain": "sentences",
+    "similarity": "similarity",
     "shrink": "scores",
     "embed": "sentences",
     "train": "train",

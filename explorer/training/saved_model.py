@@ -5,12 +5,14 @@ import shutil
 from pathlib import Path
 
 from explorer import in_words, methods, places, run_folder
+from explorer.data import sources
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.load import loading
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
-from explorer.training.loop import measured_facts, preparing
+from explorer.measuring.scores import similarity
+from explorer.training.loop import judging, measured_facts, preparing
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.recipe import paper_values
@@ -25,7 +27,8 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
     from safetensors.torch import save
 
-    text = card(_shown(run, training, learner, facts, seconds))
+    shown = _shown(run, training, learner, facts, seconds)
+    text = card(shown)
     new, old = run.folder / f"{run_folder.MODEL}.new", run.folder / f"{run_folder.MODEL}.old"
     if old.exists() and not run.model.exists():  # killed between the two renames below
         old.rename(run.model)
@@ -37,6 +40,9 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         content = save(weights, {"classes": json.dumps(learner.method.classes)})
         places.write_whole(new / CLASSIFIER, lambda file: file.write(content))
+    if shown.cosines is not None:
+        known = similarity.as_file(shown.cosines, shown.base_cosines)
+        places.write_whole(new / similarity.FILE, lambda file: file.write(known))
     if run.model.exists():
         run.model.rename(old)
     new.rename(run.model)
@@ -74,6 +80,8 @@ def take(run: Run, folder: Path) -> None:
         encoder = loading.load(model_names.of_folder(run.name, run.model), precision="float32", device="cpu")
         text = (run.folder / "README.md").read_text(encoding="utf-8")
         export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
+        if (run.model / similarity.FILE).exists():
+            shutil.copy(run.model / similarity.FILE, folder)
         return
     with places.whole_folder(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
@@ -88,6 +96,11 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
     done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
         done.append(measured_facts.SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
+    finished = training.best_seed in [one.seed for one in training.results]
+    names = sources.shown(recipe.model), run.name
+    of_base, of_model = (
+        judging.meanings(prepared.judged, training.base, training.cosines, names) if finished else (None, None)
+    )
     return CardFacts(
         run=run.name,
         facts=facts,
@@ -113,4 +126,6 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         opener=opener(encoder),
         versions=in_words.versions(preparing.LIBRARIES),
         command=recipe.command(),
+        base_cosines=of_base,
+        cosines=of_model,
     )

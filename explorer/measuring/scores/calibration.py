@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.errors import BadScores, TooFewRows
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.judge import Share
+from explorer.measuring.scores.judge import TOP_FIFTH, Share
 from explorer.measuring.scores.metrics import is_binary
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 ISOTONIC, LOGISTIC = "isotonic", "logistic"
 ISOTONIC_FROM = 1000  # dev pairs
 LEAST = 20  # matches, and as many other pairs, on dev and on test: of fewer, an interval says nothing
-TOP_FIFTH = 0.8  # of the range of gold scores: the papers take 4 on a scale from 0 to 5
 BINS = 10  # of equal width, of the probabilities of test pairs
 BEST_F1, AT_PRECISION, AT_RECALL = "best F1", "precision", "recall"
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -231,7 +230,7 @@ def isotonic(cosines: Floats, matches: NDArray[np.bool_]) -> ProbabilityCurve:
 
 
 def logistic(cosines: Floats, matches: NDArray[np.bool_]) -> ProbabilityCurve:
-    """The logistic function with the highest likelihood of Platt's targets, at steps of a 400th from -1 to 1."""
+    """The logistic function with the highest likelihood of Platt's targets, at steps of 0.005 from -1 to 1."""
     positives = int(matches.sum())
     targets = np.where(matches, (positives + 1) / (positives + 2), 1 / (len(matches) - positives + 2))
     centre, scale = float(cosines.mean()), float(cosines.std())
@@ -253,7 +252,7 @@ def logistic(cosines: Floats, matches: NDArray[np.bool_]) -> ProbabilityCurve:
         weights = weights - step
         if np.abs(step).max() < 1e-10:
             break
-    places = np.linspace(-1, 1, 801)
+    places = np.linspace(-1, 1, 401)
     probabilities = _sigmoid((places - centre) / scale * weights[0] + weights[1])
     return ProbabilityCurve(tuple(places.round(6).tolist()), tuple(probabilities.tolist()))
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 RANK, COSINE = "rank", "cosine"  # of the right answer of an item: no scores, but what they come from
+TOP_FIFTH = 0.8  # of the range of gold scores: the papers take 4 on a scale from 0 to 5
 HALF = 0.5  # of cases: what a coin would get right
 
 
@@ -82,11 +83,11 @@ class PairJudge(Judge):
     def __init__(self, pairs: text_sets.GradedPairs) -> None:
         self.name, self.digest = pairs.name, pairs.digest
         self.texts = self.sentences = pairs.sentences
-        self._gold: Floats = np.array(pairs.gold)
+        self.gold: Floats = np.array(pairs.gold)
         self._places = tuple(map(np.array, pairs.places))
 
     def __len__(self) -> int:
-        return len(self._gold)
+        return len(self.gold)
 
     def items(self, vectors: Tensor) -> Floats:
         """The cosine of each pair."""
@@ -94,16 +95,16 @@ class PairJudge(Judge):
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """Spearman × 100."""
-        return 100 * float(correlation.spearman(self._gold, correlation.measured(items, precision)))
+        return 100 * float(correlation.spearman(self.gold, correlation.measured(items, precision)))
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs."""
-        return bootstrap.difference(self._gold, one, other)
+        return bootstrap.difference(self.gold, one, other)
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of pairs with a gold score in the top fifth: the papers take 4 on a scale from 0 to 5."""
-        low, high = self._gold.min(), self._gold.max()
-        cosines: Floats = self.items(vectors)[self._gold >= low + 0.8 * (high - low)]
+        low, high = self.gold.min(), self.gold.max()
+        cosines: Floats = self.items(vectors)[self.gold >= low + TOP_FIFTH * (high - low)]
         return cosines
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,6 @@ class CosineMeaning:
     """What the cosines of one model mean, under one layer & pooling; None for what is not known."""
 
     model: str
-    digest: str
     reading: str
     calibration: Calibration | None = None
     random_pairs: RandomPairs | None = None
@@ -97,8 +97,10 @@ def some_sentences(sentences: Sequence[str], most: int = SENTENCES, seed: int = 
     return tuple(found[place] for place in drawn)
 
 
-def random_pairs(vectors: Tensor, text: str, most: int = PAIRS, seed: int = 0) -> RandomPairs:
+def random_pairs(vectors: Tensor | NDArray[np.float32], text: str, most: int = PAIRS, seed: int = 0) -> RandomPairs:
     """Draw pairs of different sentences, or take all pairs if they are not more, from vectors (sentence, width)."""
+    import torch
+
     count = len(vectors)
     if count < 2:
         raise TooFewRows(f"{text} has {count} sentence{'s' * (count != 1)}, and a pair needs two. Use a longer text.")
@@ -109,7 +111,7 @@ def random_pairs(vectors: Tensor, text: str, most: int = PAIRS, seed: int = 0) -
         first = random.integers(count, size=most)
         second = (first + random.integers(1, count, size=most)) % count  # any other sentence, each as likely
     some, places = np.unique(np.concatenate([first, second]), return_inverse=True)  # float64 of no others
-    cosines = exact_cosines(vectors[some], *np.split(places, 2))
+    cosines = exact_cosines(torch.as_tensor(vectors[some]), *np.split(places, 2))
     return RandomPairs(text, count, np.sort(cosines[np.isfinite(cosines)]))
 
 
@@ -119,13 +121,14 @@ def code(meaning: CosineMeaning) -> str:
     return "\n".join((_OPENED, *(line for line, of in known if of is not None)))
 
 
+def as_file(meaning: CosineMeaning, before: CosineMeaning | None = None) -> bytes:
+    """The content of `similarity.json`."""
+    return (json.dumps(as_json(meaning, before), ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
 def as_json(meaning: CosineMeaning, before: CosineMeaning | None = None) -> dict[str, Any]:
     """All of it as data; `before` is what the cosines of the base meant."""
-    content: dict[str, Any] = {
-        "model": meaning.model,
-        "model_digest": meaning.digest,
-        "layer_and_pooling": meaning.reading,
-    }
+    content: dict[str, Any] = {"model": meaning.model, "layer_and_pooling": meaning.reading}
     if meaning.calibration is not None:
         content |= _of_calibration(meaning.calibration)
     if meaning.random_pairs is not None:

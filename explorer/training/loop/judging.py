@@ -1,7 +1,7 @@
 """Score a base model and what was trained from it, as both are used: on evaluation sets and on held-out rows."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +10,14 @@ from torch import Tensor
 from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.measuring.scores import correlation, metrics
-from explorer.measuring.scores.judge import Floats, Judge, in_order
+from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.errors import DataError
+from explorer.measuring.scores import calibration, correlation, metrics, similarity
+from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
 from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work
 
+RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
 KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
@@ -74,10 +77,41 @@ def under_heads(
     return [side for side in found if side is not None]
 
 
-def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
-    """Judge the model as exported: in float32, whatever the precision of the training."""
+def tuned_items(method: Method, judge: Judge) -> Work[tuple[Floats, Floats]]:
+    """Judge the model as exported: in float32, whatever the precision of the training.
+
+    Also the cosines of random pairs of the judge's texts, in rising order; none of a single text.
+    """
     vectors = yield from method.vectors(judge.texts)
-    return judge.items(vectors)
+    some = len(judge.texts) > 1
+    return judge.items(vectors), similarity.random_pairs(vectors, judge.name).cosines if some else np.empty(0)
+
+
+def meanings(
+    judged: Mapping[str, Judge], base: Mapping[str, Floats], tuned: Mapping[str, Floats], names: tuple[str, str]
+) -> tuple[similarity.CosineMeaning | None, similarity.CosineMeaning | None]:
+    """What the cosines of the base and of the tuned model mean, from what they were scored on; None if not known.
+
+    `base` has what each item gets under the model default and as it is trained (2, item), `tuned` what it gets from the
+    tuned model, and the cosines of random pairs of the dev set. A model is named by `names`.
+    """
+    dev, test = judged["dev"], judged.get("test")
+    if RANDOM not in tuned or not len(tuned[RANDOM]):
+        return None, None
+    before: calibration.Calibration | None = None
+    after: calibration.Calibration | None = None
+    if isinstance(dev, PairJudge) and isinstance(test, PairJudge):
+        with suppress(DataError):  # too few pairs match, or all scores are equal: then random pairs alone are known
+            before, after = (
+                calibration.calibrate(
+                    calibration.LabelledCosines(dev.name, dev.gold, of_dev),
+                    calibration.LabelledCosines(test.name, test.gold, of_test),
+                )
+                for of_dev, of_test in ((base["dev"][0], base["test"][0]), (tuned["dev"], tuned["test"]))
+            )
+    drawn = similarity.RandomPairs(dev.name, len(dev.texts), tuned[RANDOM])
+    of_base = None if before is None else similarity.CosineMeaning(names[0], MODEL_DEFAULT, before)
+    return of_base, similarity.CosineMeaning(names[1], MODEL_DEFAULT, after, drawn)
 
 
 def held_out_score(

@@ -63,6 +63,7 @@ class Training:
         self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs
         self.results: list[SeedScores] = []
         self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
+        self.cosines: dict[str, Floats] = {}  # of the best seed: of dev and test set, and of random pairs
         self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
         self._saved_at = time.monotonic()
         self._stopped_early = False  # the seed under way
@@ -121,9 +122,10 @@ class Training:
         state, folder = resume_state.state_of(learner), self.folder / run_folder.STATE
         best_weights = {f"best_of_seeds/{name}": weight for name, weight in self.best_weights.items()}
         base = {f"base/{name}": torch.from_numpy(items) for name, items in self.base.items()}
+        cosines = {f"cosines/{name}": torch.from_numpy(found) for name, found in self.cosines.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
-        resume_state.save(folder, resume_state.State({**state.tensors, **best_weights, **base}, notes))
+        resume_state.save(folder, resume_state.State({**state.tensors, **best_weights, **base, **cosines}, notes))
         self._saved_at = time.monotonic()
 
     def rest(self) -> Step | None:
@@ -215,11 +217,12 @@ class Training:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.restore_best()
         found, learned, packs = {}, NOTHING, self.prepared.packs
-        tested: Floats | None = None
+        cosines: dict[str, Floats] = {}
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
-            items = yield from self._reported(work, Phase.EVALUATING_BEST)
-            tested = items if name == "test" else tested
+            items, drawn = yield from self._reported(work, Phase.EVALUATING_BEST)
+            cosines |= {name: items} if name in ("dev", "test") else {}
+            cosines |= {judging.RANDOM: drawn} if name == "dev" else {}
             if name != PACKS:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
@@ -235,6 +238,8 @@ class Training:
         if own is not None and (earlier is None or own > earlier):
             # a copy, since a state cannot hold one tensor under two names
             self.best_weights = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
+        if earlier is None or (own is not None and own > earlier):
+            self.cosines = cosines
         remark = learner.method.remark()
         result = SeedScores(
             seed=learner.seed,
@@ -249,13 +254,14 @@ class Training:
             classes=classes,
         )
         self.results.append(result)
-        yield self._training(learner, result=result, predicted=predicted, items=tested, message=remark)
+        yield self._training(learner, result=result, predicted=predicted, items=cosines.get("test"), message=remark)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]
         self.base = {name: items.numpy() for name, items in state.under("base/").items()}
+        self.cosines = {name: found.numpy() for name, found in state.under("cosines/").items()}
         self.best_weights = state.under("best_of_seeds/")
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)

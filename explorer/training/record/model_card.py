@@ -18,7 +18,9 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import learned
+from explorer.measuring.scores import similarity
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
+from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import RunVerdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.status import CARD, RunFacts
@@ -75,6 +77,8 @@ class CardFacts:
     versions: Mapping[str, str]
     command: str
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+    base_cosines: CosineMeaning | None = None  # what they meant before the training
+    cosines: CosineMeaning | None = None
 
     @property
     def model(self) -> SeedScores:
@@ -102,6 +106,7 @@ def card(about: CardFacts) -> str:
         _what(about),
         _use(about),
         _results(about),
+        *_cosines(about),
         *_classification(about),
         _training(about),
         _settings(about),
@@ -245,6 +250,40 @@ def _learned(about: CardFacts) -> list[str]:
         return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
 
     return [rendered(line.pieces, piece, lambda text: f"**{text}**"), plain(learned.sure(found))]
+
+
+def _cosines(about: CardFacts) -> list[str]:
+    """What a cosine of this model means, and of the base, with the code that reads it; nothing if it is not known."""
+    found = about.cosines
+    if found is None:
+        return []
+    text = f"What cosines of this model mean is in `{similarity.FILE}`, with more digits."
+    changed = about.base_cosines and plain(similarity.change(about.base_cosines, found))
+    parts = ["## What a cosine means", f"{changed} {text}" if changed else text]
+    if found.calibration is not None:
+        parts[1] += f" {plain(similarity.about(found.calibration))} {plain(similarity.quality(found))}"
+    if found.random_pairs is not None:
+        drawn = found.random_pairs
+        parts[1] += f" Random pairs: {len(drawn.cosines):,} of {drawn.sentences:,} texts of {plain(drawn.text)}."
+    sides = {"base": about.base_cosines, "this model": found}
+    known = {name: side for name, side in sides.items() if side is not None}
+    rows = [[f"{cosine:.1f}", *(plain(side.words(cosine)) for side in known.values())] for cosine in similarity.SHOWN]
+    parts.append(table(("cosine", *known), rows))
+    chosen = [
+        (name, plain(similarity.threshold_text(one)))
+        for name, side in known.items()
+        for one in (side.calibration.thresholds if side.calibration else ())
+    ]
+    return [
+        "\n\n".join(
+            (
+                *parts,
+                *([table(("", "threshold"), chosen)] if chosen else []),
+                "Of two vectors of this model:",
+                fenced("python", similarity.code(found)),
+            )
+        )
+    ]
 
 
 def _classification(about: CardFacts) -> list[str]:

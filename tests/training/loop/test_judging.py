@@ -1,5 +1,7 @@
 """Test that a base is evaluated once for all its runs, and that held-out triplets choose the best checkpoint."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.evaluating.tasks import judges
+from explorer.measuring.scores import calibration, similarity
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
 from explorer.run_folder import Evaluation
@@ -186,3 +189,31 @@ def test_a_recipe_is_not_gone_on_with_on_other_held_out_rows(runs):
     with pytest.raises(CannotResume, match="another version of the held-out rows"):
         check_same(made | {"held_out_digest": "0" * 64}, made)
     assert "held_out_digest" not in runs["dev"].recipe().made_with
+
+
+def test_the_file_of_a_run_says_what_cosines_of_its_exported_model_mean(place):
+    halves = sample.dev(), sample.test()
+    run = train(new(place, "simcse", dev=halves[0].name, test=halves[1].name, seeds=(1, 2), settings={"steps": 3}))
+    known = json.loads((run.model / similarity.FILE).read_text())
+    sides = []
+    for half in halves:
+        one, other = (by_strata(run.model, side).double() for side in (half.first, half.second))
+        cosines = torch.cosine_similarity(one, other).numpy()
+        sides.append(calibration.LabelledCosines(half.name, np.array(half.gold), cosines))
+    found = calibration.calibrate(*sides)
+    brier = known["reliability"]["logistic"]["brier_score"]
+    assert brier == pytest.approx(found.reliability["logistic"].brier, abs=1e-5)
+    assert brier != known["before"]["reliability"]["logistic"]["brier_score"]
+    assert known["test"] == {"set": halves[1].name, "pairs": 120, "matches": sum(gold >= 4 for gold in halves[1].gold)}
+    every = similarity.random_pairs(by_strata(run.model, halves[0].sentences), "dev")
+    assert np.interp(0.5, known["random_pairs"]["cosine"], known["random_pairs"]["share"]) == pytest.approx(
+        every.share(0.5), abs=0.01
+    )
+    text = (run.model / "README.md").read_text()
+    assert "## What a cosine means" in text
+    assert similarity.code(similarity.CosineMeaning("", "", found, every)) in text
+
+
+def test_a_run_on_few_pairs_knows_random_pairs_alone(place):
+    known = json.loads((train(new(place, "simcse", settings={"steps": 2})).model / similarity.FILE).read_text())
+    assert known.keys() == {"model", "layer_and_pooling", "random_pairs"}

@@ -1,0 +1,153 @@
+"""Say what a cosine of an encoder means: the probability of a match, thresholds, and its place among random pairs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from explorer.commands.parts import flags, output
+from explorer.data import corpora, sources, splitting, text_sets
+from explorer.data.graded import sets
+from explorer.encoding.load import declared
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.pooling import Reading
+from explorer.errors import BadChoice, SetNotFound
+from explorer.knobs import Knob
+from explorer.measuring.scores import calibration
+from explorer.measuring.scores import similarity as meaning
+from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.places import given_path, write_whole
+
+FLAGS = (
+    Knob(
+        "sts",
+        None,
+        "Scored or labelled pairs: a file, or a set by name. Curves and thresholds are of its dev set, and are "
+        "tested on its test set; a set without them is divided into two halves.",
+        metavar="FILE|NAME",
+        empty="the sample, or with --text none",
+    ),
+    Knob("dev", None, "Pairs for curves and thresholds; --sts is then the test set.", metavar="FILE|NAME", needs="sts"),
+    Knob(
+        "text",
+        None,
+        "A text without labels, whose random pairs a cosine is compared with: a file, or a set by name.",
+        metavar="FILE|NAME",
+        empty="the sentences of the pairs",
+    ),
+    Knob(
+        "cosine",
+        (),
+        "What these cosines mean, such as 0.62,0.8.",
+        item=float,
+        low=-1,
+        high=1,
+        metavar="NUMBER",
+        empty="0.3 to 0.9",
+    ),
+)
+Divided = tuple[text_sets.GradedPairs, text_sets.GradedPairs, text_sets.GradedPairs | None]  # dev, test, both
+
+
+def similarity_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("model", metavar="A", help="An encoder: name, folder, or run:NAME for the model of a run")
+    verb.add_argument("other", nargs="?", metavar="B", help="Another encoder, such as what A was tuned to")
+    flags.add(verb, *FLAGS, *calibration.MatchOptions.knobs.values(), *flags.READINGS)
+    flags.add(verb, *Settings.knobs.values(), flags.ONLINE)
+    verb.add_argument(
+        "--export", type=given_path, metavar="FILE", help=f"Write {meaning.FILE}, and print the lines that read it"
+    )
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON")
+
+
+def similarity(options: argparse.Namespace) -> None:
+    """What a cosine means: the probability of a match, and its place among random pairs.
+
+    The probability that two sentences match given their cosine is fitted on dev pairs and tested on others, as are
+    thresholds, with their 95 % intervals. A cosine is also placed among those of random pairs of a text. With two
+    encoders, the second is judged against the first, as before and after tuning.
+    """
+    flags.check(options, *FLAGS, *flags.READINGS)
+    if options.other is None and options.other_reading:
+        raise BadChoice("--other-reading is of B, but one encoder is named. Name B after A, or leave it out.")
+    settings = flags.read(options, Settings)
+    wanted = flags.read(options, calibration.MatchOptions)
+    source = options.sts or (None if options.text else sources.written(sets.SAMPLE))
+    if source is None and wanted != calibration.MatchOptions():
+        raise BadChoice(
+            "--match, --at-precision and --at-recall are of scored or labelled pairs, and none are named. Name them "
+            "with --sts, or leave these flags out."
+        )
+    pairs = None if source is None else _divided(source, options)
+    text = corpora.of_source(options.text, online=options.online) if options.text else None
+    if text is None and pairs is not None:
+        text = corpora.of_pairs(pairs[2] or pairs[1])
+    assert text is not None, "pairs or a text are named"
+    models = [find(name, online=options.online) for name in (options.model, options.other) if name]
+    titles = options.reading, options.other_reading or options.reading
+    sides = [
+        _meaning(one, declared.named(title, one.folder), pairs, text, wanted, settings)
+        for one, title in zip(models, titles, strict=False)
+    ]
+    *before, found = sides
+    base = before[0] if before else None
+    if options.export:
+        content = meaning.as_file(found, base)
+        write_whole(options.export, lambda file: file.write(content), "Choose another path for the file.")
+        output.say(f"Written to {options.export}. To use it:\n\n{meaning.code(found)}\n")
+    if options.json:
+        answers = [{"cosine": one, "means": found.words(one)} for one in options.cosine]
+        print(json.dumps({**meaning.as_json(found, base), "cosines": answers}, ensure_ascii=False, indent=1))
+    else:
+        print(meaning.as_text(found, base, options.cosine))
+
+
+def _divided(source: str, options: argparse.Namespace) -> Divided:
+    """Dev pairs, test pairs, and the set of both if they are its halves."""
+    if options.dev:
+        dev, test = (sources.scored_pairs(one, online=options.online)[0] for one in (options.dev, source))
+        return dev, test, None
+    given = sources.identity(source)
+    splits = sets.dev_and_test(given)
+    if splits is not None and given.kind != sets.SetKind.UPLOADED:
+        try:
+            dev, test = (sets.load(one, online=options.online) for one in splits)
+        except SetNotFound as error:
+            output.say(f"{error} Without both, {source} is divided into two halves.")
+        else:
+            return dev, test, sets.load(given.whole) if given.is_divided else None
+    whole, report = sources.scored_pairs(source, online=options.online)
+    if report is not None:
+        output.say(report)
+    dev, test = splitting.halves(whole)
+    return dev, test, whole
+
+
+def _meaning(
+    found: Found,
+    reading: Reading,
+    pairs: Divided | None,
+    text: text_sets.Sentences,
+    wanted: calibration.MatchOptions,
+    settings: Settings,
+) -> meaning.CosineMeaning:
+    calibrated = None
+    if pairs is not None:
+        dev, test, whole = pairs
+        also = declared.outside(reading, found.folder)
+        if whole is None:
+            scores = [output.shown(measure(found, one, settings, also=also)) for one in (dev, test)]
+        else:
+            of_whole = output.shown(measure(found, whole, settings, also=also))
+            scores = [of_whole.of_pairs(whole.rows_of(one)) for one in (dev, test)]
+        labelled = [
+            calibration.LabelledCosines(one.name, of_one.gold, of_one.cosines_of(reading))
+            for one, of_one in zip((dev, test), scores, strict=True)
+        ]
+        calibrated = calibration.calibrate(labelled[0], labelled[1], wanted)
+    some = meaning.some_sentences(text.texts)
+    vectors = output.shown(of_reading(load_encoder(found, settings), some, reading, settings.max_length))
+    title = declared.described(reading, found.folder)
+    return meaning.CosineMeaning(found.name, title, calibrated, meaning.random_pairs(vectors, text.name))
