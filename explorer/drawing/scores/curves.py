@@ -271,7 +271,7 @@ class RowMark:
     """A number of training rows: its test score × 100 with the interval of its difference to the base."""
 
     rows: int
-    stated: str  # `25 %`
+    share: str  # `25 %`; "" for a number
     score: float
     low: float
     high: float
@@ -301,7 +301,11 @@ def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, fl
             text=[style.hover_text(mark.text) for mark in marks],
             hovertemplate="%{text}<extra></extra>",
         )
-    ticks = {mark.rows: f"{mark.rows:,}<br>{mark.stated}" for marks in lines.values() for mark in marks}
+    ticks = {
+        mark.rows: f"{mark.rows:,}" + f"<br>{mark.share}" * bool(mark.share)
+        for marks in lines.values()
+        for mark in marks
+    }
     draft.x_axes(type="log", tickvals=list(ticks), ticktext=list(ticks.values()), title="training rows", zeroline=False)
     draft.y_axes(title=f"{style.short_text(measure)} × 100 (test)", zeroline=False)
     return draft.figure(380, showlegend=len(lines) > 1, legend={"y": -0.3, "yanchor": "top"})

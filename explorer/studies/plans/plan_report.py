@@ -52,9 +52,15 @@ def verdict(found: PlanTable) -> Sentence | None:
     text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
     text += f"({CI} {low:+.2f} to {high:+.2f}). "
     text += "The interval includes 0, so the difference may be chance. " if gain.kind == CHANCE else ""
-    # whether another row of the same base could be as good as the first, by the intervals of their scores
-    model, (lowest, _) = best.cells[0].recipe.model, _ends(gain)
-    rivals = [(row, other) for row, other in others if row.cells[0].recipe.model == model]
+    # whether another row of the same base could be as good as the first, by the intervals of their scores; numbers of
+    # training rows are compared pair by pair, in a sentence of their own
+    recipe, (lowest, _) = best.cells[0].recipe, _ends(gain)
+    of_curve = row_curve.of_any_rows(recipe)
+    rivals = [
+        (row, other)
+        for row, other in others
+        if row.cells[0].recipe.model == recipe.model and row_curve.of_any_rows(row.cells[0].recipe) != of_curve
+    ]
     overlapping = [row.label for row, other in rivals if _ends(other)[1] >= lowest]
     if overlapping:
         text += f"Its interval overlaps with {_listed(overlapping)}: which of them is best may be chance."
@@ -154,7 +160,8 @@ def _row_mark(point: RowPoint) -> RowMark:
     text = (
         f"{point.row.label}, {point.rows:,} rows: {point.row.score(TEST)}; difference to the base {point.verdict.gap}"
     )
-    return RowMark(point.rows, point.stated, point.verdict.known[1], low, high, f"{text}; {point.steps:,} steps")
+    share = point.stated if percent_in(point.stated) is not None else ""
+    return RowMark(point.rows, share, point.verdict.known[1], low, high, f"{text}; {point.steps:,} steps")
 
 
 def bases(found: Sequence[RowCurve]) -> dict[str, float]:

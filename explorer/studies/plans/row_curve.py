@@ -86,11 +86,16 @@ def curves(found: PlanTable) -> tuple[RowCurve, ...]:
         recipe, done, verdict = row.cells[0].recipe, row.cells[0].done, row.verdict
         if done is None or verdict is None or not done.facts.rows or not recipe.test:
             continue
-        others = {name: value for name, value in recipe.settings.items() if name != TRAINING_ROWS.name}
         point = RowPoint(row, done.facts.rows, done.total, verdict)
-        by_recipe.setdefault(replace(recipe, settings=others).as_yaml(), []).append(point)
+        by_recipe.setdefault(of_any_rows(recipe).as_yaml(), []).append(point)
     several = ({one.rows: one for one in points} for points in by_recipe.values())
     return tuple(_curve([by_rows[rows] for rows in sorted(by_rows)]) for by_rows in several if len(by_rows) > 1)
+
+
+def of_any_rows(recipe: Recipe) -> Recipe:
+    """The recipe without its number of training rows."""
+    others = {name: value for name, value in recipe.settings.items() if name != TRAINING_ROWS.name}
+    return replace(recipe, settings=others)
 
 
 def _curve(points: Sequence[RowPoint]) -> RowCurve:

@@ -54,6 +54,7 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     assert curve.per_doubling.difference == pytest.approx(curve.whole.difference / 2)
     assert "Steps grow with the rows, since epochs are the same (2, 6, 12 steps)" in plan_report.about_rows([curve])
     assert b"Score by training rows" in plan_report.report(found)
+    assert "overlap" not in plan_report.verdict(found).text, "numbers of rows are compared in their own sentence"
     # a run without scores of its items has no paired difference
     (curve.points[1].row.cells[1].run.folder / "items" / "seed-2.npy").unlink()
     (cut,) = row_curve.curves(found)

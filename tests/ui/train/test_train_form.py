@@ -181,6 +181,24 @@ def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, t
     assert "--set keep_duplicates=off" in app.code[0].value
 
 
+def test_a_part_of_the_rows_is_drawn_and_more_than_there_are_is_an_error(app, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("".join(f"A man plays {number}.\n" for number in range(40)), encoding="utf-8")
+    say(by_link(app, data=str(path)), batch_size=2)
+    app.text_input(key="knob sg-opt rows").set_value("25%").run()
+    assert planned(app, 10, 2, 5)
+    assert any("They are drawn from 40 rows." in told for told in words(app.caption))
+    assert "rows=25 %" in shlex.split(app.code[0].value)
+    for typed, told in (
+        ("41", "rows cannot be 41: the text has 40 rows"),
+        ("1", "but a batch takes 2"),
+        ("all", "'all'"),
+    ):
+        app.text_input(key="knob sg-opt rows").set_value(typed).run()
+        assert any(told in error for error in words(app.error))
+        assert app.button(key="run start").disabled
+
+
 def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says_so(app, monkeypatch):
     family = "explorer.encoding.locate.model_names.family"
     monkeypatch.setattr(family, lambda source, online=False: "BERT-large")
