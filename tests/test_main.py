@@ -112,18 +112,6 @@ def test_a_reader_that_has_had_enough_is_no_error():
     assert b"Exception" not in told
 
 
-def test_the_command_line_answers_without_loading_torch():
-    code = "import sys; from explorer.__main__ import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    code += "assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
-
-
-def test_no_page_loads_the_class_of_figures_before_one_is_drawn():
-    """Its methods fill twenty thousand lines; an annotation that is evaluated loads it at the start of the app."""
-    code = "import sys, explorer.ui.frame.page_frame; assert 'plotly.graph_objs._figure' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
-
-
 @pytest.mark.skipif(not STSB.is_file(), reason="STSB/test.tsv is not in the folder STRATA_DATA names")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_sts_b_gives_the_known_numbers(precision, capsys):

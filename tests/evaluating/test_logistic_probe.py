@@ -107,15 +107,6 @@ def test_vectors_that_differ_by_rounding_alone_tell_nothing(spread):
     assert (_fixed(Rows(x, y)) == 0).all(), "the larger class"
 
 
-@pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
-def test_the_number_of_fits_is_known_before(test, dev, monkeypatch):
-    rows, told, paths = _rows(100), [], []
-    real = logistic.path
-    monkeypatch.setattr(logistic, "path", lambda *given: paths.append(1) or real(*given))
-    finish(logistic.predictions(ProbeData(rows, rows if dev else None, rows if test else None, 2), 1), told.append)
-    assert len(paths) == logistic.fits(test, dev) == told[-1].total == told[-1].done + 1
-
-
 TOLD = Progress("training", 0, 1)
 # few passes and a small layer, so that the slow reference takes seconds
 QUICK = Network(hidden=4, rate=1e-2, batch=32, tenacity=1, epoch_size=1, max_epoch=2)
@@ -208,11 +199,14 @@ def test_mean_accuracies_are_compared_after_rounding_to_two_decimals():
     assert senteval._best([0.8123, 0.8124, 0.8, 0.7]) == 1
 
 
+FITS = [(logistic, "path", _rows, ()), (senteval, "trained", _made, (Network(hidden=2, epoch_size=1, max_epoch=0),))]
+
+
+@pytest.mark.parametrize(("probe", "fit", "made", "network"), FITS, ids=["logistic", "senteval"])
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
-def test_the_number_of_trainings_is_known_before(test, dev, monkeypatch):
-    rows, told, trainings = _made(100), [], []
-    real = senteval.trained
-    monkeypatch.setattr(senteval, "trained", lambda *given, **named: trainings.append(1) or real(*given, **named))
+def test_the_number_of_fits_is_known_before(probe, fit, made, network, test, dev, monkeypatch):
+    rows, told, fits, real = made(100), [], [], getattr(probe, fit)
+    monkeypatch.setattr(probe, fit, lambda *given, **named: fits.append(1) or real(*given, **named))
     data = ProbeData(rows, rows if dev else None, rows if test else None, 2)
-    finish(senteval.predictions(data, 1, Network(hidden=2, epoch_size=1, max_epoch=0)), told.append)
-    assert len(trainings) == senteval.fits(test, dev) == told[-1].total == told[-1].done + 1
+    finish(probe.predictions(data, 1, *network), told.append)
+    assert len(fits) == probe.fits(test, dev) == told[-1].total == told[-1].done + 1

@@ -35,7 +35,7 @@ from tests.methods.test_reading import (  # noqa: F401 (as above)
     test_a_sentence_reads_the_same_in_any_company,
     test_reading_leaves_every_part_in_the_mode_it_was_in_without_dropout_or_gradient,
 )
-from tests.training.loop.test_every_method_resumes import goes_on_to_the_bit
+from tests.training.loop.test_resume_state import goes_on_to_the_bit
 from tests.trainings import few_probes, furnish, recipe, words_of
 
 PAGE = ROOT / "docs" / "adding_a_method.md"

@@ -189,24 +189,6 @@ def test_the_file_in_the_folder_stands_alone(head):
         assert ast.get_docstring(source)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"poolings": ["cls", "nonsense"]},
-        {"attention": {"asks": "cls"}},
-        {"poolings": [], "attention": None},
-        {"poolings": ["nonsense of layer 1"]},
-        {"words": {"first_layer": "4", "window": 2, "whole_window": False}},
-        {"words": ["first_layer"]},
-    ],
-)
-def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
-    run = exported(head_of("attention of cls to mean"), tmp_path)
-    configure(run / "1_LayerReading" / "config.json", **change)
-    with pytest.raises(UnsupportedModel, match="is not a LayerReading of Strata"):
-        declared.head(run)
-
-
 def test_maps_that_are_gone_are_missed(tmp_path):
     run = exported(head_of("attention of cls to mean"), tmp_path)
     (run / "1_LayerReading" / "model.safetensors").unlink()
@@ -215,19 +197,27 @@ def test_maps_that_are_gone_are_missed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("part", "change", "error", "message"),
     [
-        ({"levels": 0}, UnsupportedModel, "is not a flow of Strata"),
-        ({"levels": "3"}, UnsupportedModel, "is not a flow of Strata"),
-        ({"depth": 3}, UnsupportedModel, "is not a flow of Strata"),
-        ({"inner": 16}, NotWeights, "has weights of other sizes than its settings"),
-        ({"levels": 2}, NotWeights, "has weights of other sizes than its settings"),
-        ({"steps": 4}, NotWeights, "holds no weights '"),
+        ("1_LayerReading", {"poolings": ["cls", "nonsense"]}, UnsupportedModel, "is not a LayerReading of Strata"),
+        ("1_LayerReading", {"attention": {"asks": "cls"}}, UnsupportedModel, "is not a LayerReading of Strata"),
+        ("1_LayerReading", {"poolings": [], "attention": None}, UnsupportedModel, "is not a LayerReading of Strata"),
+        ("1_LayerReading", {"poolings": ["nonsense of layer 1"]}, UnsupportedModel, "is not a LayerReading of Strata"),
+        ("1_LayerReading", {"words": {"first_layer": "4", "window": 2, "whole_window": False}}, UnsupportedModel,
+         "is not a LayerReading of Strata"),
+        ("1_LayerReading", {"words": ["first_layer"]}, UnsupportedModel, "is not a LayerReading of Strata"),
+        ("2_FlowMap", {"levels": 0}, UnsupportedModel, "is not a flow of Strata"),
+        ("2_FlowMap", {"levels": "3"}, UnsupportedModel, "is not a flow of Strata"),
+        ("2_FlowMap", {"depth": 3}, UnsupportedModel, "is not a flow of Strata"),
+        ("2_FlowMap", {"inner": 16}, NotWeights, "has weights of other sizes than its settings"),
+        ("2_FlowMap", {"levels": 2}, NotWeights, "has weights of other sizes than its settings"),
+        ("2_FlowMap", {"steps": 4}, NotWeights, "holds no weights '"),
     ],
-)
-def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, message):
-    run = exported(Head(("mean",), (flow_map(),)), tmp_path)
-    configure(run / "2_FlowMap" / "config.json", **change)
+)  # fmt: skip
+def test_a_layer_reading_or_a_flow_that_is_none_of_stratas_is_refused(tmp_path, part, change, error, message):
+    head = Head(("mean",), (flow_map(),)) if part == "2_FlowMap" else head_of("attention of cls to mean")
+    run = exported(head, tmp_path)
+    configure(run / part / "config.json", **change)
     with pytest.raises(error, match=message):
         declared.head(run)
 

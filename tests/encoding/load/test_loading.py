@@ -1,8 +1,6 @@
 """Test that a loaded encoder is the one that was saved, in each family, or is refused."""
 
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -223,35 +221,6 @@ def test_nothing_is_written_to_the_terminal(bert, capfd):
     assert captured.out + captured.err == ""
 
 
-AT_ONCE = """
-import gc, sys, threading
-from explorer.encoding.load import loading
-usual, troubles = gc.get_threshold(), []
-
-def load():
-    try:
-        list(loading.importing())
-        from transformers import AutoModel, AutoTokenizer, MODEL_MAPPING
-    except BaseException as trouble:
-        troubles.append(repr(trouble))
-
-threads = [threading.Thread(target=load) for _ in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not troubles, troubles
-assert gc.get_threshold() == usual, gc.get_threshold()
-assert [stage.done for stage in loading.importing()] == list(range(len(loading.LIBRARIES)))
-assert set(loading.LIBRARIES) <= set(sys.modules)
-"""
-
-
-def test_threads_that_need_the_libraries_at_once_all_get_them_whole():
-    done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
 @pytest.fixture(scope="module", params=FAMILIES)
 def family(request, tmp_path_factory) -> tuple[str, Path, Encoder]:
     folder = save_tiny(request.param, tmp_path_factory.mktemp("loading") / request.param)
@@ -314,15 +283,6 @@ def test_a_device_or_precision_that_does_not_exist_is_refused_with_those_that_do
         hardware.device("tpu")
     with pytest.raises(BadChoice, match=r"'float8' is not a precision. Choose one of auto, bfloat16, float32"):
         hardware.precision("float8", "cpu")
-
-
-def test_the_lists_of_devices_and_precisions_need_no_torch():
-    script = "import sys; from explorer.encoding.load.hardware import DEVICES, PRECISIONS; print(*sys.modules)"
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
-    loaded = done.stdout.split()
-    assert "explorer.encoding.load.hardware" in loaded, "the script ran"
-    assert "torch" not in loaded
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

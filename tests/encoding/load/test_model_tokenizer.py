@@ -52,15 +52,12 @@ def configure_vocabulary(folder: Path, word: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", '{"model": {"type": "Nonsense"}}', '{"normalizer": {"type": "Nonsense"}}'])
-def test_a_broken_tokenizer_is_refused(bert, text):
+def test_a_broken_tokenizer_is_refused_and_one_that_is_no_json_with_the_place(bert, text):
     (bert / "tokenizer.json").write_text(text)
     with pytest.raises(
         TokenizerMissing, match=r"The tokenizer in .* cannot be read \(.*Copy or download its files again. A tokenizer"
     ):
         encoder_of(bert)
-
-
-def test_a_tokenizer_that_is_no_json_is_refused_with_the_place(bert):
     (bert / "tokenizer.json").write_text("{")
     with pytest.raises(NotAModelFolder, match=r"tokenizer.json is not valid JSON \(.*char 1\)\). Copy or download the"):
         encoder_of(bert)

@@ -5,8 +5,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,15 +297,6 @@ def test_the_bundled_encoder_is_found_and_is_the_published_one():
     folder = lookup.bundled_folder()
     assert folder.name == "model"
     assert (folder / "config.json").is_file()
-
-
-def test_finding_it_imports_neither_the_package_nor_torch():
-    root = Path(__file__).parents[3]
-    script = "import sys; from explorer.encoding.locate import lookup; lookup.bundled_folder(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
-    loaded = done.stdout.split()
-    assert "explorer.encoding.locate.lookup" in loaded, "the script ran"
-    assert not {lookup.BUNDLED_PACKAGE, "torch", "transformers", "sentence_transformers"} & set(loaded)
 
 
 def test_the_weights_are_read_once_in_a_process(monkeypatch):

@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import subprocess
 import sys
 
 import pytest
@@ -212,16 +211,6 @@ def test_every_file_of_the_folder_has_one_part():
     for names in (parts.steps(), parts.state_poolings()):
         assert names
     assert len({part.kind for part in listed}) == len({part.words for part in listed}) == len(listed)
-
-
-def test_listing_the_parts_imports_none_of_them():
-    code = """
-import sys
-from explorer.encoding.read import parts
-assert {"Dense", "FlowMap"} < set(parts.steps())
-assert "torch" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
 
 def test_a_layer_reading_of_older_releases_is_read(tuned, tmp_path):

@@ -1,5 +1,8 @@
-"""Test cosines in float64, in chunks, and that the best layer & pooling is chosen on the dev set alone."""
+"""Test cosines in float64, the best layer & pooling, chosen on the dev set alone, and the table of all."""
 
+import csv
+import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +20,7 @@ from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.scores.best_cell import pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.scores.layer_scores import score_layers
+from explorer.measuring.scores.layer_scores import as_csv, as_json, as_text, for_people, score_layers, score_rows
 from explorer.measuring.scores.pair_cosines import chunks, exact_cosines
 from explorer.progress import finish
 
@@ -262,3 +265,38 @@ def test_pairs_that_share_a_sentence_stay_together_and_the_longest_family_comes_
     assert sorted(map(sorted, read)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     first, second = np.array([0, 2, 4]), np.array([1, 3, 5])
     assert [chunk.tolist() for chunk in chunks(first, second, [5, 5, 5, 40, 9, 9], 2)] == [[1], [2], [0]]
+
+
+def test_the_table_reads_back_as_it_was_shown_with_a_row_for_every_reading(bundled_scores):
+    rows = score_rows(bundled_scores)
+    again = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert [row["layer & pooling"] for row in again] == [row["reading"] for row in rows]
+    assert float(again[-1]["spearman"]) == rows[-1]["spearman"]
+    rows = score_rows(bundled_scores)
+    assert (len(rows), rows[-1]["reading"]) == (len(bundled_scores.rows) * 3 + 1, "model default")
+    assert rows[-1]["pooling"] == bundled_scores.own_title
+    rows = score_rows(bundled_scores)
+    assert rows[0]["spearman"] is None
+    assert as_csv(rows).splitlines()[1].startswith("cls of layer 0,0,cls,,")
+
+
+def test_what_is_not_measurable_is_empty_and_named(bundled_scores):
+    cosines = bundled_scores.cosines.copy()
+    cosines[3, 0] = np.nan
+    scores = replace(bundled_scores, cosines=cosines, precision="bfloat16")
+    row = next(row for row in score_rows(scores) if row["reading"] == "cls of layer 3")
+    assert [row[name] for name in row if name.startswith(("spearman", "pearson"))] == [None] * 6
+    assert json.loads(as_json(find("all-MiniLM-L6-v2"), sample.pairs(), scores))["not_measurable"] == ["cls of layer 3"]
+    told = as_text(find("all-MiniLM-L6-v2"), sample.pairs(), scores, "Spearman", "all")
+    assert "Not measurable in bfloat16: cls of layer 3." in told
+    assert "Not measurable" not in as_text(find("all-MiniLM-L6-v2"), sample.pairs(), bundled_scores, "Spearman", "all")
+
+
+def test_a_table_for_people_has_no_name_of_the_code_and_no_truth_value():
+    sure = {"reading": "cls of layer 1", "A": None, "sure": True}
+    rows = [sure, {"reading": "mean of layer 2", "A": 1.5, "sure": False}]
+    assert for_people(rows) == [
+        {"layer & pooling": "cls of layer 1", "A": None, "significant": "yes"},
+        {"layer & pooling": "mean of layer 2", "A": 1.5, "significant": "no"},
+    ]
+    assert as_csv(rows).splitlines()[1] == "cls of layer 1,,yes"

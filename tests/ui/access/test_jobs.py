@@ -21,13 +21,17 @@ def counting(to, gate=None):
     return 42
 
 
-def test_whoever_asks_for_the_same_key_follows_the_same_job_and_has_its_result():
+def test_whoever_asks_for_the_same_key_follows_the_same_job_and_has_its_result_until_it_is_forgotten_after_its_end():
     gate = threading.Event()
     one = jobs.follow("a", "one", lambda: counting(3, gate))
     assert jobs.follow("a", "another", lambda: counting(3)) is one
+    jobs.forget("a")
+    assert jobs.find("a") is one, "what works cannot be started anew"
     gate.set()
     wait_for(one, jobs.DONE)
     assert (one.progress, one.result) == (Progress("counting", 3, 3), 42)
+    jobs.forget("a")
+    assert jobs.find("a") is None
 
 
 def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
@@ -87,15 +91,6 @@ def test_jobs_take_their_turn_in_the_order_they_came():
     assert order == list("edcb")
 
 
-def test_what_waits_for_the_network_keeps_no_one_waiting():
-    gate = threading.Event()
-    fetching = jobs.follow("a", "fetching", lambda: counting(1, gate), lane=jobs.NETWORK)
-    wait_for(jobs.follow("b", "measuring", lambda: counting(1)), jobs.DONE)
-    assert fetching.live
-    gate.set()
-    wait_for(fetching, jobs.DONE)
-
-
 @pytest.mark.parametrize(
     ("error", "told", "unforeseen"),
     [
@@ -113,17 +108,6 @@ def test_the_next_job_runs_after_one_that_failed_and_an_unforeseen_error_has_its
     assert failed.error == told
     assert ("in broken" in failed.details) == bool(failed.details) == unforeseen, "what a person can mend needs none"
     wait_for(jobs.follow("b", "after", lambda: counting(1)), jobs.DONE)
-
-
-def test_what_has_ended_can_be_started_anew_and_what_works_cannot():
-    gate = threading.Event()
-    job = jobs.follow("a", "one", lambda: counting(1, gate))
-    jobs.forget("a")
-    assert jobs.find("a") is job
-    gate.set()
-    wait_for(job, jobs.DONE)
-    jobs.forget("a")
-    assert jobs.find("a") is None
 
 
 def test_the_time_left_comes_from_the_pace_of_the_stage(monkeypatch):
@@ -150,16 +134,17 @@ def test_what_waits_knows_what_is_in_front():
     assert jobs.in_front(second) is None
 
 
-def test_loading_does_not_wait_for_measuring():
+@pytest.mark.parametrize(("lane", "quick_lane"), [({}, {"lane": jobs.LOADING}), ({"lane": jobs.NETWORK}, {})])
+def test_loading_does_not_wait_for_measuring_nor_measuring_for_the_network(lane, quick_lane):
     gate = threading.Event()
-    measuring = jobs.follow("a", "a large set", lambda: counting(3, gate))
-    loading = jobs.follow("b", "an encoder", lambda: counting(1), lane=jobs.LOADING)
-    assert loading.ends_within(10)
-    assert loading.state == jobs.DONE
-    assert measuring.live
-    assert not measuring.ends_within(0)
+    long = jobs.follow("a", "a large set", lambda: counting(3, gate), **lane)
+    quick = jobs.follow("b", "an encoder", lambda: counting(1), **quick_lane)
+    assert quick.ends_within(10)
+    assert quick.state == jobs.DONE
+    assert long.live
+    assert not long.ends_within(0)
     gate.set()
-    wait_for(measuring, jobs.DONE)
+    wait_for(long, jobs.DONE)
 
 
 def two_jobs():

@@ -1,4 +1,4 @@
-"""The three ways in on the Start page: where each leads, what it sets, and which steps it calls done."""
+"""Test the ways in on the Start page, and its form for a file of one's own pairs, from the upload to Train."""
 
 import os
 from unittest import mock
@@ -8,13 +8,16 @@ import pytest
 from explorer import run_folder
 from explorer.data import splitting
 from explorer.data.graded import sets
-from explorer.data.sources import written
-from explorer.data.text_sets import GradedPairs
+from explorer.data.graded.sets import SetIdentity
+from explorer.data.sources import identity, written
+from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.training.record import runs
-from explorer.ui.start import ways_in
+from explorer.ui import layers
+from explorer.ui.runs import training_form
+from explorer.ui.start import own_pairs_form, ways_in
 from explorer.ui.train import text_and_method
 from tests import trainings
-from tests.visits import error_of, measured, opened, words
+from tests.visits import buttons, cards, error_of, measured, opened, pressed, words
 
 
 @pytest.fixture
@@ -139,3 +142,190 @@ def test_the_models_of_the_three_newest_runs_are_listed_and_those_of_older_ones_
     listed = [one.value for one in start.text if one.value.startswith("run:")]
     assert listed == ["run:newest", "run:second", "run:third"]
     assert ways_in.OLDER.format(2) in [one.label for one in start.expander]
+
+
+FIND, TRAIN, USE = "find best layer", "train on pairs", "use pairs"  # the keys of the buttons below the pairs
+
+SCORES = ("0", "1,5", "3", "4,25", "5")
+
+
+def lines(count=60, score=lambda row: SCORES[row % 5]):
+    """Sentences of different words, so that no two rows are a family; odd names, semicolons, decimal commas."""
+    rows = [f"{row} men play a guitar;{row + 1000} people sing in a hall;{score(row)}" for row in range(count)]
+    return "\n".join(("phrase_left;phrase_right;wie_aehnlich", *rows)).encode()
+
+
+@pytest.fixture
+def fresh(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    return app
+
+
+def halves(count):
+    """The halves of pairs of which none share a sentence."""
+    first, second = (tuple(f"{side} {row}" for row in range(count)) for side in ("one", "other"))
+    scores = tuple(float(row % 5) for row in range(count))
+    return splitting.halves(GradedPairs("mine.csv", first, second, scores, ("",) * count))
+
+
+def why_no_parts(count):
+    """What keeps so many pairs from being split for training."""
+    return error_of(lambda: splitting.parts(halves(count)[0], "mine.csv"))
+
+
+def upload(app, data, name="mine.csv"):
+    app.run().file_uploader[0].set_value((name, data, "text/csv"))
+    return measured(app)
+
+
+def kept():
+    (own,) = sets.kept_sets()
+    return written(own)
+
+
+def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(fresh):
+    upload(fresh, lines())
+    roles = {"first": "phrase_left", "second": "phrase_right", "score": "wie_aehnlich"}
+    assert {role: fresh.selectbox(key=f"column mine.csv {role}").value for role in roles} == roles
+    assert cards(fresh)[own_pairs_form.SCORES] == "0 to 5"
+    (told,) = (one for one in words(fresh.markdown) if own_pairs_form.SPLIT_PAIRS.format(60, 60) in one)
+    assert own_pairs_form.HALVES.format(30, 30) in told
+    assert words(fresh.error) == words(fresh.warning) == []
+    assert list(fresh.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_find_the_best_layer_opens_layers_with_the_pairs_chosen_and_no_page_reads_the_title(fresh, monkeypatch, odd):
+    if odd:
+        title = property(lambda given: f"{given.piece} <- {given.digest} <- {given.name}"[::-1])
+        monkeypatch.setattr(SetIdentity, "title", title)
+    upload(fresh, lines())
+    fresh.button(key=FIND).click().run()
+    assert fresh.title[0].value == "Layers"
+    assert fresh.selectbox(key="sts").value == kept()
+    opened(fresh, "layers")  # the test's own runs start from the page it knows of
+    assert layers.BEST_ON_DEV in cards(fresh)
+
+
+def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh):
+    upload(fresh, lines())
+    fresh.button(key=TRAIN).click().run()
+    assert fresh.title[0].value == "Train"
+    own = identity(kept())
+    train, dev = map(written, sets.parts(own))
+    assert fresh.multiselect(key="data").value == [train]
+    assert fresh.selectbox(key="recipe dev").value == dev
+    assert fresh.selectbox(key="recipe test").value == written(sets.halves(own)[1])
+
+
+def test_use_these_pairs_stays_and_says_that_they_are_chosen(fresh):
+    upload(fresh, lines())
+    pressed(fresh, USE)
+    assert fresh.title[0].value == "Strata"
+    assert fresh.selectbox(key="sts").value == kept()
+    assert words(fresh.success) == [own_pairs_form.CHOSEN.format(kept())]
+
+
+def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(fresh):
+    upload(fresh, lines(12))
+    assert words(fresh.warning) == [error_of(lambda: halves(12))]
+    assert fresh.button(key=TRAIN).disabled
+    fresh.button(key=FIND).click().run()
+    assert fresh.title[0].value == "Layers"
+
+
+def test_a_file_with_halves_too_small_for_training_says_so(fresh):
+    upload(fresh, lines(30))
+    assert words(fresh.warning) == [why_no_parts(30)]
+    assert fresh.button(key=TRAIN).disabled
+    assert not fresh.button(key=FIND).disabled
+
+
+BAD = {
+    "all scores equal": (lines(score=lambda row: "3"), "every score in 'wie_aehnlich' is 3"),
+    "no column of numbers": (lines(score=lambda row: f"about {row}"), "has no column for score"),
+    "the same sentence on both sides": (
+        b"a;b;c\n" + b"".join(b"sentence %d here;sentence %d here;%d\n" % (row, row, row % 5) for row in range(40)),
+        "hold the same sentence",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "told"), BAD.values(), ids=BAD)
+def test_what_cannot_be_used_says_what_to_do_and_offers_nothing(fresh, data, told):
+    upload(fresh, data)
+    holds = next(box for box in fresh.selectbox if (box.key or "").startswith("holds "))
+    holds.set_value(SCORED_PAIRS.title).run()
+    assert any(told in one and "Choose" in one for one in words(fresh.error))
+    assert not {FIND, TRAIN, USE} & {*buttons(fresh)}
+
+
+def test_rows_with_one_sentence_twice_are_warned_of(fresh):
+    upload(fresh, lines() + b"\nwe sing a song;we sing a song;2\n")
+    assert own_pairs_form.SAME_TWICE.format(1) in words(fresh.warning)
+
+
+def test_pairs_of_one_family_say_what_to_do(fresh):
+    rows = b"".join(b"the same sentence;%d other words here;%d\n" % (row, row % 5) for row in range(40))
+    upload(fresh, b"a;b;c\n" + rows)
+    linked = GradedPairs("mine.csv", ("a",) * 40, tuple(map(str, range(40))), tuple(map(float, range(40))), ("",) * 40)
+    assert words(fresh.warning) == [error_of(lambda: splitting.halves(linked))]
+
+
+def test_a_disk_that_cannot_be_written_to_is_told_and_nothing_is_opened(fresh, tmp_path, monkeypatch):
+    upload(fresh, lines())
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
+    fresh.button(key=FIND).click().run()
+    assert fresh.title[0].value == "Strata"
+    (told,) = words(fresh.error)
+    assert str(tmp_path / "file") in told
+
+
+def test_a_summary_counts_what_the_splits_hold():
+    rows = range(60)
+    pairs = GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
+    summary = splitting.summary(pairs)
+    assert summary.sizes.keys() == {"dev half", "test half", "train part", "dev part"}
+    assert summary.families == 60
+
+
+PAIRS_FILE = b"query,passage\n" + b"".join(b"what are %d men playing,%d people sing\n" % (n, n) for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("page", "key"), [("pages/search.py", "corpus"), ("pages/map.py", "map_file"), ("pages/train.py", "data")]
+)
+def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(fresh, page, key):
+    upload(fresh, PAIRS_FILE)
+    assert any("40 rows of pairs" in told for told in words(fresh.markdown))
+    pressed(fresh, f"file to {page}")
+    chosen = fresh.session_state[key]
+    assert "mine.csv" in (chosen if isinstance(chosen, str) else chosen[0])
+
+
+@pytest.mark.parametrize(
+    ("header", "texts", "method"), [("text", 1, "classify"), ("sentence1,sentence2", 2, "sbert-nli")]
+)
+def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(fresh, header, texts, method):
+    rows = (",".join([*(f"{n} men play {at}" for at in range(texts)), "yes" if n % 2 else "no"]) for n in range(40))
+    upload(fresh, "\n".join([f"{header},label", *rows]).encode())
+    pressed(fresh, "file to pages/train.py")
+    assert fresh.session_state[training_form.METHOD] == method
+
+
+def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(fresh):
+    upload(fresh, PAIRS_FILE)
+    pressed(fresh, "file to pages/layers.py")
+    assert fresh.selectbox(key="sts").value.startswith("mine.csv")
+    assert fresh.selectbox(key="sts").value in fresh.selectbox(key="sts").options
+    assert not fresh.error
+    assert fresh.selectbox(key="metric").value == "nDCG@10"
+    assert layers.BEST_ON_DEV in cards(fresh)
+
+
+def test_a_file_that_is_no_table_says_where_it_belongs(fresh):
+    upload(fresh, b"vectors", name="mine.npy")
+    assert any("Search" in told and "Map" in told for told in words(fresh.info))

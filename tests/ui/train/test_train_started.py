@@ -1,16 +1,32 @@
-"""Test runs that the Train page starts: progress, stop, resume, discard."""
+"""Test runs that the Train page starts, stops and resumes, and how it shows, renames and deletes one by its folder."""
+
+import json
+import shlex
+import time
+from dataclasses import replace
 
 import pytest
 
+from explorer import run_folder
+from explorer.data import uploads
+from explorer.measuring.comparing import learned
+from explorer.measuring.scores.judge import PackChange, PairChange, Share
+from explorer.measuring.scores.metrics import ClassScores
+from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.places import runs_folder
+from explorer.progress import Progress
+from explorer.training.example import NAME, POOLER
+from explorer.training.loop.measured_facts import Adapters, Cut, SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
-from explorer.ui.runs import training_queue
+from explorer.ui.frame import page_frame
+from explorer.ui.runs import run_status, training_queue
 from explorer.ui.train import run_view
 from tests import trainings
-from tests.train_visits import START, ended, field, say, started
-from tests.visits import buttons, cards, error_of, lead, wait_until, words
+from tests.train_visits import START, displayed, ended, field, new, say, show, stands, started, the_run
+from tests.visits import buttons, by_link, cards, error_of, lead, wait_until, words
 
 
 @pytest.fixture
@@ -132,3 +148,227 @@ def test_a_stopped_run_is_resumed_where_it_was(tiny):
     tiny.button(key="run resume").click().run()
     assert ended(run).state == statuses.FINISHED
     assert sorted(trainings.losses(run)) == list(range(1, 61))
+
+
+def result(**numbers):
+    return replace(SeedScores(1, steps=6, best_step=4, dev=70.0, test=71.0), **numbers)
+
+
+def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
+    displayed(app, place, statuses.RUNNING, step=3, total=6, since=1.0)
+    assert run_view.INTERRUPTED in words(app.warning)
+    assert "run resume" in buttons(app)
+
+
+def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
+    displayed(app, place, statuses.FAILED, error="Memory ran out. Lower <b>batch_size</b>.", details="Traceback …")
+    assert words(app.error) == ["Memory ran out. Lower <b>batch_size</b>."]
+    assert any("Traceback" in code.value for code in app.code)
+    assert "run resume" in buttons(app)
+
+
+ADAPTERS = Adapters("LoRA", 8, "attention", 9600, 16.0, 22_000)
+CUT = "· trains the first 3 of 6 layers (17 of 22 weights)"
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"), [({"adapters": ADAPTERS}, f" · {ADAPTERS.words}"), ({"cut": Cut(3, 6, 17, 22)}, CUT)]
+)
+def test_a_run_of_adapters_or_of_a_cut_encoder_tells_what_is_trained(app, place, facts, told):
+    displayed(app, place, statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(**facts))
+    assert any(line.endswith(told) for line in words(app.caption))
+
+
+def outcome(difference, low, high):
+    return Verdict(73.0, 68.0, 73.0 + difference, difference, low, high)
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "kind"),
+    [(-2.0, -3.0, -1.0, "error"), (2.0, 1.0, 3.0, "success"), (2.0, -1.0, 5.0, "info")],
+)
+def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, difference, low, high, kind):
+    test = outcome(difference, low, high)
+    scores = {"base": 72.0, "best": 70.0, "results": (result(),)}
+    run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(test, test), **scores)
+    (told,) = words(getattr(app, kind))
+    assert told == learned.line(run.status().learned).text
+    assert len([*app.success, *app.error, *app.info, *app.warning]) == 1, "one result, one box"
+    assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
+    assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
+
+
+def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, place):
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "<b>It</b> rains $here$.", "<b>It</b> never rains $here$.", 0.9, 0.2),)
+    test = outcome(-2.0, -3.0, -1.0)
+    displayed(app, place, statuses.FINISHED, verdict=RunVerdict(test, test, packs=packs, pairs=pairs))
+    (told,) = app.warning
+    assert "**negation**" in told.value, "better and worse at once"
+    assert any("**never**" in one.value and "\\<b\\>" in one.value for one in app.markdown)
+    assert "**0.90 → 0.20**" in words(app.markdown)
+
+
+def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place):
+    test = Verdict(81.5, 73.58, 77.88, -3.62, -5.0, -2.2)
+    displayed(app, place, statuses.FINISHED, results=(result(),), verdict=RunVerdict(test, test))
+    assert words(app.error)
+    assert not words(app.success)
+
+
+def test_several_seeds_are_told_as_mean_and_spread(app, place):
+    run = new(place, seeds=(1, 2, 3))
+    scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
+    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=RunVerdict(outcome(1, 0.5, 2)))
+    show(app, run)
+    assert any(run_view.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
+
+
+def test_a_run_that_was_stopped_is_not_tested(app, place):
+    displayed(app, place, statuses.STOPPED, verdict=RunVerdict(Verdict(73.0, 68.0), Verdict(72.0, 67.0)))
+    assert cards(app)[f"Test: {run_view.TUNED}"] == run_view.NO_TEST_SCORE
+    assert run_view.NOT_TESTED in words(app.info)
+
+
+def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
+    displayed(app, place, statuses.FINISHED, results=(result(),))
+    assert [card.label for card in app.metric] == []
+    assert run_view.NO_COMPARISON in words(app.caption)
+
+
+def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "random_pairs": %s, "best": false}\n'
+    (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
+    show(app, run)
+    assert words(app.warning) == [run_status.COLLAPSED.format(2, 1, 0.995)]
+
+
+def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
+    run = new(place)
+
+    def broken():
+        yield Progress("starting", 0, 0)
+        raise ZeroDivisionError("by nothing")
+
+    job = jobs.follow(str(run.folder), run.name, broken, lane=jobs.TRAINING)
+    wait_until(lambda: not job.live)
+    show(app, run)
+    assert words(app.error) == ["ZeroDivisionError: by nothing"]
+    app.button(key="run resume").click().run()
+    assert ended(run).state == statuses.FINISHED
+
+
+def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
+    nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
+    displayed(app, place, "strange", error=nasty, facts=RunFacts(nasty, nasty, (nasty,), nasty))
+    assert any(nasty in told for told in words(app.caption))
+
+
+@pytest.mark.parametrize("name", ["none-such", "../runs", "<b>x</b>", "", "."])
+def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
+    by_link(app, run=name)
+    assert app.error
+    assert START in buttons(app)
+
+
+def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    run = new(place, data=(uploads.keep("mine.txt", b"one\ntwo\n"), "sample"))
+    stands(run, state=statuses.STOPPED, facts=replace(run.status().facts, rows=2))
+    show(app, run)
+    (headline,) = (told for told in words(app.caption) if "mine.txt" in told)
+    assert "mine.txt + sample (2 " in headline
+    assert "/" not in headline
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"facts": [1]}, {"seconds": "x"}, {"state": 5}, {"best": "x"}, {"total": None}, {"results": 3}, {"results": [1]}],
+)
+def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
+    whole, damaged = new(place), new(place)
+    path = damaged.folder / run_folder.STATUS
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": ""} | damage))
+    app.run()
+    assert len(app.dataframe[0].value) >= 2, "both are listed"
+    show(app, whole)
+    show(app, damaged)
+    damaged.delete()
+    assert not damaged.folder.exists()
+
+
+def test_the_scores_of_test_rows_are_their_means_over_seeds(app, place):
+    scores = ClassScores(40, 80.0, 75.0, 60.0), ClassScores(40, 84.0, 79.0, 66.0)
+    results = tuple(result(seed=seed, classes=one) for seed, one in enumerate(scores, start=1))
+    displayed(app, place, statuses.FINISHED, results=results, verdict=RunVerdict())
+    found = {label: value for label, value in cards(app).items() if label.startswith("Test rows")}
+    assert found == {
+        "Test rows: accuracy": "82.00 ± 2.83",
+        "Test rows: macro F1": "77.00 ± 2.83",
+        "Test rows: Matthews": "63.00 ± 4.24",
+    }
+
+
+def test_a_run_is_deleted_when_the_question_is_answered(app, place):
+    run = displayed(app, place, statuses.FINISHED)
+    assert run.folder.is_dir()
+    app.button(key="run delete").click().run()
+    assert not run.folder.exists()
+    assert START in buttons(app)
+
+
+@pytest.mark.parametrize("name", ["better", "", "a b", "../x", "<b>"])
+def test_a_run_is_renamed_and_stays_in_view_and_a_name_that_cannot_be_leaves_it_as_it_is(app, place, name):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    show(app, run).text_input(key=f"name for {run.name}").set_value(name)
+    app.button(key="run rename").click().run()
+    assert bool(app.error) == (name != "better")
+    assert the_run().name == (run.name if app.error else "better")
+    assert app.query_params["run"] == the_run().name
+
+
+def test_duplicate_fills_the_form_with_the_whole_recipe(visit, place):
+    made = trainings.recipe(place, "simcse", seeds=(3, 4), precision="bfloat16", settings={"temperature": 0.2})
+    run = runs.new(made)
+    stands(run, state=statuses.FINISHED)
+    show(visit, run)
+    visit.button(key="run duplicate").click().run()
+    assert words(visit.error) == []
+    assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+    assert "run" not in visit.query_params
+
+
+def test_the_list_tells_every_run_newest_first(app, place):
+    for name in ("one", "two"):
+        stands(runs.new(trainings.recipe(place), name), state=statuses.FINISHED, base=60.0, best=61.0)
+        time.sleep(0.02)
+    app.run()
+    table = app.dataframe[0].value
+    assert list(table["Run"]) == ["two", "one", "example", "layer-attention-example"], "the examples come last"
+    assert list(table["Dev, best"])[:2] == [61.0, 61.0]
+
+
+def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
+    say(tiny, steps=100_000)
+    run = started(tiny)
+    wait_until(lambda: run.status().step > 0)
+    tiny.switch_page("pages/start.py").run()
+    (link,) = tiny.sidebar.get("page_link")
+    assert link.proto.label.replace("\\", "").startswith(page_frame.TRAINING.format("step"))
+    assert run.name in link.proto.query_string
+    training_queue.stop(run, runs.KEEP)
+    ended(run)
+    tiny.run()
+    assert not tiny.sidebar.get("page_link")
+
+
+@pytest.mark.parametrize(("name", "trusts"), [(NAME, False), (POOLER, True)])
+def test_an_example_whose_model_is_an_adapter_says_how_to_export_and_load_it(app, name, trusts):
+    by_link(app, run=name)
+    export, load = (one.value for one in app.code[:2])
+    assert export == f"python -m explorer export {name} {name}-model"
+    assert f"SentenceTransformer('{name}-model'" in load
+    assert ("trust_remote_code=True" in load) == trusts
