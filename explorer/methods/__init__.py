@@ -26,11 +26,12 @@ from explorer.methods._additions import (
     temperature_knob,
 )
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
-from explorer.methods._schedule import ADAPTERS, NoDuplicates, Sampler, Schedule
+from explorer.methods._schedule import ADAPTERS, ENCODERS, NoDuplicates, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",
     "DEMONSTRATION",
+    "ENCODERS",
     "MODEL_DEFAULT",
     "TRAINED_POOLINGS",
     "UNEVEN",

@@ -19,7 +19,9 @@ ALL_ROWS = "100 %"
 EARLY_STOPS = ("none", "drops", "no new best")
 SELECTIONS = ("dev", "held-out triplets", "both")
 VALIDATIONS = ("accuracy", "macro F1", "Matthews")
-ADAPTERS = ("lora_rank", "lora_alpha", "lora_targets")  # settings that a method without a trained encoder does not have
+# settings that a method without a trained encoder does not have
+ADAPTERS = ("lora_rank", "lora_alpha", "lora_targets")
+ENCODERS = (*ADAPTERS, "blend")
 
 
 class Schedule(Knobs):
@@ -94,6 +96,14 @@ class Schedule(Knobs):
         help="Save the model at every evaluation, so that all steps can be compared; each takes the space of a model.",
     )
 
+    blend: float = knob(
+        1.0,
+        low=0.0,
+        high=1.0,
+        help="Share of the tuned weights in the saved model; the rest of every weight is the base's (WiSE-FT, Wortsman "
+        "and others 2022), which often forgets less. 1: all of them, as in the papers. 0: the share from 0.1 to 1 with "
+        "the best score by what chooses the checkpoint. It scales adapters.",
+    )
     lora_rank: int = knob(
         0,
         low=0,
@@ -157,7 +167,7 @@ class Updates(nn.Module):
     """How weights are updated under a schedule; a method overrides what its paper does otherwise."""
 
     schedule: ClassVar[Schedule]
-    unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
+    unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that it does not have
 
     def sampler(self) -> Sampler:
         """How its batches are drawn from the rows: all rows, in random order."""

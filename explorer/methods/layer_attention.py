@@ -40,6 +40,7 @@ class LayerAttentionPooling(Method):
     family = "layer attention"
     paper = cited("oh-etal-2022-dont")
     released: ClassVar[Values] = {"activation": "rrelu", "normaliser": "softmax"}
+    unused: ClassVar[tuple[str, ...]] = ("blend",)  # a base has no attention over layers
 
     pooler: str = knob(
         "attention of cls to mean, cls",

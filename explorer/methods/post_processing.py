@@ -15,7 +15,7 @@ from explorer.encoding.read.pooling import FIRST_LAST, LAST_TWO, POOLINGS, parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.knobs import Values
-from explorer.methods import ADAPTERS, MODEL_DEFAULT, Fitting, Method, Schedule, cited, knob
+from explorer.methods import ENCODERS, MODEL_DEFAULT, Fitting, Method, Schedule, cited, knob
 from explorer.optimizers import Group, adamw
 from explorer.progress import Work, finish
 
@@ -42,7 +42,7 @@ class MappedVectors(Fitting):
 
     family = "post-processing"
     rows = SENTENCES
-    unused = ADAPTERS
+    unused = ENCODERS
 
     reads: str = reads_knob()
 

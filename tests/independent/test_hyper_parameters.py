@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer import methods
-from explorer.methods import ADAPTERS, Schedule
+from explorer.methods import ENCODERS, Schedule
 from explorer.training.loop import learner
 from explorer.training.loop.learner import enough
 from explorer.training.recipe import knobs_of, paper_values
@@ -15,8 +15,8 @@ from tests.independent import papers
 from tests.trainings import furnish, in_no_time, looks, new, train
 
 # what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
-# checkpoint, and adapters
-STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "rows", "keep_steps", *ADAPTERS}
+# checkpoint, adapters, and a blend with the base
+STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "rows", "keep_steps", *ENCODERS}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
 BY_FAMILY = papers.lines(papers.BY_FAMILY)

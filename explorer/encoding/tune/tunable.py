@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -114,6 +114,23 @@ class Tunable(nn.Module):
         other.model.load_state_dict({name: weights[name] for name in other.model.state_dict()})
         return other
 
+    def set_share(self, alpha: float, tuned: Mapping[str, Tensor]) -> None:
+        """Give every trained weight (1 - alpha) of what it was in the encoder and alpha of what it is in `tuned`.
+
+        Of adapters that is B times alpha: beside them, nothing changes.
+        """
+        before = dict(self.encoder.model.named_parameters())
+        with torch.no_grad():
+            for name, weight in self.own_weights().items():
+                if not self.adapters:
+                    weight.copy_(torch.lerp(before[name].to(weight), tuned[name], alpha))
+                elif "lora_B" in name:
+                    weight.copy_(alpha * tuned[name])
+
+    def own_weights(self) -> dict[str, nn.Parameter]:
+        """The weights that are trained, by name: those of the adapters, if it has any."""
+        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
+
     def plain(self) -> PreTrainedModel:
         """The model without adapters: they are added to its weights, which have their usual names."""
         return merged(self.model) if self.adapters else self.model
@@ -125,7 +142,7 @@ class Tunable(nn.Module):
     @property
     def trained(self) -> int:
         """The number of weights that are trained: those of the adapters, if it has any."""
-        return sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
+        return sum(weight.numel() for weight in self.own_weights().values())
 
     @property
     def size(self) -> int:

@@ -113,8 +113,8 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], fl
         finish(learner.method.vectors(some, None, autocast))
         return (time.monotonic() - started) / len(some)
 
-    evaluations = learner.total // learner.evaluate_every + 1
-    # the base and the best checkpoint on every set in float32, and the dev set at each evaluation
+    evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)
+    # the base and the best checkpoint on every set in float32, and the dev set at each evaluation and for each blend
     once = a_sentence(nullcontext) * sum(map(len, every))
     copies = len(learner.method.candidates())
     dev = a_sentence(learner.world.autocast) * len(every[0]) * copies

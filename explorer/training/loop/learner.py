@@ -17,9 +17,11 @@ from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
+from explorer.training.loop.measured_facts import Blend
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
+SHARES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 11))  # of which a blend is chosen
 Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
 
 
@@ -49,10 +51,14 @@ class Learner:
         self.best_step: int | None = None
         self.best_candidate = ""
         self.kept: dict[str, Tensor] = {}
+        self.blend: Blend | None = None  # of the best checkpoint with the base, once the seed is over
         self.fetch_every = 1 if world.device.type == "cpu" else FETCH_EVERY
         # step, learning rate, and on the device: loss, gradient norm, similarity of positive and of random pairs
         self._measured: list[tuple[int, float, Tensor]] = []
         self.trouble: Diverged | None = None
+
+        if self.shares:
+            self._check_blend()
 
     @property
     def total(self) -> int:
@@ -201,8 +207,57 @@ class Learner:
             self.method.candidate = self.best_candidate
 
     @property
+    def shares(self) -> tuple[float, ...]:
+        """The shares of the tuned weights that are tried in the end; none if all of them are kept."""
+        given = self.schedule.blend
+        return () if given == 1 or not self.method.trains() else (given,) if given else SHARES
+
+    def blended(self, dev: Judge) -> Work[Blend | None]:
+        """Blend the weights with those of the base, by the share of the schedule or the one that scores best.
+
+        None if all of them are kept. The smallest of equal shares is chosen, which forgets least.
+        """
+        if not self.shares:
+            return None
+        copies = self.method.candidates().values()
+        tuned = [{name: one.detach().clone() for name, one in copy.own_weights().items()} for copy in copies]
+
+        def set_share(alpha: float) -> None:
+            for copy, weights in zip(copies, tuned, strict=True):
+                copy.set_share(alpha, weights)
+
+        found: list[Blend] = []
+        for alpha in self.shares:
+            set_share(alpha)
+            checked = yield from self.evaluate(dev)
+            held_out = yield from self.held_out_score()
+            score = self.criterion(checked.score, held_out)
+            found.append(Blend(alpha, checked.score, score, self.method.candidate))
+        best = max(found, key=lambda one: (-math.inf if math.isnan(one.score) else one.score, -one.alpha))
+        best = self.world.shared(best)  # rounding may differ between processes
+        set_share(best.alpha)
+        self.method.candidate = best.candidate
+        return best
+
+    def keep_blend(self, blend: Blend) -> None:
+        """Make a blend whose weights are in place the best checkpoint."""
+        self.blend, self.best_dev, self.best_candidate = blend, blend.dev, blend.candidate
+        self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
+
+    def _check_blend(self) -> None:
+        """Refuse a method whose saved model has trained weights that the base lacks."""
+        head, base = self.method.head(), self.method.base_head()
+        if len(head.dense) > len(base.dense) or (head.layers and not base.layers):
+            raise BadChoice(
+                f"blend cannot be {self.schedule.blend:g} here: the saved model has weights after the encoder "
+                f"({head.describe()}) that the base lacks. Set blend to 1, or train without these weights."
+            )
+
+    @property
     def best_score(self) -> float | None:
         """The selection score of the best checkpoint; None before there is one."""
+        if self.blend is not None:
+            return self.blend.score
         return None if self.best_step is None else max(score for score in self._counted if not math.isnan(score))
 
     @property

@@ -110,6 +110,11 @@ class Training:
         return Adapters.of(self.learner.method.exported) if self.learner else None
 
     @property
+    def blend(self) -> float | None:
+        """The share of the tuned weights in the saved model; None if they are not blended with the base."""
+        return next((one.blend for one in self.results if one.seed == self.best_seed), None)
+
+    @property
     def cut(self) -> Cut | None:
         """What remains of the base's layers and weights; None if all do."""
         return Cut.of(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else None
@@ -216,6 +221,7 @@ class Training:
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.restore_best()
+        blend = yield from self._reported(learner.blended(self.prepared.dev), Phase.EVALUATING_DEV)
         found, learned, packs = {}, NOTHING, self.prepared.packs
         cosines: dict[str, Floats] = {}
         for name, judge in self.prepared.measured.items():
@@ -234,6 +240,9 @@ class Training:
             words = yield from self._reported(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)
             classes, predicted = class_scores(rows.labels, words), tuple(zip(rows.labels, words, strict=True))
         verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
+        # only now, together with the result: a state saved before it has the weights that are to be blended
+        if blend is not None:
+            learner.keep_blend(blend)
         own, earlier = learner.best_score, self._best_earlier_score()
         if own is not None and (earlier is None or own > earlier):
             # a copy, since a state cannot hold one tensor under two names
@@ -250,6 +259,7 @@ class Training:
             verdict=verdict,
             criterion=own if self.prepared.held_out else None,
             candidate=learner.best_candidate,
+            blend=blend and blend.alpha,
             remark=remark,
             classes=classes,
         )

@@ -145,6 +145,16 @@ def _size(encoder: Encoder) -> int:
 
 
 @dataclass(frozen=True)
+class Blend:
+    """The best checkpoint blended with the base: its share, its scores, and the trained copy that is saved."""
+
+    alpha: float
+    dev: float  # score × 100 on the dev set
+    score: float  # the one that chooses the share and the best seed
+    candidate: str = ""
+
+
+@dataclass(frozen=True)
 class SeedScores:
     """One training of a run: its best step, and the scores × 100 there."""
 
@@ -156,6 +166,7 @@ class SeedScores:
     verdict: RunVerdict | None = None  # compared with the base
     criterion: float | None = None  # the score that chose the best step, if not the dev score alone
     candidate: str = ""  # the trained copy that was best, if the method trains several
+    blend: float | None = None  # the share of the tuned weights, if the rest is the base's
     remark: str = ""  # what the method reports about its rows
     classes: ClassScores | None = None  # of the test rows of labelled texts
 
@@ -173,7 +184,7 @@ class SeedScores:
 
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
-        unsaid = {"criterion": None, "candidate": "", "remark": "", "classes": None}
+        unsaid = {"criterion": None, "candidate": "", "blend": None, "remark": "", "classes": None}
         stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
         return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 

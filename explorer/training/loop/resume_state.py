@@ -9,7 +9,7 @@ import math
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from torch import Tensor
 from explorer import places, typed_json
 from explorer.errors import CannotResume, NotWritable
 from explorer.training.loop.learner import Learner, changing, random_states, set_random_states, sow
+from explorer.training.loop.measured_facts import Blend
 
 _SAVED = re.compile(r"save-(\d+)")
 
@@ -128,6 +129,7 @@ def state_of(learner: Learner) -> State:
         "best_dev": learner.best_dev,
         "best_candidate": learner.best_candidate,
         "candidate": learner.method.candidate,
+        "blend": learner.blend and asdict(learner.blend),
     }
     return State(tensors, notes)
 
@@ -159,6 +161,7 @@ def restore(learner: Learner, state: State) -> None:
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     learner.best_dev, learner.best_candidate = notes["best_dev"], notes["best_candidate"]
     learner.method.candidate = notes["candidate"]
+    learner.blend = Blend(**notes["blend"]) if notes.get("blend") else None
     set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)

@@ -100,6 +100,10 @@ class RunFacts:
     cut: Cut | None = field(
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
     )
+    # how much of the tuned weights is in the saved model
+    blend: float | None = field(
+        default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
+    )
     # what holds the trained weights; None for all weights
     adapters: Adapters | None = field(
         default=None,

@@ -1,0 +1,81 @@
+"""Test runs that blend their best checkpoint with the base: the weights, the share, what is reported, and resuming."""
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel
+
+from explorer.errors import BadChoice
+from explorer.progress import Phase
+from explorer.training.loop.learner import SHARES
+from tests import trainings
+from tests.training.unbroken import assert_goes_on, with_stages
+
+FAST = {"learning_rate": 1e-2}
+
+
+@pytest.fixture(scope="module")
+def tuned(place):
+    """The run that is not blended."""
+    run = trainings.new(place, "simcse", "tuned", settings=FAST)
+    trainings.train(run)
+    return run
+
+
+def blended(place, name, method="simcse", **settings):
+    run = trainings.new(place, method, name, settings={**FAST, **settings})
+    trainings.train(run)
+    return run
+
+
+def base_weights(place):
+    return dict(AutoModel.from_pretrained(place.model, add_pooling_layer=False).named_parameters())
+
+
+def test_the_saved_weights_are_those_of_the_same_run_blended_by_hand(place, tuned):
+    run, base = blended(place, "quarter", blend=0.25), base_weights(place)
+    found, whole = trainings.weights(run), trainings.weights(tuned)
+    for name, weight in base.items():
+        by_hand = (0.75 * weight.double() + 0.25 * whole[name].double()).float()
+        assert torch.allclose(found[name], by_hand, atol=1e-6), name
+    status = run.status()
+    assert status.facts.blend == 0.25
+    assert [one.blend for one in status.results] == [0.25]
+    assert "0.25" in (run.folder / "README.md").read_text(encoding="utf-8")
+    assert "blend" not in tuned.status().results[0].as_json()
+
+
+def test_adapters_are_scaled(place):
+    settings = {"lora_rank": 2, "lora_targets": "all linear"}
+    half, whole = (trainings.weights(blended(place, f"lora-{at}", blend=at, **settings)) for at in (0.5, 1.0))
+    for name, weight in base_weights(place).items():
+        assert torch.allclose(half[name] - weight, (whole[name] - weight) / 2, atol=1e-6), name
+
+
+def test_the_share_that_is_chosen_scores_best_and_the_verdict_is_of_what_is_saved(place, tuned):
+    run = blended(place, "chosen", blend=0)
+    (result,) = run.status().results
+    at = {alpha: blended(place, f"at-{alpha}", blend=alpha).status().results[0].dev for alpha in (0.1, 0.5, 0.9)}
+    assert result.blend in SHARES
+    assert result.dev >= max(*at.values(), tuned.status().results[0].dev)
+    if result.blend in at:
+        assert result.dev == at[result.blend]
+    first, second, gold = trainings.texts_of(place.test)
+    library = SentenceTransformer(str(run.model), device="cpu")
+    sides = (library.encode(texts, convert_to_tensor=True) for texts in (first, second))
+    assert run.status().verdict.test.exported == pytest.approx(trainings.spearman(*sides, gold), abs=1e-3)
+
+
+def test_a_run_that_is_broken_off_while_it_blends_ends_the_same(place):
+    # two copies are blended, of which one is saved
+    whole, stages = with_stages(place, "ct", settings={**FAST, "blend": 0, "steps": 2, "evaluate_every": 2})
+    scored = [at for at, stage in enumerate(stages) if stage == Phase.EVALUATING_BEST]
+    for tellings in (scored[0] - 5, scored[0] + 1, scored[-1] - 5, len(stages)):
+        assert_goes_on(whole, tellings)
+
+
+def test_a_model_with_weights_that_the_base_lacks_is_refused_before_it_is_trained(place):
+    run = trainings.new(place, "simcse-hard", "kept", data=(str(place.triplets),), settings={"blend": 0.5})
+    with pytest.raises(BadChoice, match=r"blend cannot be 0\.5 here: the saved model has weights after the encoder"):
+        trainings.train(run)
+    assert run.status().step == 0
