@@ -17,13 +17,13 @@ FAST = {"learning_rate": 1e-2}
 @pytest.fixture(scope="module")
 def tuned(place):
     """The run that is not blended."""
-    run = trainings.new(place, "simcse", "tuned", settings=FAST)
+    run = trainings.new(place, "simcse", "blend-tuned", settings=FAST)
     trainings.train(run)
     return run
 
 
 def blended(place, name, method="simcse", **settings):
-    run = trainings.new(place, method, name, settings={**FAST, **settings})
+    run = trainings.new(place, method, f"blend-{name}", settings={**FAST, **settings})
     trainings.train(run)
     return run
 
@@ -75,7 +75,7 @@ def test_a_run_that_is_broken_off_while_it_blends_ends_the_same(place):
 
 
 def test_a_model_with_weights_that_the_base_lacks_is_refused_before_it_is_trained(place):
-    run = trainings.new(place, "simcse-hard", "kept", data=(str(place.triplets),), settings={"blend": 0.5})
+    run = trainings.new(place, "simcse-hard", "blend-refused", data=(str(place.triplets),), settings={"blend": 0.5})
     with pytest.raises(BadChoice, match=r"blend cannot be 0\.5 here: the saved model has weights after the encoder"):
         trainings.train(run)
     assert run.status().step == 0
