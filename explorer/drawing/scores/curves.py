@@ -301,12 +301,15 @@ def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, fl
             text=[style.hover_text(mark.text) for mark in marks],
             hovertemplate="%{text}<extra></extra>",
         )
-    ticks = {
-        mark.rows: f"{mark.rows:,}" + f"<br>{mark.share}" * bool(mark.share)
-        for marks in lines.values()
-        for mark in marks
-    }
-    draft.x_axes(type="log", tickvals=list(ticks), ticktext=list(ticks.values()), title="training rows", zeroline=False)
+    # the most rows, and others that leave room for a label on a narrow screen; shares are of one text each
+    shares = {mark.rows: mark.share for marks in lines.values() for mark in marks}
+    apart = (max(shares) / min(shares)) ** (1 / style.TICKS)
+    ticks: list[int] = []
+    for rows in sorted(shares, reverse=True):
+        if not ticks or rows * apart <= ticks[-1]:
+            ticks.append(rows)
+    labels = [f"{rows:,}" + f"<br>{shares[rows]}" * (len(lines) == 1 and bool(shares[rows])) for rows in ticks]
+    draft.x_axes(type="log", tickvals=ticks, ticktext=labels, title="training rows", zeroline=False)
     draft.y_axes(title=f"{style.short_text(measure)} × 100 (test)", zeroline=False)
     return draft.figure(380, showlegend=len(lines) > 1, legend={"y": -0.3, "yanchor": "top"})
 

@@ -9,11 +9,13 @@ from plotly.colors import sample_colorscale
 from explorer.data import sample
 from explorer.drawing.scores.curves import (
     MethodMark,
+    RowMark,
     alignment_by_uniformity,
     compared_by_layer,
     drift_by_layer,
     measure_by_layer,
     score_by_cost,
+    score_by_rows,
     score_by_layer,
 )
 from explorer.drawing.scores.distributions import cosine_by_gold, cosines_by_gold, neighbours_kept
@@ -276,6 +278,23 @@ def test_each_row_is_a_marker_with_its_interval_and_label_and_the_base_a_line_at
 def test_times_that_are_far_from_one_another_are_on_a_logarithmic_axis(seconds, kind):
     figure = score_by_cost([MARKS[0], MethodMark("dear", seconds, 3.0, 2.0, 4.5, "73.00")])
     assert figure.layout.xaxis.type == kind
+
+
+def test_numbers_of_rows_are_on_a_logarithmic_axis_whose_labels_do_not_overlap():
+    one, other = (
+        [RowMark(rows, share, 80 + at, 79.5 + at, 81 + at, "<b>") for at, (rows, share) in enumerate(points)]
+        for points in ([(700, "25 %"), (2800, "100 %")], [(1300, "50 %"), (2600, "100 %")])
+    )
+    figure = score_by_rows({"a": one, "b": other}, {"base": 79.0}, "Spearman")
+    assert [list(trace.x) for trace in figure.data] == [[700, 2800], [1300, 2600]]
+    assert list(figure.data[0].error_y.array) == [1, 1]
+    assert list(figure.data[0].error_y.arrayminus) == [0.5, 0.5]
+    assert list(figure.data[0].text) == ["&lt;b&gt;"] * 2
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["2,800", "1,300", "700"], "2,600 is too near to 2,800"
+    assert [line.y0 for line in figure.layout.shapes] == [79]
+    alone = score_by_rows({"a": one}, {}, "Spearman").layout.xaxis
+    assert list(alone.ticktext) == ["2,800<br>100 %", "700<br>25 %"]
 
 
 @pytest.fixture
