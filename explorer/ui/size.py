@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import errors, in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
-from explorer.drawing.scores.curves import SizeMark, size_quality
+from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
 from explorer.evaluating.tasks.judges import Evaluated, judge_of

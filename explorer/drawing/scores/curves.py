@@ -1,10 +1,9 @@
-"""Curves by layer, of scores and of embedding geometry, and figures of a score against its cost."""
+"""Curves by layer, of scores and of embedding geometry, and by the share of a tuned model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from explorer.measuring.scores.layer_scores import LayerScores
 
 ACROSS, HEIGHT = 3, 220  # figures in a row, pixels of each
 Lines = Mapping[str, Sequence[float]]  # by model: a score for each layer
-STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 
 
 def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
@@ -221,165 +219,6 @@ def _add_differences(draft: style.Draft, differences: Interval, layers: list[int
 def _whole(found: LayerGeometry) -> dict[str, Any]:
     most = max(map(len, found.layers))
     return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}
-
-
-@dataclass(frozen=True)
-class MethodMark:
-    """A row: its mean difference to the base with its 95 % interval, and the seconds of one training."""
-
-    label: str
-    seconds: float
-    gain: float
-    low: float
-    high: float
-    score: str  # with its deviation, as the table has it
-
-
-def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
-    """Gain over the base against the time of training, a marker with an interval for each method and setting.
-
-    Cheaper is further left, better is higher, and the base is a line at 0.
-    """
-    draft = style.Draft()
-    draft.line(y=0, color=style.QUIET, dash="dash", width=1.5)
-    draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
-    for place, mark in enumerate(marks):
-        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
-        text = (
-            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
-            f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
-        )
-        draft.add(
-            "scatter",
-            x=[mark.seconds],
-            y=[mark.gain],
-            error_y=style.error_bars([mark.gain], [mark.low], [mark.high], thickness=1.5, width=5),
-            mode="markers",
-            name=style.short_text(mark.label, 40),
-            marker={"size": 12, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
-            hovertemplate=f"{text}<extra></extra>",
-        )
-    draft.x_axes(**style.cost_axis("seconds of one training", [mark.seconds for mark in marks]))
-    draft.y_axes(title="difference to the base (test)", zeroline=False)
-    # a line of the legend has about three names
-    lines = -(-len(marks) // 3)
-    return draft.figure(400 + 22 * lines, showlegend=True, legend={"y": -0.22, "yanchor": "top"})
-
-
-@dataclass(frozen=True)
-class RowMark:
-    """A number of training rows: its test score × 100 with the interval of its difference to the base."""
-
-    rows: int
-    share: str  # `25 %`; "" for a number
-    score: float
-    low: float
-    high: float
-    text: str  # shown on hover
-
-
-def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, float], measure: str) -> go.Figure:
-    """The test score by the number of training rows, a line with intervals for each method and setting.
-
-    The axis is logarithmic, so that each doubling takes the same width; each base is a dashed line.
-    """
-    draft = style.Draft()
-    for base, score in bases.items():
-        draft.line(y=score, color=style.QUIET, dash="dash", width=1.5)
-        draft.note(style.short_text(base), x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
-    for place, (label, marks) in enumerate(lines.items()):
-        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
-        scores = [mark.score for mark in marks]
-        bars = style.error_bars(scores, [mark.low for mark in marks], [mark.high for mark in marks])
-        draft.curve(
-            colour,
-            x=[mark.rows for mark in marks],
-            y=scores,
-            error_y={**bars, "thickness": 1.5, "width": 5},
-            name=style.short_text(label, 40),
-            marker={"size": 9, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
-            text=[style.hover_text(mark.text) for mark in marks],
-            hovertemplate="%{text}<extra></extra>",
-        )
-    # the most rows, and others that leave room for a label on a narrow screen; shares are of one text each
-    shares = {mark.rows: mark.share for marks in lines.values() for mark in marks}
-    apart = (max(shares) / min(shares)) ** (1 / style.TICKS)
-    ticks: list[int] = []
-    for rows in sorted(shares, reverse=True):
-        if not ticks or rows * apart <= ticks[-1]:
-            ticks.append(rows)
-    labels = [f"{rows:,}" + f"<br>{shares[rows]}" * (len(lines) == 1 and bool(shares[rows])) for rows in ticks]
-    draft.x_axes(type="log", tickvals=ticks, ticktext=labels, title="training rows", zeroline=False)
-    draft.y_axes(title=f"{style.short_text(measure)} × 100 (test)", zeroline=False)
-    return draft.figure(380, showlegend=len(lines) > 1, legend={"y": -0.3, "yanchor": "top"})
-
-
-@dataclass(frozen=True)
-class SizeMark:
-    """A point: its number for clicks, its family for the colour, and the text shown on hover."""
-
-    number: int
-    family: str
-    stored: str
-    cost: float
-    score: float
-    chance: bool  # whether its difference to the whole model could be chance
-    text: str
-
-
-def size_quality(
-    marks: Sequence[SizeMark], front: Sequence[int], whole: float, cost: str, measure: str, chosen: int | None
-) -> go.Figure:
-    """Score of every size of an encoder against its cost, with the front that no other size beats.
-
-    Higher is better; a dashed line is the score of the whole model, hollow marks could equal it.
-    """
-    draft = style.Draft()
-    draft.line(y=whole, color=style.QUIET, dash="dash", width=1.5)
-    draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
-    by_number = {mark.number: mark for mark in marks}
-    on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
-    draft.add(
-        "scatter",
-        x=[mark.cost for mark in on_front],
-        y=[mark.score for mark in on_front],
-        mode="lines",
-        name="front",
-        line={"color": style.ACCENT, "width": 2},
-        hoverinfo="skip",
-    )
-    for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
-        of_family = [mark for mark in marks if mark.family == family]
-        colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
-        draft.add(
-            "scatter",
-            x=[mark.cost for mark in of_family],
-            y=[mark.score for mark in of_family],
-            customdata=[mark.number for mark in of_family],
-            mode="markers",
-            name=style.short_text(family, 40),
-            marker={
-                "size": [13 if mark.number == chosen else 8 for mark in of_family],
-                "symbol": [STORED_AS[mark.stored] + "-open" * mark.chance for mark in of_family],
-                "color": colour,
-                "line": {"width": 1, "color": colour},
-            },
-            text=[style.hover_text(mark.text, 70) for mark in of_family],
-            hovertemplate="%{text}<extra></extra>",
-        )
-    for stored in dict.fromkeys(mark.stored for mark in marks):
-        draft.add(
-            "scatter",
-            x=[None],
-            y=[None],
-            mode="markers",
-            name=stored,
-            marker={"size": 8, "symbol": STORED_AS[stored], "color": style.QUIET},
-            hoverinfo="skip",
-        )
-    draft.x_axes(**style.cost_axis(cost, [mark.cost for mark in marks]))
-    draft.y_axes(title=f"{measure} × 100", zeroline=False)
-    return draft.figure(520, showlegend=True, legend={"y": -0.16, "yanchor": "top"})
 
 
 def by_share(shares: Sequence[float], lines: Lines, at: float, title: str) -> go.Figure:

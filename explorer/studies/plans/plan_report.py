@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from explorer.data import sources
 from explorer.drawing.reports import standalone
-from explorer.drawing.scores.curves import MethodMark, RowMark, score_by_cost, score_by_rows
+from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.knobs import percent_in
 from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, WORSE, Sentence, Verdict
 from explorer.studies.plans import row_curve

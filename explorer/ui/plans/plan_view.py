@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
-from explorer.drawing.scores.curves import score_by_cost, score_by_rows
+from explorer.drawing.scores.costs import score_by_cost, score_by_rows
 from explorer.evaluating.results import result_files
 from explorer.training.record.runs import Run
 from explorer.ui import messages

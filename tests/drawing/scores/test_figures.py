@@ -7,15 +7,12 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from explorer.data import sample
+from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.drawing.scores.curves import (
-    MethodMark,
-    RowMark,
     alignment_by_uniformity,
     compared_by_layer,
     drift_by_layer,
     measure_by_layer,
-    score_by_cost,
-    score_by_rows,
     score_by_layer,
 )
 from explorer.drawing.scores.distributions import cosine_by_gold, cosines_by_gold, neighbours_kept
