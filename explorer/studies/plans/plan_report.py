@@ -124,7 +124,12 @@ def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
     text += f"{gain.gap}. "
     if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
         text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "
-    if gain.kind == BETTER:
+    if gain.kind != BETTER and 0 < curve.rows_read <= fewer.rows:
+        text += (
+            f"All trainings are of {curve.fixed_steps:,} steps, which read {curve.rows_read:,} rows: too few to show "
+            "what more rows bring. Leave steps out, so that they grow with the rows."
+        )
+    elif gain.kind == BETTER:
         text += "More of the same text would probably help."
     elif gain.kind == WORSE:
         text += "More of the same text does not help."

@@ -78,6 +78,12 @@ class RowCurve:
         """The steps of every training; 0 if there are as many as its epochs need."""
         return self.points[0].recipe.schedule().steps
 
+    @property
+    def rows_read(self) -> int:
+        """How many rows the fixed steps read, each time that one is read; 0 if there are as many as epochs need."""
+        schedule = self.points[0].recipe.schedule()
+        return schedule.steps * schedule.batch_size * schedule.accumulate
+
 
 def curves(found: PlanTable) -> tuple[RowCurve, ...]:
     """Every curve of a plan that has two numbers of rows, as far as they are done."""

@@ -17,6 +17,7 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans.row_curve import RowCurve
+from explorer.training.recipe import Recipe
 from tests.exports import by_sentence_transformers
 from tests.trainings import ROWS
 
@@ -69,9 +70,10 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     assert numbers["per_doubling"] == list(curve.per_doubling.known[2:])
 
 
-def curve_of(*gains, rows=(250, 500, 1000)):
+def curve_of(*gains, rows=(250, 500, 1000), **settings):
     """A curve with these differences between its numbers of rows, and the last one over all."""
-    points = [SimpleNamespace(rows=count, stated=f"{count / 10:g} %", row=SimpleNamespace(cells=())) for count in rows]
+    recipe, row = Recipe("simcse", settings=settings), SimpleNamespace(cells=())
+    points = [SimpleNamespace(rows=count, stated=f"{count / 10:g} %", row=row, recipe=recipe) for count in rows]
     *steps, whole = (Verdict(80.0, None, 80 + gap[0], *gap) for gap in gains)
     return RowCurve("simcse", tuple(points), tuple(steps), whole)
 
@@ -94,6 +96,13 @@ def curve_of(*gains, rows=(250, 500, 1000)):
 )  # fmt: skip
 def test_the_last_step_and_a_doubling_are_told_in_a_sentence(last, whole, told):
     assert plan_report.of_rows(curve_of((1.0, 0.5, 1.5), last, whole)).text == told
+
+
+@pytest.mark.parametrize(("steps", "shown"), [(31, True), (32, False)])
+def test_steps_that_read_no_more_than_the_fewer_rows_tell_nothing_of_more_rows(steps, shown):
+    told = plan_report.of_rows(curve_of(*[(0.4, -0.1, 0.9)] * 3, steps=steps, batch_size=16)).text
+    assert ("steps, which read 496 rows: too few to show what more rows bring." in told) == shown
+    assert ("unlikely to help" in told) != shown
 
 
 def test_a_doubling_is_the_gain_by_the_logarithm_of_the_rows():
