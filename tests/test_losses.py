@@ -193,11 +193,6 @@ def plain(rows: torch.Tensor) -> torch.Tensor:
     return torch.cat(parts)
 
 
-def averaged(gradient: torch.Tensor) -> torch.Tensor:
-    dist.all_reduce(gradient)
-    return gradient / dist.get_world_size()
-
-
 def in_each_process(file: Path) -> None:
     """The losses and gradients of half the rows; the first process saves them."""
     share = ROWS // dist.get_world_size()
@@ -210,7 +205,8 @@ def in_each_process(file: Path) -> None:
             loss.backward()
             each = [torch.empty_like(loss) for _ in range(dist.get_world_size())]
             dist.all_gather(each, loss.detach())
-            found[name, way] = each, averaged(weight.grad)
+            dist.all_reduce(weight.grad)
+            found[name, way] = each, weight.grad / dist.get_world_size()
     if dist.get_rank() == 0:
         torch.save(found, file)
 

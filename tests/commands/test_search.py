@@ -6,7 +6,6 @@ import pytest
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import parse
-from explorer.measuring.sentences import sentence_vectors
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.measuring.neighbours.test_vector_index import slow
@@ -20,11 +19,6 @@ def run(place):
     return train(new(place, "simcse", name="found", settings={"steps": 2}))
 
 
-def vectors_of(model, sentences, reading):
-    encoder = load(find(str(model)), precision="float32", device="cpu")
-    return finish(sentence_vectors.of_reading(encoder, list(sentences), parse(reading, 2)))
-
-
 def test_both_sides_find_what_a_slow_loop_finds(place, run, answered):
     first, second, _ = texts_of(place.test)
     sentences = list(dict.fromkeys([*first, *second]))
@@ -33,7 +27,9 @@ def test_both_sides_find_what_a_slow_loop_finds(place, run, answered):
     words += ["--reading", readings[0], "--other-reading", readings[1], "--precision", "float32", "--json", "--whole"]
     told = answered(*words)
     assert told["sentences"] == len(sentences)
-    whole = [slow(vectors, vectors[3], 99, without=3) for vectors in map(vectors_of, models, [sentences] * 2, readings)]
+    encoders = (load(find(str(model)), precision="float32", device="cpu") for model in models)
+    sides = (of_reading(one, sentences, parse(reading, 2)) for one, reading in zip(encoders, readings, strict=True))
+    whole = [slow(vectors, vectors[3], 99, without=3) for vectors in map(finish, sides)]
     near = [{sentences[place] for place in places[:4]} for places, _ in whole]
     for at, side in enumerate("AB"):
         rows, (places, cosines) = told[side]["results"], whole[at]

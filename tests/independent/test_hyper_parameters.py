@@ -121,18 +121,15 @@ def no_new_best(scores, endurance):
 RULES = {"drops": drops, "no new best": no_new_best}
 
 
-def stops_at(scores, rule, endurance):
-    schedule = Schedule(early_stop=rule, endurance=endurance)
-    return next((number for number in range(len(scores)) if enough(scores[: number + 1], schedule)), None)
-
-
 def assert_same_stops(rule, base, endurance):
     """On dev scores at random, after that of the base."""
     random, stopped = np.random.default_rng(endurance), 0
+    schedule = Schedule(early_stop=rule, endurance=endurance)
     for _ in range(30):
         scores = [base, *random.integers(50, 70, 25).astype(float).tolist()]
         expected = RULES[rule](scores, endurance)
-        assert stops_at(scores, rule, endurance) == expected
+        stops = (number for number in range(len(scores)) if enough(scores[: number + 1], schedule))
+        assert next(stops, None) == expected
         stopped += expected is not None
     assert stopped, "otherwise nothing stops"
 

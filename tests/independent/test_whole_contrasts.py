@@ -20,11 +20,7 @@ SETTINGS = [
     {"temperature": 1.0, "pull": 1.0},
 ]
 CASES = list(itertools.product(METHODS, SETTINGS))
-
-
-def told(case):
-    (name, variant), settings = case
-    return " ".join([name, *map(str, variant.values()), *map(str, settings.values())])
+IDS = [" ".join([name, *map(str, [*variant.values(), *settings.values()])]) for (name, variant), settings in CASES]
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def drawn(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("case", CASES, ids=map(told, CASES))
+@pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_the_loss_is_the_papers(shallow, case, drawn):
     (name, variant), settings = case
     method = shallow.method(name, **variant, **settings)
@@ -184,10 +180,6 @@ def test_the_loss_on_scored_pairs_is_that_of_their_cosines(shallow, case):
     assert_same(method, (FIRST, SECOND, SCORES), by_hand)
 
 
-def apart(x, y):
-    return 2 - 2 * formulas.cosine(x, y)
-
-
 def test_the_loss_of_bsl_is_the_distance_of_predictions_from_the_copys_vectors(shallow):
     method = shallow.method("bsl", predictors=2, predictor_width=1, pooling="mean")
 
@@ -209,7 +201,9 @@ def test_the_loss_of_bsl_is_the_distance_of_predictions_from_the_copys_vectors(s
         for own, other in ((FIRST, SECOND), (SECOND, FIRST)):
             guesses = predicted(weights, shallow.vectors(weights, own, "mean"))
             wanted = shallow.vectors(weights, other, "mean", under="target.model.")
-            terms.append(formulas.mean([apart(x, y.detach()) for x, y in zip(guesses, wanted, strict=True)]))
+            terms.append(
+                formulas.mean([2 - 2 * formulas.cosine(x, y.detach()) for x, y in zip(guesses, wanted, strict=True)])
+            )
         return sum(terms)
 
     assert_same(method, (FIRST, SECOND), by_hand)

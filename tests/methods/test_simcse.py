@@ -24,14 +24,6 @@ def made(name, base, **values):
     return method
 
 
-def without_dropout(method):
-    for part in method.modules():
-        if isinstance(part, nn.Dropout):
-            part.p = 0.0
-    assert method.base.model.training
-    return method
-
-
 def slow_cls(method, sentence):
     return method.base.states([sentence]).hidden[-1][0, 0].tolist()
 
@@ -103,7 +95,11 @@ def test_without_labels_the_two_passes_differ_by_dropout_alone(base):
     assert method.base.model.config.hidden_dropout_prob == 0.1
     assert not any(torch.allclose(a, b, atol=1e-3) for a, b in zip(one, other, strict=True))
     assert loss.item() == pytest.approx(losses.info_nce(one, other, 0.05).item(), rel=1e-5)
-    quiet = without_dropout(made("simcse", base))
+    quiet = made("simcse", base)
+    for part in quiet.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+    assert quiet.base.model.training
     loss, one, other = both_passes(quiet, FIRST)
     assert torch.allclose(one, other, atol=1e-6)
     assert torch.allclose(torch.cosine_similarity(one, other), torch.ones(len(FIRST)), atol=1e-6)

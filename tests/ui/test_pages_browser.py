@@ -127,7 +127,9 @@ def test_enter_and_the_button_search_and_what_is_typed_greys_the_results_of_anot
         assert parameters(search)["query"] == query
 
     settle(search)
-    assert is_beside(box, button), "at 400 px too"
+    left, right = box.bounding_box(), button.bounding_box()
+    assert right["x"] > left["x"] + left["width"], "beside it at 400 px too"
+    assert abs(right["y"] - left["y"]) < 20, "on one line"
     for query, send in (("a  bird", lambda: box.press("Enter")), (ODD, button.click)):
         before = search.url
         box.fill(query)
@@ -146,9 +148,3 @@ def test_enter_and_the_button_search_and_what_is_typed_greys_the_results_of_anot
     box.blur()  # Streamlit replaces no text that is being typed
     search.go_back()
     is_of("a bird")
-
-
-def is_beside(one, other):
-    """Whether both stand on one line, the other on the right."""
-    left, right = one.bounding_box(), other.bounding_box()
-    return right["x"] > left["x"] + left["width"] and abs(right["y"] - left["y"]) < 20

@@ -99,13 +99,10 @@ def test_a_named_pipe_is_refused_at_once_and_is_not_called_empty(tmp_path, endin
 ROWS = (("3.5", "A man, a plan.", 'He said "no".'), ("1", "Two; or three?", "It is | a pipe."))
 
 
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"'
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "|"])
 def test_the_delimiter_is_found_among_those_inside_quotes(delimiter):
-    lines = [delimiter.join(map(_quoted, row)) for row in (("score", "sentence1", "sentence2"), *ROWS)]
+    rows = (("score", "sentence1", "sentence2"), *ROWS)
+    lines = [delimiter.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     table = csv_table("a.csv", "\n".join(lines))
     assert (table.columns, table.rows) == (("score", "sentence1", "sentence2"), ROWS)
 

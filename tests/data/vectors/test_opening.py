@@ -253,11 +253,6 @@ def shard(folder, number):
     return folder / "shards" / f"{number:08d}.parquet"
 
 
-def restated(folder, **changes):
-    path = folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
 HUGE = 10**12
 IMPOSSIBLE = [
     ({"shards": HUGE}, CannotResume, r"is damaged: 26 rows in shards of 5 are 6 shards, and not 1,000,000,000,000"),
@@ -276,7 +271,8 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("changes", "error", "words"), IMPOSSIBLE, ids=range(len(IMPOSSIBLE)))
 def test_a_manifest_that_is_not_of_these_shards_is_refused_at_once(folder, changes, error, words):
-    restated(folder, **changes)
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(error, match=words):
         opened(folder)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -152,10 +153,6 @@ def plain_copy(tiny_encoder) -> Tunable:
     return Tunable(tiny_encoder, 32)
 
 
-def full(*_: object, **__: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 @pytest.mark.parametrize(
     ("place", "name"),
     [
@@ -167,7 +164,8 @@ def full(*_: object, **__: object) -> None:
     ],
 )
 def test_a_disk_that_is_full_half_way_leaves_nothing(plain_copy, tmp_path, monkeypatch, place, name):
-    monkeypatch.setattr(place, name, full)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(place, name, mock.Mock(side_effect=full))
     head = Head(("mean",), (Dense(plain_copy.encoder.model.get_input_embeddings().weight[:4], None, "Tanh"),))
     with pytest.raises(NotWritable, match=r"run cannot be written: No space left on device. Make room there, or keep"):
         export(plain_copy, head, tmp_path / "run", "# card", None)
@@ -248,20 +246,14 @@ def test_every_file_of_an_export_gets_the_mode_of_any_other_new_file(plain_copy,
     assert {"model.safetensors", "README.md"} <= set(modes)
 
 
-def typed(code: str, folder: Path) -> dict[str, Any]:
-    """What a Python of one's own knows after the lines."""
-    assert source_code.FOLDER in code
-    known: dict[str, Any] = {}
-    exec(code.replace(source_code.FOLDER, str(folder)), known)
-    return known
-
-
 def check(tuned: Tunable, head: Head, folder: Path) -> None:
     encoder = tuned.encoder
     prompt = encoder.head.prompt if encoder.head else ""
     alone = source_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
     for code in (source_code.sentence_transformers(), alone):
-        known = typed(code, folder)
+        assert source_code.FOLDER in code
+        known: dict[str, Any] = {}  # what a Python of one's own knows after the lines
+        exec(code.replace(source_code.FOLDER, str(folder)), known)
         expected = as_trained(tuned, head, tuple(known["sentences"]))
         np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
 

@@ -84,11 +84,7 @@ def normaliser(charsmap: object) -> Callable[[Path], None]:
     return setting("tokenizer.json", normalizer={"type": "Precompiled", "precompiled_charsmap": charsmap})
 
 
-def nested(file: str) -> Callable[[Path], None]:
-    text = '{"a": ' + "[" * DEEP + "]" * DEEP + "}"
-    return lambda folder: (folder / file).write_text(text) and None
-
-
+NESTED = '{"a": ' + "[" * DEEP + "]" * DEEP + "}"
 POOLING, SENTENCE, PROMPTS = "1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 
 # how a folder is spoilt, and what the message names
@@ -124,7 +120,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], None], str]] = {
     "a charsmap that is cut off": (normaliser("////fw=="), "tokenizer"),
     "a path that is a number": (lambda folder: (folder / "modules.json").write_text('[{"type": "a", "path": 1}]'), ""),
 } | {
-    f"deep {file}": (nested(file), "")
+    f"deep {file}": (lambda folder, file=file: (folder / file).write_text(NESTED) and None, "")
     for file in ("config.json", "modules.json", POOLING, SENTENCE, PROMPTS, "tokenizer_config.json")
 }  # fmt: skip
 

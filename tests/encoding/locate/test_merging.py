@@ -176,10 +176,6 @@ def test_an_adapter_and_its_base_are_found_in_the_cache_of_the_hub(saved, bert, 
     assert "adapter_model.safetensors" in model_names.wanted(["adapter_config.json", "adapter_model.safetensors"])
 
 
-def rewrite(folder: Path, change) -> None:
-    save_file(change(tensors(folder)), folder / "adapter_model.safetensors")
-
-
 @pytest.mark.parametrize(
     ("fields", "error", "told"),
     [
@@ -226,7 +222,7 @@ def test_a_configuration_that_is_no_json_object_is_refused(saved, text):
     ],
 )  # fmt: skip
 def test_weights_that_do_not_fit_the_base_are_refused(saved, change, told):
-    rewrite(saved, change)
+    save_file(change(tensors(saved)), saved / "adapter_model.safetensors")
     with pytest.raises((WeightsMissing, NotWeights), match=told):
         encoder_of(saved)
 

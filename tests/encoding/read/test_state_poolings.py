@@ -154,12 +154,6 @@ WORDS = torch.tensor(
 )
 
 
-def hidden_of(words, last=5.0):
-    """Words (word, layer, width) as layers of one sentence, with something for [SEP]."""
-    layers = words.transpose(0, 1)[:, None].float()  # (layer, sentence, token, width)
-    return torch.cat([layers, torch.full_like(layers[:, :, :1], last)], dim=2)
-
-
 def slow_weights(vectors, window, whole=False):
     """Of one word (layer, width): the weights of its layers, by a QR for each of them."""
     fits, adds = [], []
@@ -182,8 +176,11 @@ def test_the_weights_of_layers_and_words_are_those_worked_out_and_a_sentence_is_
     assert changes.tolist() == pytest.approx([4.025118e-04, 3.198886e-02], rel=1e-5)
     assert (changes / changes.sum()).tolist() == pytest.approx([0.012427, 0.987573], abs=1e-6)
     expected = [1.081334, 0.487271, 0.543065, 1.679117]
+    layers = WORDS.transpose(0, 1)[:, None].float()
     for last in (5.0, -70.0):
-        assert WordWeights(first_layer=0)(hidden_of(WORDS, last), None)[0].tolist() == pytest.approx(expected, abs=1e-5)
+        # layers of one sentence (layer, sentence, token, width), with something for [SEP]
+        hidden = torch.cat([layers, torch.full_like(layers[:, :, :1], last)], dim=2)
+        assert WordWeights(first_layer=0)(hidden, None)[0].tolist() == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])

@@ -80,14 +80,11 @@ def _cell(encoder, view, reading):
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_the_parts_add_up_after_maps_and_with_every_reference(bert, monkeypatch, reference):
     layer = Dense(torch.randn(5, bert.width, generator=torch.Generator().manual_seed(1)), torch.ones(5), "Tanh")
-    monkeypatch.setattr(bert, "head", Head(("cls", "mean of layer 1"), (_twice(layer, bert.width),), normalize=True))
+    twice = Dense(torch.cat([layer.weight, -layer.weight], dim=1), layer.bias, "Tanh")
+    monkeypatch.setattr(bert, "head", Head(("cls", "mean of layer 1"), (twice,), normalize=True))
     ends, parts = split(bert, SENTENCE, OWN, reference)
     assert missed(ends, parts) <= CLOSE
     assert parts.shape == (6, 5)
-
-
-def _twice(layer, width):
-    return Dense(torch.cat([layer.weight, -layer.weight], dim=1), layer.bias, "Tanh")
 
 
 def test_they_are_those_of_a_slow_loop_of_central_differences(bert):

@@ -52,18 +52,14 @@ def encoder(tmp_path):
     return encoder_of(save_tiny("bert", tmp_path / "tiny"))
 
 
-def spoil_a_token(encoder, value=NAN):
-    (number,) = encoder._tokenizer.convert_tokens_to_ids(["guitar"])
-    encoder.model.embeddings.word_embeddings.weight[number] = value
-
-
 def check(encoder, reading):
     check_finite(encoder, TEXTS, reading, finish(of_reading(encoder, TEXTS, reading)))
 
 
 @pytest.mark.parametrize("title", ["mean of layer 0", "cls of layers 0 + 2", "last of layer 1"])
 def test_a_token_with_nan_names_the_embedding_layer_the_sentence_and_a_true_step(encoder, title):
-    spoil_a_token(encoder)
+    (number,) = encoder._tokenizer.convert_tokens_to_ids(["guitar"])
+    encoder.model.embeddings.word_embeddings.weight[number] = NAN
     words = rf"gives 2 of 4 sentences vectors with NaN or infinite numbers under {title.replace('+', '.')}, such as "
     words += r"'a man plays a guitar'\. They come from its embedding layer, whose weights are damaged: copy or download"
     with pytest.raises(NotWeights, match=words):
@@ -97,11 +93,6 @@ def test_finite_vectors_pass_and_what_does_not_happen_again_is_said(encoder):
         check_finite(encoder, TEXTS, parse("mean of layer 2", 2), once)
 
 
-def slow_cosine(one, other):
-    lengths = math.sqrt(sum(a * a for a in one)) * math.sqrt(sum(b * b for b in other))
-    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths
-
-
 @pytest.fixture
 def vectors():
     return np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
@@ -111,7 +102,8 @@ def test_cosines_are_those_of_the_slow_loop_and_missing_without_a_length(vectors
     found = similarities(vectors)
     for i, one in enumerate(vectors.tolist()):
         for j, other in enumerate(vectors.tolist()):
-            assert found[i, j] == pytest.approx(slow_cosine(one, other))
+            product = sum(a * b for a, b in zip(one, other, strict=True))
+            assert found[i, j] == pytest.approx(product / math.hypot(*one) / math.hypot(*other))
     vectors[2] = 0
     found = similarities(vectors)
     assert np.isnan(found[2]).all()

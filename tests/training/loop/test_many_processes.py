@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
@@ -58,15 +59,9 @@ def assert_same(run: Run, other: Run) -> None:
     assert looks(run) == pytest.approx(looks(other), abs=1e-3)
     for name, weight in weights(other).items():
         torch.testing.assert_close(weights(run)[name], weight, atol=1e-5, rtol=0)
-    moved = max((weights(other)[name] - weight).abs().max() for name, weight in base_of(run).items())
+    base, learned = load_file(Path(run.recipe().model) / "model.safetensors"), weights(other)
+    moved = max((learned[name] - base[name]).abs().max() for name in learned if name in base)
     assert moved > 3e-4, "the premise: something was learned"
-
-
-def base_of(run: Run) -> dict[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    base = load_file(Path(run.recipe().model) / "model.safetensors")
-    return {name: base[name] for name in weights(run) if name in base}
 
 
 @pytest.mark.parametrize("method", METHODS)

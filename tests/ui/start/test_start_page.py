@@ -170,11 +170,6 @@ def halves(count):
     return splitting.halves(GradedPairs("mine.csv", first, second, scores, ("",) * count))
 
 
-def why_no_parts(count):
-    """What keeps so many pairs from being split for training."""
-    return error_of(lambda: splitting.parts(halves(count)[0], "mine.csv"))
-
-
 def upload(app, data, name="mine.csv"):
     app.run().file_uploader[0].set_value((name, data, "text/csv"))
     return measured(app)
@@ -238,7 +233,7 @@ def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(fresh):
 
 def test_a_file_with_halves_too_small_for_training_says_so(fresh):
     upload(fresh, lines(30))
-    assert words(fresh.warning) == [why_no_parts(30)]
+    assert words(fresh.warning) == [error_of(lambda: splitting.parts(halves(30)[0], "mine.csv"))]
     assert fresh.button(key=TRAIN).disabled
     assert not fresh.button(key=FIND).disabled
 

@@ -155,14 +155,10 @@ def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
     assert f"--data '{name} · train part' --dev '{name} · dev part' --test '{name} · test half'" in app.code[0].value
 
 
-def own_pairs(folder, count=60):
-    path = folder / "pairs.csv"
-    path.write_text("query,passage\n" + "".join(f"what is {row},it is number {row}\n" for row in range(count)))
-    return str(path)
-
-
 def test_own_pairs_are_evaluated_on_held_out_rows_until_somebody_names_a_set(app, tmp_path):
-    by_link(app, method="contrast", data=own_pairs(tmp_path))
+    path = tmp_path / "pairs.csv"
+    path.write_text("query,passage\n" + "".join(f"what is {row},it is number {row}\n" for row in range(60)))
+    by_link(app, method="contrast", data=str(path))
     assert judged(app) == (HELD_OUT, HELD_OUT)
     assert f"--dev '{HELD_OUT}' --test '{HELD_OUT}'" in app.code[0].value
     assert any("40 rows in batches" in told and "20 rows are held out" in told for told in words(app.caption))
