@@ -47,14 +47,6 @@ def app(furnished, run):
     return furnished
 
 
-def test_without_b_the_runs_there_are_stand_a_click_away(app):
-    app.run()
-    assert app.info[0].value == compared.ASK
-    pressed(app, "beside run:tuned")
-    assert app.selectbox(key="beside").value == "run:tuned"
-    assert set(cards(app)) >= {BASE, TUNED}
-
-
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_encoding_a_probe_again(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     with mock.patch("explorer.ui.access.cached.vectors") as encoded:
@@ -84,7 +76,21 @@ def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_th
     assert any(f"on {place.test.name}" in one for one in words([*app.success, *app.error, *app.info]))
 
 
-def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place):
+def test_without_b_the_runs_there_are_stand_a_click_away_and_two_readings_of_one_encoder_stand_side_by_side(app, place):
+    app.run()
+    assert app.info[0].value == compared.ASK
+    pressed(app, "beside run:tuned")
+    assert app.selectbox(key="beside").value == "run:tuned"
+    assert set(cards(app)) >= {BASE, TUNED}
+    app.selectbox(key="beside").select(str(place.model)).run()
+    entered(app, app.selectbox(key="beside_reading"), "cls of layer 1")
+    assert deltas(app, "A", "B") == ["mean of layer 2", "cls of layer 1"]
+    assert cards(app)["A"] != cards(app)["B"]
+
+
+def test_the_verdict_stays_where_another_layer_is_chosen_and_table_and_report_hold_the_numbers_of_the_command(
+    app, place
+):
     measured(app, sts=str(place.test), beside="run:tuned")
     before = cards(app)
     assert app.segmented_control(key=compared.KEY).value == compared.EACH
@@ -98,6 +104,12 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     entered(app, app.segmented_control(key=compared.KEY), compared.EACH)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
+    numbers = told_by_the_command(place, "--geometry")
+    assert shown(app)[-1] == for_people(numbers["cells"])
+    assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
+    assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
+    pressed(app, "create report")
+    assert compared.FILE in [one.proto.label for one in app.get("download_button")]
 
 
 def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(app, place):
@@ -148,14 +160,6 @@ def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_pl
 def test_an_encoder_beside_itself_has_changed_nothing(app, place):
     measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"))
     assert cards(app)["B - A"] == "+0.00 (+0.00 to +0.00)"
-
-
-def test_two_readings_of_one_encoder_stand_side_by_side(app, place):
-    app.run()
-    app.selectbox(key="beside").select(str(place.model)).run()
-    entered(app, app.selectbox(key="beside_reading"), "cls of layer 1")
-    assert deltas(app, "A", "B") == ["mean of layer 2", "cls of layer 1"]
-    assert cards(app)["A"] != cards(app)["B"]
 
 
 def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth_here(app, place):
@@ -209,16 +213,6 @@ def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
             entered(app, app.selectbox(key="beside_reading"), reading)
             assert any(row.get("layer & pooling") == f"chosen: {reading}" for table in shown(app) for row in table)
     again.assert_not_called()
-
-
-def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
-    measured(app, sts=str(place.test), beside="run:tuned")
-    numbers = told_by_the_command(place, "--geometry")
-    assert shown(app)[-1] == for_people(numbers["cells"])
-    assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
-    assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
-    pressed(app, "create report")
-    assert compared.FILE in [one.proto.label for one in app.get("download_button")]
 
 
 def deltas(app, *labels):

@@ -74,8 +74,13 @@ def test_an_address_makes_two_maps_of_the_same_sentences(app, place, kind):
     assert sum("Trustworthiness" in caption.value for caption in app.caption) == 2
 
 
-def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neighbours(app, place, texts):
+def test_vectors_of_both_sides_can_be_taken_along_and_what_is_found_is_lit_in_both_and_in_the_table_with_neighbours(
+    app, place, texts
+):
     drawn(app, beside=str(place.folder / "other"))
+    labels = [one.proto.label for one in app.get("download_button")]
+    assert labels == ["Maps (CSV)", *["NumPy (.npy)", "Parquet", "Projector (.zip)"] * 2]
+    assert sum(caption.value == "Vectors of B: 24 × 32" for caption in app.caption) == 1
     word = texts[0].split()[0]
     app.text_input(key="find").set_value(word.upper())
     figures = drawn(app)
@@ -172,13 +177,6 @@ def test_a_word_that_no_sentence_holds_is_told(app):
         assert word[:100] in told.replace("\\", "")
         assert "<b>" not in told
         assert not app.dataframe, word
-
-
-def test_the_vectors_of_either_side_can_be_taken_along(app, place):
-    drawn(app, beside=str(place.folder / "other"))
-    labels = [one.proto.label for one in app.get("download_button")]
-    assert labels == ["Maps (CSV)", *["NumPy (.npy)", "Parquet", "Projector (.zip)"] * 2]
-    assert sum(caption.value == "Vectors of B: 24 × 32" for caption in app.caption) == 1
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ def test_a_plan_over_numbers_of_rows_shows_what_more_rows_bring(app, plan):
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
+def test_a_plan_that_is_stopped_can_be_resumed_from_the_page_and_when_it_is_deleted_its_runs_stay(app, plan, gate):
     folder = training_queue.start_plan(plan)
     wait_until(lambda: any(run.status().live for run in runs.every()))
     shown(app, folder.name)
@@ -231,6 +231,10 @@ def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
     app.button(key=plan_view.RESUME).click().run()
     assert ended(folder).state == plan_folder.FINISHED
     assert [run.status().state for run in runs.every()] == [statuses.FINISHED] * 2
+    shown(app, folder.name).button(key=plan_view.DELETE).click().run()
+    assert plan_folder.every() == []
+    assert len(runs.every()) == 2
+    assert plan_start.START in buttons(app)
 
 
 def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypatch):
@@ -278,15 +282,6 @@ def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
     told = words(app.warning)
     assert any("The budget did not suffice for 1 training: temperature 0.1" in one for one in told)
     assert any("STS12 is not there" in one for one in told)
-
-
-def test_a_plan_is_deleted_and_its_runs_stay(app, plan):
-    folder = training_queue.start_plan(plan)
-    ended(folder)
-    shown(app, folder.name).button(key=plan_view.DELETE).click().run()
-    assert plan_folder.every() == []
-    assert len(runs.every()) == 2
-    assert plan_start.START in buttons(app)
 
 
 def test_a_plan_whose_name_is_not_utf8_is_not_listed(app, plan):

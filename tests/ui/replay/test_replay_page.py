@@ -37,7 +37,7 @@ def app(furnished, runs):
     return furnished
 
 
-def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
+def test_a_step_shows_the_metrics_of_its_evaluation_and_a_number_says_by_colour_whether_it_became_better(app, place):
     by_link(app, replayed="plain")
     run = trainings.runs.find("plain", place.runs)
     assert app.select_slider(key="replayed_step").options == [str(step) for step in trainings.looks(run)]
@@ -46,10 +46,6 @@ def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
         assert cards(app)["Dev score"] == f"{score:.2f}"
     assert len(app.get("plotly_chart")) == 3
     assert step_grid.NO_MODELS in words(app.caption)
-
-
-def test_a_number_says_by_colour_whether_it_became_better(app, place):
-    by_link(app, replayed="plain")
     looks = run_status.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
     app.select_slider(key="replayed_step").set_value(looks[-1].step).run()
     shown = {card.label: card for card in app.metric}
@@ -159,14 +155,12 @@ def test_a_run_that_is_not_there_is_named(app):
     assert "gone" in app.error[0].value
 
 
-def test_without_a_run_of_ones_own_the_example_is_replayed(app, tmp_path, monkeypatch):
+def test_without_a_run_of_ones_own_the_example_is_replayed_and_without_any_the_way_to_train_one_is_shown(
+    app, tmp_path, monkeypatch
+):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
     app.run()
     assert app.selectbox(key="replayed").value == "example"
-
-
-def test_without_a_run_the_way_to_train_one_is_shown(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
     monkeypatch.setattr("explorer.ui.replay.replay_view.runs.examples", lambda: [])
     app.run()
     assert app.info[0].value == replay_view.NOTHING_TO_REPLAY

@@ -282,14 +282,6 @@ def test_after_a_failure_the_form_is_there_with_the_error(form):
     assert words(form.success) == ["1 result measured."]
 
 
-def test_nothing_chosen_is_refused(app, saved):
-    opened(app)
-    app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
-    app.button(key=evaluate_form.START).click().run()
-    assert any("at least one" in text for text in words(app.error))
-    assert jobs.find(evaluate_form.JOB) is None
-
-
 def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
@@ -301,7 +293,9 @@ def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
         assert frame[frame["model"] == name][column].tolist() == [pytest.approx(score)], name
 
 
-def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports(app, saved):
+def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports_and_no_choice_is_refused(
+    app, saved
+):
     opened(app)
     key = next(row.key for row in result_table.models(result_files.read_all()[0]) if row.name == "good")
     app.selectbox(key="row to rename").set_value(key).run()
@@ -312,6 +306,10 @@ def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_
     assert "good" not in list(table(app)["model"])
     (told,) = [text for text in words(app.info) if "significantly" in text]
     assert "Ours" in told
+    app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
+    app.button(key=evaluate_form.START).click().run()
+    assert any("at least one" in text for text in words(app.error))
+    assert jobs.find(evaluate_form.JOB) is None
 
 
 def test_published_scores_stand_beside_the_measured_ones(app, saved):

@@ -59,12 +59,18 @@ def shown(app, side):
     return texts[: len(keys)] if side == "A" else texts[len(shown(app, "A")) :][: len(keys)]
 
 
-def test_without_b_the_page_shows_what_a_finds(app):
+def test_without_b_the_page_shows_what_a_finds_and_a_result_can_be_the_next_query(app):
     measured(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
     assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert not app.subheader
+    first = shown(app, "A")[0]
+    next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
+    measured(app)
+    assert app.text_input(key=query_view.QUERY).value == first
+    assert first not in shown(app, "A"), "it does not find itself"
+    assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_a_result_opens_the_words_that_it_shares_with_the_query_under_both(app, place):
@@ -92,16 +98,6 @@ def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
     assert any(f"Jaccard {told['jaccard']:.2f}" in one.value for one in app.markdown)
     assert cards(app)[neighbours.MEAN.format(5)] == f"{told['whole']['mean_jaccard']:.2f}"
     assert len(app.get("plotly_chart")) == 1
-
-
-def test_a_result_can_be_the_next_query(app):
-    measured(app)
-    first = shown(app, "A")[0]
-    next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
-    measured(app)
-    assert app.text_input(key=query_view.QUERY).value == first
-    assert first not in shown(app, "A"), "it does not find itself"
-    assert query_view.LEFT_OUT in words(app.caption)
 
 
 def test_the_same_model_on_both_sides_has_kept_everything(app, place):

@@ -53,7 +53,7 @@ def cosines(figure):
     return flat.reshape([int(side) for side in values["shape"].split(",")])
 
 
-def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
+def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen_and_one_sentence_twice_is_no_pair(app):
     typed(app, TYPED)
     assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
@@ -61,9 +61,15 @@ def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     assert any("adds most to the cosine of" in one for one in words(app.markdown))
     assert cosines(figures(app)[0]).shape == (4, 4)
     assert any(own_sentences.SKIPPED.format(1, "") in told for told in words(app.caption))
+    boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
+    boxes[0].set_value(1)
+    boxes[1].set_value(1)
+    app.run()
+    assert own_sentences.SAME.format(2) in words(app.info)
+    assert len(figures(app)) == 1
 
 
-def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
+def test_with_b_there_are_three_squares_the_pair_that_changed_most_and_axes_of_each_tokenizer(app, place):
     app.query_params["beside"] = str(place.folder / "gpt2")
     typed(app, TYPED)
     one, other, difference = map(cosines, figures(app)[:3])
@@ -71,10 +77,6 @@ def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, plac
     shown = cards(app)
     assert abs(float(shown["B - A"])) == pytest.approx(np.nanmax(np.abs(difference)), abs=6e-4)
     assert float(shown["B - A"]) == pytest.approx(float(shown["Cosine B"]) - float(shown["Cosine A"]), abs=2e-3)
-
-
-def test_two_tokenizers_have_axes_of_their_own(app, place):
-    app.query_params["beside"] = str(place.folder / "gpt2")
     typed(app, "a man plays\nthe dog runs")
     one, other = figures(app)[-2:]
     assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
@@ -89,16 +91,6 @@ def test_a_clustered_order_is_that_of_every_square(app, place):
     orders = [figure["layout"]["xaxis"]["ticktext"] for figure in figures(app)[:3]]
     assert orders[0] == orders[1] == orders[2]
     assert orders[0] in (["1", "3", "5", "2", "4"], ["2", "4", "1", "3", "5"]), "those that are the same stand together"
-
-
-def test_a_pair_of_one_sentence_twice_is_no_pair(app):
-    typed(app, TYPED)
-    boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
-    boxes[0].set_value(1)
-    boxes[1].set_value(1)
-    app.run()
-    assert own_sentences.SAME.format(2) in words(app.info)
-    assert len(figures(app)) == 1
 
 
 def test_fewer_than_two_sentences_are_asked_for_in_words(app):

@@ -80,34 +80,27 @@ def test_without_an_example_the_first_door_leads_to_a_run_of_ones_own(start):
     assert through(start, "door train defaults") == "Train"
 
 
-def test_without_own_pairs_the_second_door_leads_to_the_layers_of_the_sample(start):
+def test_without_own_pairs_a_door_leads_to_the_layers_of_the_sample_and_one_to_the_upload_box_without_an_error(start):
     measured(start)
     assert through(start, "door layers sample") == "Layers"
     assert start.selectbox(key="sts").value == "Sample pairs"
+    opened(start, "start")
+    assert through(start, "door train") == "Train"
+    assert start.multiselect(key="data").value == []
+    assert text_and_method.ASKED in words(start.info)
+    assert words(start.error) == []
+    assert start.button(key="run start").disabled
 
 
-def test_own_pairs_are_scored_by_a_click(start, uploaded):
+def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(start, uploaded):
     measured(start)
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
     assert start.selectbox(key="sts").value == written(uploaded)
     opened(start, "start")
     assert rails(start)[1] == [True, True, True], "they have been scored since"
-
-
-def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
-    measured(start)
     assert through(start, "door train own") == "Train"
     assert start.multiselect[0].value == [written(sets.parts(uploaded)[0])]
-
-
-def test_upload_text_and_train_opens_the_upload_box_without_an_error(start):
-    measured(start)
-    assert through(start, "door train") == "Train"
-    assert start.multiselect(key="data").value == []
-    assert text_and_method.ASKED in words(start.info)
-    assert words(start.error) == []
-    assert start.button(key="run start").disabled
 
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
@@ -180,7 +173,7 @@ def kept():
     return written(own)
 
 
-def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(fresh):
+def test_odd_names_and_decimal_commas_are_read_the_splits_are_told_and_a_click_uses_the_pairs_and_says_so(fresh):
     upload(fresh, lines())
     roles = {"first": "phrase_left", "second": "phrase_right", "score": "wie_aehnlich"}
     assert {role: fresh.selectbox(key=f"column mine.csv {role}").value for role in roles} == roles
@@ -189,6 +182,10 @@ def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(fresh):
     assert own_pairs_form.HALVES.format(30, 30) in told
     assert words(fresh.error) == words(fresh.warning) == []
     assert list(fresh.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
+    pressed(fresh, USE)
+    assert fresh.title[0].value == "Strata"
+    assert fresh.selectbox(key="sts").value == kept()
+    assert words(fresh.success) == [own_pairs_form.CHOSEN.format(kept())]
 
 
 @pytest.mark.parametrize("odd", [False, True])
@@ -213,14 +210,6 @@ def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh):
     assert fresh.multiselect(key="data").value == [train]
     assert fresh.selectbox(key="recipe dev").value == dev
     assert fresh.selectbox(key="recipe test").value == written(sets.halves(own)[1])
-
-
-def test_use_these_pairs_stays_and_says_that_they_are_chosen(fresh):
-    upload(fresh, lines())
-    pressed(fresh, USE)
-    assert fresh.title[0].value == "Strata"
-    assert fresh.selectbox(key="sts").value == kept()
-    assert words(fresh.success) == [own_pairs_form.CHOSEN.format(kept())]
 
 
 def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(fresh):

@@ -85,7 +85,7 @@ def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     assert refusals(app) == [error_of(lambda: methods.load("sbert-nli").check_rows(rows))]
 
 
-def test_the_form_of_a_link_is_not_the_demonstration_and_can_be_started_as_it_stands(app):
+def test_the_form_of_a_link_can_be_started_as_it_stands_and_a_nonsense_setting_is_an_error_that_names_the_range(app):
     app.run()
     assert "select_by" not in app.code[0].value
     assert app.selectbox(key="method").value == "sg-opt"
@@ -93,6 +93,13 @@ def test_the_form_of_a_link_is_not_the_demonstration_and_can_be_started_as_it_st
     assert refusals(app) == []
     assert app.code[0].value.startswith("python -m explorer train sg-opt --model all-MiniLM-L6-v2 --data sample")
     assert planned(app, 1280, 16, 80)
+    checked = training_form.methods()["sg-opt"].knobs["learning_rate"].checked
+    for rate in ("fast", "1", "-1", "nan", "inf", ""):
+        say(app, learning_rate=rate)
+        refused = error_of(partial(checked, rate))
+        assert words(app.error) == [refused], rate
+        assert "1e-07 to 0.01" in refused
+        assert app.button(key=START).disabled, rate
 
 
 def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_starting(app, place):
@@ -104,17 +111,6 @@ def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_
         else:
             refused = [error_of(lambda typed=seeds: trainings.recipe(place, seeds=training_form.typed_seeds(typed)))]
         assert refusals(app) == refused, seeds
-
-
-def test_a_nonsense_setting_is_an_error_that_names_the_range(app):
-    app.run()
-    checked = training_form.methods()["sg-opt"].knobs["learning_rate"].checked
-    for rate in ("fast", "1", "-1", "nan", "inf", ""):
-        say(app, learning_rate=rate)
-        refused = error_of(partial(checked, rate))
-        assert words(app.error) == [refused], rate
-        assert "1e-07 to 0.01" in refused
-        assert app.button(key=START).disabled, rate
 
 
 def test_a_changed_setting_stands_beside_the_papers_value(app):

@@ -39,7 +39,7 @@ def stepping(tiny):
     return run
 
 
-def test_start_makes_a_run_that_shows_base_and_best(tiny):
+def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_the_test_set(tiny, place):
     run = started(tiny)
     assert tiny.query_params["run"] == run.name
     status = ended(run)
@@ -53,6 +53,11 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "run compare" in buttons(tiny)
+    tiny.button(key="run compare").click().run()
+    tiny.switch_page("pages/compare.py").run()
+    assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
+    assert tiny.selectbox(key="beside").value == f"run:{run.name}"
+    assert tiny.selectbox(key="sts").value == run.status().facts.test
 
 
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
@@ -84,17 +89,6 @@ def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):
     tiny.button(key=START).click().run()
     assert words(tiny.error) == [error_of(lambda: runs.free_name("../mine", runs_folder()))]
     assert runs.every() == []
-
-
-def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place):
-    run = started(tiny)
-    ended(run)
-    tiny.run()
-    tiny.button(key="run compare").click().run()
-    tiny.switch_page("pages/compare.py").run()
-    assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
-    assert tiny.selectbox(key="beside").value == f"run:{run.name}"
-    assert tiny.selectbox(key="sts").value == run.status().facts.test
 
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
