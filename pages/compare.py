@@ -8,7 +8,7 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, geometry_view, verdict_view
 from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, cosine_meaning
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -51,5 +51,6 @@ asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, compared.layer_differences(pooling), compared.stem)
+cosine_meaning.compared(choice, other)
 changes_view.flipped_pairs(one_shown.graded, comparison, choices)
 comparing.export(compared, changes, pick, pooling, asked, geometry)

@@ -6,7 +6,7 @@ from explorer.data.graded import sets
 from explorer.ui import layers
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, cosine_meaning
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
@@ -22,6 +22,7 @@ if choice.evaluation_set == sets.SAMPLE:
 layers.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
 if scored.graded is not None:
     layers.cosines(scored, scored.graded)
+cosine_meaning.section(scored, choice)
 
 st.subheader("Export")
 layers.export(scored, metric, aggregate)

@@ -7,7 +7,7 @@ from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.search import neighbours, query_view
-from explorer.ui.widgets import microscope
+from explorer.ui.widgets import cosine_meaning, microscope
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -17,6 +17,8 @@ k = query_view.size(line)
 if is_vectors(source):
     query_view.show_vectors(source, choice, box, k)
     st.stop()
+with line:
+    cosine_meaning.switch()
 corpus = query_view.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
@@ -44,6 +46,8 @@ if one is None:
     st.stop()
 microscope.words_over(microscope.SEARCH, sides)
 found = search(one, two, k)
+with summary:
+    cosine_meaning.find(sides, searched)
 with columns[0]:
     if relevant:
         neighbours.show_score(*scored(one, relevant))

@@ -5,6 +5,7 @@ import streamlit as st
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.sentences import own_sentences, probe_view
+from explorer.ui.widgets import cosine_meaning
 
 YOURS, PACKS = "Your sentences", "Probe packs"
 
@@ -14,15 +15,18 @@ if not sides:
     st.stop()
 if len(sides) < 2:
     sidebar_choice.ask_for_b()
-shown = st.segmented_control(
-    "Look at",
-    [YOURS, PACKS],
-    default=YOURS,
-    required=True,
-    key="look",
-    bind="query-params",
-    label_visibility="collapsed",
-)
+with st.container(horizontal=True, vertical_alignment="center"):
+    shown = st.segmented_control(
+        "Look at",
+        [YOURS, PACKS],
+        default=YOURS,
+        required=True,
+        key="look",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    cosine_meaning.switch()
+cosine_meaning.find(sides)
 if shown == YOURS:
     own_sentences.show(sides)
 else:

@@ -1,7 +1,6 @@
 """Show the best layer & pooling, chosen on dev and reported on test, and the scores of all as a grid and as lines."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from itertools import chain
@@ -14,10 +13,9 @@ from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.evaluating.tasks import item_scores, judges, retrieval
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, sidebar_choice, splits
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads
 
@@ -38,20 +36,10 @@ GRID = "grid of layers and poolings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 
-@dataclass(frozen=True)
-class ScoredSet:
-    """A dev set or a test set with its scores."""
-
-    name: str
-    count: int  # of pairs, or of queries, triplets or rows
-    scores: layer_scores.LayerScores
-    measured: tuple[object, ...]
-
-
 def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
-    splits = _dev_and_test(scored, choice)
-    if splits is None:
+    both = splits.dev_and_test(scored, choice)
+    if both is None:
         count = np.isfinite(scored.scores.table(metric, aggregate)).sum()
         best = scored.scores.best(metric, aggregate)
         _cards(
@@ -64,7 +52,7 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
         _how_scored(scored, f"{metric} × 100 of {len(scored.pairs):,} {scored.scores.items_named[1]}.")
         _inflated(choice.evaluation_set)
         return
-    dev, test = splits
+    dev, test = both
     chosen = best_layer((dev.measured, test.measured), metric, aggregate, dev.scores, test.scores)
     if chosen is None:
         st.warning(
@@ -88,54 +76,7 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
-def _dev_and_test(
-    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
-) -> tuple[ScoredSet, ScoredSet] | None:
-    """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
-    if isinstance(scored.scores, item_scores.ItemScores):
-        return _halves_of_items(scored)
-    given = choice.evaluation_set
-    names = sets.dev_and_test(given)
-    if names is None:
-        return None
-    if given.is_divided:  # the sample, or an uploaded set: a half has some of the scores of the whole
-        if given.kind == sets.SetKind.UPLOADED and cached.why_not_split(given):
-            return None
-        whole = scored if given.whole == given else sidebar_choice.scored(replace(choice, evaluation_set=given.whole))
-        if whole is None or whole.graded is None:
-            return None
-        rows_of = whole.graded.rows_of
-        first, second = (
-            ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
-            for one in map(cached.graded_pairs, names)
-        )
-        return first, second
-    other = next(one for one in names if one.piece != (given.piece or "test"))
-    if not sidebar_choice.on_this_disk(other):
-        return None
-    partner = sidebar_choice.scored(replace(choice, evaluation_set=other))
-    if partner is None:
-        return None  # progress is shown
-    both = [ScoredSet(one.pairs.name, len(one.pairs), one.scores, one.measured) for one in (scored, partner)]
-    dev, test = both[::-1] if other == names[0] else both
-    return dev, test
-
-
-def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
-    """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
-    texts = judges.judged(scored.pairs).items
-    first = retrieval.half(texts)
-    if min(first.sum(), (~first).sum()) < retrieval.LEAST:
-        return None
-    names = f"one half of {scored.pairs.name}", "the other half"
-    dev, test = (
-        ScoredSet(name, len(rows), scored.scores.of_pairs(rows), (*scored.measured, name))
-        for name, rows in zip(names, (np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()), strict=True)
-    )
-    return dev, test
-
-
-def _verdict(chosen: best_cell.BestCell, dev: ScoredSet, test: ScoredSet, default: Reading) -> None:
+def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.ScoredSet, default: Reading) -> None:
     """Whether the best of the dev set holds on the test set, its two scores, and the differences.
 
     The colour follows the difference to the model default, which is the layer & pooling `default`.

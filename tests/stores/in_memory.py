@@ -19,6 +19,7 @@ from explorer.encoding.read.head import Head
 from explorer.evaluating.results import result_files
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import MapSettings
+from explorer.measuring.scores.calibration import MatchOptions
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
@@ -40,7 +41,7 @@ from explorer.ui.results import table_view
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.search import neighbours
 from explorer.ui.start import own_pairs_form
-from explorer.ui.widgets import microscope
+from explorer.ui.widgets import cosine_meaning, microscope
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -188,6 +189,21 @@ def best_layers(desk: Desk, x: Any) -> Hashable:
     return own(layers.best_layer(measured(x), x.metric, x.aggregate, None, None), of)
 
 
+def calibrations(desk: Desk, x: Any) -> Hashable:
+    of = (x.models, x.pairs, x.settings, x.reading, x.options)
+    desk.patch.setattr(cosine_meaning.calibration, "calibrate", lambda *_: of)
+    scored = SimpleNamespace(name="", scores=SimpleNamespace(gold=None, cosines_of=lambda _: None))
+    found = cosine_meaning.calibrated(measured(x), x.reading.title, x.options, x.reading, scored, scored)
+    return own(found, of)
+
+
+def pairs_of_a_text(desk: Desk, x: Any) -> Hashable:
+    of = (x.model, x.reading, x.settings, x.text.texts)
+    desk.patch.setattr(cosine_meaning.similarity, "random_pairs", lambda *_: of)
+    side = Side("A", found(x), x.reading, x.settings)
+    return own(cosine_meaning.random_pairs(cosine_meaning.pairs_key(side, x.text), None), of)
+
+
 def layer_geometry(desk: Desk, x: Any) -> Hashable:
     sides = [SimpleNamespace(found=Found(x.name, None, model), pairs=named(x.pairs, x)) for model in x.models]
     return geometry_view.key_of(sides, x.pooling, x.settings)
@@ -328,6 +344,15 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Intervals": (
         Store({**TWO, "readings": two(drawn.reading)}, {}, intervals),
         Store(TWO, {}, best_layers),
+    ),
+    "Meanings of cosines": (
+        Store(
+            {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.settings, "reading": drawn.reading,
+             "options": one_of(MatchOptions(), MatchOptions(match=3.0), MatchOptions(at_recall=0.5))},
+            {},
+            calibrations,
+        ),
+        Store({**READ, "text": drawn.sentences}, NAMED, pairs_of_a_text),
     ),
     "Embedding geometry": (
         Store({"models": two(drawn.digest), "pairs": drawn.pairs, "pooling": one_of("cls", "mean"),

@@ -14,6 +14,7 @@ from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft,
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing.pair_changes import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
+from explorer.measuring.scores.calibration import Calibration
 from explorer.measuring.scores.layer_scores import LayerScores
 
 BINS = 5
@@ -94,6 +95,34 @@ def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshol
     )
     draft.y_axes(title="cosine", zeroline=False)
     return draft.figure(420, showlegend=True, margin={"t": 10})
+
+
+def reliability_of(known: Calibration) -> go.Figure:
+    """The share of test pairs that match by their predicted probability, for both curves; on the diagonal is good."""
+    draft = Draft()
+    draft.add(
+        "scatter", x=[0, 1], y=[0, 1], mode="lines", line={"color": QUIET, "dash": "dot"}, name="perfectly calibrated"
+    )
+    for colour, (name, found) in zip(SIDES, known.reliability.items(), strict=True):
+        bins = found.bins
+        shares = [one.matches for one in bins]
+        draft.curve(
+            colour,
+            x=[one.predicted for one in bins],
+            y=[one.value for one in shares],
+            name=name + " (used)" * (name == known.chosen),
+            error_y={
+                "array": [one.high - one.value for one in shares],
+                "arrayminus": [one.value - one.low for one in shares],
+                "thickness": 1,
+                "width": 3,
+            },
+            text=[f"{one.pairs:,} pairs" for one in bins],
+            hovertemplate="probability %{x:.2f}, share of matches %{y:.2f}, %{text}<extra></extra>",
+        )
+    draft.x_axes(title="predicted probability of a match", range=[-0.02, 1.02], zeroline=False)
+    draft.y_axes(title="share of matches", range=[-0.02, 1.02], zeroline=False)
+    return draft.figure(380, showlegend=True, margin={"t": 10})
 
 
 def _density(cosines: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import TooFewRows
-from explorer.in_words import number, rounded
+from explorer.in_words import rounded, signed
 from explorer.measuring.scores import bootstrap, verdict
 from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
 from explorer.measuring.scores.judge import Share
@@ -53,11 +53,11 @@ class RandomPairs:
         return 1 - int(np.searchsorted(self.cosines, cosine, side="left")) / len(self.cosines)
 
     def place(self, cosine: float) -> str:
-        """`top 3 % of random pairs`, `above all 20,000 random pairs`."""
+        """`top 3 %` of random pairs; of a cosine above all of them the share that one pair would be."""
         share = self.share(cosine)
         if share == 0:
-            return f"above all {len(self.cosines):,} random pairs"
-        return f"top {100 * share:.2g} % of random pairs" if share < 0.1 else f"top {100 * share:.0f} % of random pairs"
+            return f"under {100 / len(self.cosines):.2g} %"
+        return f"top {100 * share:.2g} %" if share < 0.1 else f"top {100 * share:.0f} %"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +69,19 @@ class CosineMeaning:
     calibration: Calibration | None = None
     random_pairs: RandomPairs | None = None
 
-    def words(self, cosine: float) -> str:
-        """`match 86 %, top 3 % of random pairs`; "" if nothing is known, or of a cosine that is not a number."""
+    def words(self, cosine: float, *, short: bool = False) -> str:
+        """`match 86 %, top 3 % of random pairs`, or short `match 86 %, top 3 %`.
+
+        "" if nothing is known, or of a cosine that is not a number.
+        """
         if not np.isfinite(cosine):
             return ""
         parts = []
         if self.calibration is not None:
             parts.append(f"match {probability_text(float(self.calibration.curve.at(cosine)))}")
         if self.random_pairs is not None:
-            parts.append(self.random_pairs.place(cosine))
+            of = "" if short else " of random pairs"
+            parts.append(self.random_pairs.place(cosine) + of)
         return ", ".join(parts)
 
 
@@ -186,7 +190,7 @@ def as_text(meaning: CosineMeaning, before: CosineMeaning | None = None, cosines
     if meaning.calibration is not None:
         lines += [about(meaning.calibration), ""]
     if before is not None and (line := change(before, meaning)):
-        lines += [line, ""]
+        lines += [line.text, ""]
     for side in sides:
         lines.append(f"{side.model}, {side.reading}")
         if side.calibration is not None:
@@ -239,21 +243,24 @@ def quality(meaning: CosineMeaning) -> str:
         f"calibration error {found.reliability[name].error:.3f}"
         for name in names
     )
-    return f"{each}. Lower is better; the share of matches alone has a Brier score of {rate * (1 - rate):.4f}."
+    alone = f"the share of matches alone has a Brier score of {rate * (1 - rate):.4f}"
+    return f"{each[:1].upper()}{each[1:]}. Lower is better; {alone}."
 
 
-def change(before: CosineMeaning, after: CosineMeaning) -> str:
-    """Whether the cosines of one model say more of a match than those of another, on the same test pairs."""
+def change(before: CosineMeaning, after: CosineMeaning) -> verdict.Sentence | None:
+    """Whether the cosines of one model say more of a match than those of another; None if the test pairs differ."""
     one, other = before.calibration, after.calibration
-    if one is None or other is None or one.squared.shape != other.squared.shape:
-        return ""
+    if one is None or other is None or (one.test, one.match) != (other.test, other.match):
+        return None
     # × 100 of squared errors: lower is better, so a better one has a negative difference
     gap = bootstrap.mean_difference(one.squared, other.squared)
     low, high = float(gap.low), float(gap.high)
     kind = verdict.BETTER if high < 0 else verdict.WORSE if low > 0 else verdict.CHANCE
     scores = f"{before.model} {one.squared.mean():.4f}, {after.model} {other.squared.mean():.4f}"
-    edges = " to ".join(f"{edge / 100:+.4f}" for edge in (low, high))
-    return (
-        f"{verdict.WORDS[kind]}: Brier score of the probability of a match: {scores}: "
-        f"{number(float(gap.difference) / 100, '+.4f')} ({verdict.CI} {edges}); lower is better."
+    edges = " to ".join(signed(edge / 100, 4) for edge in (low, high))
+    return verdict.Sentence.of(
+        kind,
+        f"the probability of a match has a Brier score of {scores} (lower is better): "
+        f"{signed(float(gap.difference) / 100, 4)} ({verdict.CI} {edges}) on {other.test.pairs:,} pairs of "
+        f"{other.test.name}.",
     )

@@ -258,8 +258,8 @@ def _cosines(about: CardFacts) -> list[str]:
     if found is None:
         return []
     text = f"What cosines of this model mean is in `{similarity.FILE}`, with more digits."
-    changed = about.base_cosines and plain(similarity.change(about.base_cosines, found))
-    parts = ["## What a cosine means", f"{changed} {text}" if changed else text]
+    changed = similarity.change(about.base_cosines, found) if about.base_cosines else None
+    parts = ["## What a cosine means", f"{plain(changed.text)} {text}" if changed else text]
     if found.calibration is not None:
         parts[1] += f" {plain(similarity.about(found.calibration))} {plain(similarity.quality(found))}"
     if found.random_pairs is not None:

@@ -14,7 +14,7 @@ from explorer.measuring.scores import judge, metrics
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
@@ -56,7 +56,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
     error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
     share = st.column_config.NumberColumn(format="percent", width="small", help=error)
     event = st.dataframe(
-        rows[:MOST],
+        list(map(cosine_meaning.columns, rows[:MOST])),
         hide_index=True,
         # one table key per set of rows, so that new rows clear the selected row
         key=f"flipped {kind} {digest_of(map(str, places))[:12]}",

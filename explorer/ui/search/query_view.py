@@ -19,7 +19,7 @@ from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
@@ -146,7 +146,9 @@ def show_results(
         for result in results:
             mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
             answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""
-            note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
+            meaning = cosine_meaning.note(side, result.cosine)
+            cosine = ": ".join(filter(None, (f"cosine {result.cosine:.3f}", meaning)))
+            note = f":small[{cosine}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
     rows = query_results.found_rows(results, sentences, other)
     downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")

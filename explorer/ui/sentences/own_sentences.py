@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -227,10 +227,11 @@ def _chosen_pair(
         st.info(SAME.format(first + 1), icon=":material/swap_horiz:")
     st.caption("Pairs that changed most" if other is not None else "Most similar pairs")
     number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
+    rows = [cosine_meaning.columns(sentence_vectors.pair_row(sentences, one, other, pair)) for pair in pairs]
     st.dataframe(
-        [sentence_vectors.pair_row(sentences, one, other, pair) for pair in pairs],
+        rows,
         hide_index=True,
-        column_order=["number", "other number", "cosine A", "cosine B", "B - A"],
+        column_order=["number", "other number", "cosine A", "A means", "cosine B", "B means", "B - A"],
         column_config={
             "number": "First",
             "other number": "Second",

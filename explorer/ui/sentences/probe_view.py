@@ -11,7 +11,7 @@ from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
@@ -114,7 +114,10 @@ def _pairs(
     rows = [row for row in every if row["pack"] == name]
     number = st.column_config.NumberColumn(format="%.3f", help=COSINE)
     event = st.dataframe(
-        [{key: value for key, value in row.items() if key not in ("pack", "meaning")} for row in rows],
+        [
+            cosine_meaning.columns({key: value for key, value in row.items() if key not in ("pack", "meaning")})
+            for row in rows
+        ],
         hide_index=True,
         height="content",
         key=f"pairs of {name}",

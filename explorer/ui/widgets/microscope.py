@@ -16,7 +16,7 @@ from explorer.measuring.sentences import sentence_pair, word_pairs, word_tables
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, cosine_meaning, downloads
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -81,6 +81,9 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
             help="Change of the cosine. Good if it moves towards the meaning of the pair.",
             border=True,
         )
+    for name, (_, pair) in pairs.items():
+        if meaning := cosine_meaning.note(name, pair.cosine):
+            st.caption(f"{name}: {meaning}")
     for _, pair in pairs.values():
         messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
     st.markdown(f"**{word_tables.TITLE}**")
