@@ -200,13 +200,18 @@ def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, don
     assert "STS15" in told[0].replace(alone, ""), "the task without data is named"
 
 
-def test_every_task_is_estimated_that_is_not_saved(desk, evaluate):
+def test_every_task_is_estimated_that_is_not_saved_and_again_measures_what_is(desk, evaluate):
     evaluate("--task", "STS17")
     tasks = ("--task", "STS17", "--task", "STS17-es-es", "--task", write_labelled(desk / "own"), *FEW)
     told, _ = evaluate(*tasks, "--estimate")
     assert "one, STS17:" not in told
     assert "1 more is saved" in told
     assert all(f"one, {task}: about" in told for task in ("STS17-es-es", "moods.csv"))
+    (before,) = result_files.read_all(desk / "results")[0]
+    assert "not measured again" not in evaluate("--task", "STS17", "--again")[1]
+    (after,) = result_files.read_all(desk / "results")[0]
+    assert after.measured.seconds != before.measured.seconds
+    assert after.measured.score() == before.measured.score()
 
 
 def test_what_is_saved_is_not_measured_again(desk, evaluate, monkeypatch):
@@ -218,15 +223,6 @@ def test_what_is_saved_is_not_measured_again(desk, evaluate, monkeypatch):
     assert second == first
     (line,) = err.splitlines()
     assert line.endswith("one: STS17, moods.csv")
-
-
-def test_again_measures_what_is_saved(desk, evaluate):
-    evaluate("--task", "STS17")
-    (before,) = result_files.read_all(desk / "results")[0]
-    assert "not measured again" not in evaluate("--task", "STS17", "--again")[1]
-    (after,) = result_files.read_all(desk / "results")[0]
-    assert after.measured.seconds != before.measured.seconds
-    assert after.measured.score() == before.measured.score()
 
 
 def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, evaluate):

@@ -133,12 +133,17 @@ SEEDS = range(12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_sentence_is_in_two_splits_and_no_pair_is_lost(seed):
+def test_no_sentence_is_in_two_splits_no_pair_is_lost_and_neither_orders_nor_the_name_matter(seed):
     pairs = made_up(seed)
     made = pieces(pairs)
     for one, other in combinations(made, 2):
         assert not set(one.sentences) & set(other.sentences)
     assert sorted(row for one in made for row in rows_of(one)) == rows_of(pairs)
+    other = replace(shuffled(pairs, seed), name="renamed.csv")
+    swapped = replace(pairs, first=pairs.second, second=pairs.first)
+    for one, again, turned in zip(pieces(pairs), pieces(other), pieces(swapped), strict=True):
+        assert rows_of(one) == rows_of(again)
+        assert rows_of(one) == rows_of(replace(turned, first=turned.second, second=turned.first))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,16 +162,6 @@ def test_families_are_what_a_slow_search_finds(seed):
             left -= more
         found.append(tuple(sorted(family)))
     assert sorted(splitting.families(pairs)) == sorted(found)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_neither_order_of_rows_nor_of_the_two_sentences_nor_the_name_matters(seed):
-    pairs = made_up(seed)
-    other = replace(shuffled(pairs, seed), name="renamed.csv")
-    swapped = replace(pairs, first=pairs.second, second=pairs.first)
-    for one, again, turned in zip(pieces(pairs), pieces(other), pieces(swapped), strict=True):
-        assert rows_of(one) == rows_of(again)
-        assert rows_of(one) == rows_of(replace(turned, first=turned.second, second=turned.first))
 
 
 def test_rows_stay_in_the_order_of_the_file_with_their_tags_and_parts():

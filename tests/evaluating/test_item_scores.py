@@ -103,7 +103,9 @@ def test_ranks_are_those_of_a_full_search(encoder):
     assert scores.details_of(parse("mean of layer 2", 2))[COSINE] == pytest.approx(nearest, abs=1e-6)
 
 
-def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
+def test_differences_are_of_a_paired_bootstrap_and_the_best_layer_of_some_items_is_compared_on_the_others(
+    encoder,
+):
     scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     one, other = parse("mean of layer 1", 2), parse("max of layer 2", 2)
     for metric in ("nDCG@10", "Recall@1"):
@@ -112,10 +114,6 @@ def test_differences_are_those_of_a_paired_bootstrap_over_the_items(encoder):
         assert [float(x) for x in (found.difference, found.low, found.high)] == pytest.approx(
             [float(x) for x in (slow.difference, slow.low, slow.high)]
         )
-
-
-def test_the_best_layer_of_some_items_is_compared_on_the_others(encoder):
-    scores = finish(score_items(encoder, judge_of(sets_of_every_kind()["queries"], encoder)))
     dev, test = scores.of_pairs(range(0, 30, 2)), scores.of_pairs(range(1, 30, 2))
     found = choose(dev, test, "MRR@10")
     table = {reading: dev.score(reading, "MRR@10") for reading in dev.grid}

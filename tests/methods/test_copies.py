@@ -32,7 +32,7 @@ def test_losses_of_pairs_of_a_batch_and_of_a_queue_are_those_worked_out():
     assert losses.tension_in_batch(TUNED, GUIDE, 20.0).item() == pytest.approx(0.346574, abs=1e-6)
 
 
-def test_the_first_steps_of_rmsprop_are_those_of_keras(tiny_encoder):
+def test_the_first_steps_of_rmsprop_are_those_of_keras_and_the_learning_rate_falls_four_times(tiny_encoder):
     method = methods.load("ct")(Tunable(tiny_encoder, 16))
     weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     optimizer = method.make_optimizer([{"params": [weight], "weight_decay": 0.0}], method.schedule)
@@ -43,10 +43,6 @@ def test_the_first_steps_of_rmsprop_are_those_of_keras(tiny_encoder):
         optimizer.step()
         steps.append(before - weight.item())
     assert steps == pytest.approx([3.162277e-05, 2.294157e-05, 1.920947e-05], rel=1e-6)
-
-
-def test_the_learning_rate_falls_four_times(tiny_encoder):
-    method = methods.load("ct")(Tunable(tiny_encoder, 16))
     rates = [method.rate(step, 5000, method.schedule) for step in (0, 499, 500, 1000, 1500, 2000, 4999)]
     assert rates == pytest.approx([1e-5, 1e-5, 8e-6, 6e-6, 4e-6, 2e-6, 2e-6])
 

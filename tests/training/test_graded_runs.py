@@ -265,7 +265,7 @@ def whole(place, files):
     return with_stages(place, "sbert-nli", data=(files[True],), settings=SBERT)
 
 
-def test_all_rows_train_and_the_dev_set_chooses(whole):
+def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterwards(whole):
     run, _ = whole
     made = run.recipe().made_with
     rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS, divide=False)
@@ -275,10 +275,6 @@ def test_all_rows_train_and_the_dev_set_chooses(whole):
         assert {line.held_out for line in lines} == {None}
         best = max(lines, key=lambda line: line.dev)
         assert (result.best_step, result.dev, result.criterion, result.classes) == (best.step, best.dev, None, None)
-
-
-def test_the_classifier_is_gone_afterwards(whole):
-    run, _ = whole
     assert not (run.model / CLASSIFIER).exists()
     assert not any("classifier" in name for name in weights(run))
     assert "## Classification" not in (run.folder / "README.md").read_text()

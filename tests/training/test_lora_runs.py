@@ -34,7 +34,9 @@ def base_of(place) -> dict[str, torch.Tensor]:
     return load_file(place.model / "model.safetensors")
 
 
-def test_the_export_has_the_names_of_the_base_and_differs_in_query_and_value_alone(place, whole):
+def test_the_export_differs_from_the_base_in_query_and_value_alone_and_opens_without_peft_as_every_step_does(
+    place, whole
+):
     run, _ = whole
     base, tuned = base_of(place), weights(run)
     assert set(tuned) == set(base)
@@ -42,10 +44,6 @@ def test_the_export_has_the_names_of_the_base_and_differs_in_query_and_value_alo
         f"encoder.layer.{layer}.attention.self.{part}.weight" for layer in range(2) for part in ("query", "value")
     }
     assert not list(run.model.glob("adapter_*"))
-
-
-def test_the_export_and_every_step_open_without_peft_and_agree(whole):
-    run, _ = whole
     steps = sorted((run.folder / "steps").iterdir())
     assert len(steps) == 2 * 7
     for folder in (run.model, steps[-1]):

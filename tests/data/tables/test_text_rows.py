@@ -301,16 +301,11 @@ def read_whole(path):
 
 
 @pytest.mark.parametrize("data", TEXTS.values(), ids=TEXTS)
-def test_the_sentences_are_those_of_the_reader_of_files(tmp_path, data):
+def test_the_sentences_are_those_of_the_reader_of_files_and_reading_goes_on_from_the_place_of_any(tmp_path, data):
     path = tmp_path / "text.txt"
     path.write_bytes(data)
     assert is_streamed(path)
     assert tuple(text for _, text in sentences(path) if text) == read_whole(path)
-
-
-@pytest.mark.parametrize("data", TEXTS.values(), ids=TEXTS)
-def test_reading_goes_on_from_the_place_of_any_sentence(tmp_path, data):
-    path = tmp_path / "text.txt"
     path.write_bytes(data)
     every = list(sentences(path))
     for at, (place, _) in enumerate(every):

@@ -227,17 +227,15 @@ def family(request, tmp_path_factory) -> tuple[str, Path, Encoder]:
     return request.param, folder, encoder_of(folder)
 
 
-def test_every_family_shows_the_state_after_each_of_its_layers_and_has_no_pooler_to_be_made_up(family):
+def test_every_family_shows_the_state_after_each_layer_without_a_pooler_and_cuts_what_is_longer_than_it_can_read(
+    family,
+):
     _, _, encoder = family
     states = encoder.states(list(SENTENCES))
     assert states.hidden.shape[0] == LAYERS + 1
     assert states.hidden.shape[-1] == WIDTH
     assert torch.isfinite(states.hidden[:, states.mask]).all()
     assert not [name for name, _ in encoder.model.named_parameters() if "pooler" in name]
-
-
-def test_every_family_reads_a_sentence_of_its_greatest_length_and_cuts_a_longer_one(family):
-    _, _, encoder = family
     assert encoder.max_length == POSITIONS
     for words in (POSITIONS - 2, 3 * POSITIONS):
         states = encoder.states([" ".join(["a"] * words)])
@@ -257,17 +255,13 @@ def test_every_family_reads_the_weights_that_were_saved(family):
         assert torch.equal(weight, expected[name]), f"{kind}: {name}"
 
 
-def test_every_family_reads_in_bfloat16_with_exact_positions(family):
+def test_every_family_reads_in_bfloat16_with_exact_positions_and_can_compute_attention_to_be_looked_at(family):
     _, folder, exact = family
     rounded = encoder_of(folder, precision="bfloat16")
     assert {weight.dtype for weight in rounded.model.parameters()} == {torch.bfloat16}
     for (name, table), (_, other) in zip(exact.model.named_buffers(), rounded.model.named_buffers(), strict=True):
         assert torch.equal(table, other), name
     assert torch.isfinite(rounded.states(list(SENTENCES)).hidden).all()
-
-
-def test_every_family_can_compute_attention_to_be_looked_at(family):
-    _, folder, exact = family
     shown = encoder_of(folder, attention="eager")
     ids = torch.tensor(exact.tokens([SENTENCES[0]]).ids)
     with torch.inference_mode():

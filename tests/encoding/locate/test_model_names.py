@@ -92,15 +92,11 @@ def test_a_file_is_not_a_folder(bert):
         find(str(bert / "config.json"))
 
 
-def test_a_revision_belongs_to_the_hub_only(bert, monkeypatch):
+def test_a_revision_belongs_to_the_hub_only_and_a_folder_keeps_its_at_sign(bert, monkeypatch):
     monkeypatch.chdir(bert.parent)
     for source in ("bert", "all-MiniLM-L6-v2"):
         with pytest.raises(BadChoice, match=rf"A revision \('main'\) belongs to .* hub; '{source}' is on this machine"):
             find(f"{source}@main")
-
-
-def test_a_folder_keeps_its_at_sign(bert, monkeypatch):
-    monkeypatch.chdir(bert.parent)
     bert.rename(bert.parent / "bert@2024")
     for source in ("bert@2024", str(bert.parent / "bert@2024")):
         found = find(source)

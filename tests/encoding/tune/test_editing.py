@@ -267,7 +267,7 @@ def vectors(encoder: Encoder, pooling: str) -> torch.Tensor:
     return found
 
 
-def test_a_cut_has_the_vectors_of_its_layer(deep_family):
+def test_a_cut_has_the_vectors_of_its_layer_without_the_layers_above_it_and_the_whole_stays(deep_family):
     kind, encoder = deep_family
     where = editing.stack(encoder)
     assert (where.norm is not None) == (kind in NORM_AT_THE_END)
@@ -275,10 +275,6 @@ def test_a_cut_has_the_vectors_of_its_layer(deep_family):
     for layer in range(where.lowest, DEPTH + 1):
         found = vectors(editing.cut(encoder, layer, where), "mean")
         assert torch.allclose(found, vectors(every, f"mean of layer {layer}"), atol=1e-5)
-
-
-def test_layers_above_the_cut_are_removed_and_the_whole_stays(deep_family):
-    kind, encoder = deep_family
     before, size = vectors(encoder, "mean"), encoder.model.num_parameters()
     cut = editing.cut(encoder, 1)
     assert cut.model.config.num_hidden_layers == 1

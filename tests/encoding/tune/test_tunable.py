@@ -174,16 +174,12 @@ def test_reading_covers_every_sentence_once_longest_first(tiny_encoder, monkeypa
     assert len(lengths) > 5, "otherwise all were read at once"
 
 
-def test_reading_carries_no_gradient_and_does_not_take_the_callers_away(tiny_encoder):
+def test_reading_carries_no_gradient_does_not_take_the_callers_away_and_computes_as_it_is_told(tiny_encoder):
     copy = Tunable(tiny_encoder, 32)
     for _, states in copy.read(SENTENCES):
         assert torch.is_grad_enabled()
         assert not any(layer.requires_grad for layer in states.hidden)
     assert copy.states(SENTENCES).hidden[-1].requires_grad
-
-
-def test_reading_computes_as_it_is_told(tiny_encoder):
-    copy = Tunable(tiny_encoder, 32)
     rounded = next(copy.read(SENTENCES, lambda: torch.autocast("cpu", torch.bfloat16)))[1].hidden[-1]
     assert 0 < (rounded.float() - next(copy.read(SENTENCES))[1].hidden[-1]).abs().max() < 0.1
     assert not torch.is_autocast_enabled("cpu")

@@ -66,7 +66,9 @@ def test_pca_is_that_of_scikit_learn_without_rows_of_a_zero_vector(corpus, vecto
     assert f"All {ROWS - 2} sentences" in found.note
 
 
-def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus, vectors, few):
+def test_the_others_are_placed_between_their_nearest_fitted_ones_and_the_trustworthiness_is_that_of_scikit_learn(
+    corpus, vectors, few
+):
     found = mapped(corpus)
     known = unit(vectors).astype(float)
     fitted = np.sort(np.random.default_rng(0).choice(ROWS, 90, replace=False))
@@ -79,10 +81,6 @@ def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus
         place = sum(weight * found.places[one] for weight, one in zip(weights, nearest, strict=True)) / sum(weights)
         np.testing.assert_allclose(found.places[row], place, atol=1e-3)
     assert "UMAP lays out 90 of them" in found.note
-
-
-def test_the_trustworthiness_is_that_of_scikit_learn(corpus, vectors, few):
-    found = mapped(corpus)
     nearest = found.faithfulness.nearest
     true = trustworthiness(unit(vectors), found.places, n_neighbors=nearest, metric="cosine")
     one_rank = 2 / (ROWS * nearest * (2 * ROWS - 3 * nearest - 1))

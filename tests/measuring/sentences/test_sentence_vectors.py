@@ -130,7 +130,7 @@ def test_an_order_of_the_same_sentence_many_times_has_each_once(count):
     assert sorted(clustered(similarities(np.ones((count, 4))))) == list(range(count))
 
 
-def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
+def test_the_foremost_pairs_are_those_that_changed_most_either_way_and_rows_hold_every_two_sentences_once(vectors):
     one = similarities(vectors)
     other = similarities(vectors[::-1].copy())
     changes = {(i, j): abs(other[i, j] - one[i, j]) for i in range(6) for j in range(i + 1, 6)}
@@ -138,10 +138,6 @@ def test_the_foremost_pairs_are_those_that_changed_most_either_way(vectors):
     (alike,) = foremost(one, None, 1)
     assert one[alike] == max(one[i, j] for i in range(6) for j in range(i + 1, 6))
     assert foremost(similarities(np.eye(2, 3)), None, 5) == [(0, 1)]
-
-
-def test_rows_hold_every_two_sentences_once(vectors):
-    one = similarities(vectors)
     rows = similarity_rows(tuple("abcdef"), one, -one)
     assert len(rows) == 15
     for row in rows:
