@@ -279,18 +279,13 @@ def test_a_signal_that_is_ignored_ends_nothing(place, words, said, monkeypatch):
 
 
 @pytest.fixture
-def plan(place, tmp_path, monkeypatch) -> Plan:
-    """One row of one seed, in an empty folder of runs."""
+def file(place, tmp_path, monkeypatch):
+    """Write a plan of one row and one seed to a file, in an empty folder of runs."""
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr("explorer.methods.self_guided.PROJECTION", 8)
     settings = {"batch_size": 4, "steps": 2, "max_length": 16}
     sets = {"dev": str(place.dev), "test": str(place.test), "precision": "float32", "device": "cpu"}
-    return Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1,), **sets)
-
-
-@pytest.fixture
-def file(plan, tmp_path):
-    """Write a plan to a file."""
+    plan = Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1,), **sets)
 
     def write(**changes):
         path = tmp_path / "plan.yaml"

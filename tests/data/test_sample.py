@@ -110,13 +110,6 @@ def test_the_halves_share_no_sentence_and_have_every_domain_and_every_band_of_sc
     assert abs(sum(sample.dev().gold) - sum(sample.test().gold)) / 120 < 0.02
 
 
-@pytest.fixture(scope="module")
-def words_of_search():
-    """The stems of each query and of each passage, without stop words."""
-    task, words = sample.search(), word_splitter()
-    return task, *([set(of) for of in words(texts)] for texts in (task.queries, task.documents))
-
-
 def test_the_retrieval_set_has_two_answers_to_each_query_and_no_text_of_another_part():
     task = sample.search()
     assert (task.name, len(task), len(task.documents)) == (sample.SEARCH, 60, 600)
@@ -129,8 +122,9 @@ def test_the_retrieval_set_has_two_answers_to_each_query_and_no_text_of_another_
     assert not others & set(sample.search().texts)
 
 
-def test_words_alone_do_not_find_the_answers(words_of_search):
-    task, queries, passages = words_of_search
+def test_words_alone_do_not_find_the_answers():
+    task, stems = sample.search(), word_splitter()  # without stop words
+    queries, passages = ([set(of) for of in stems(texts)] for texts in (task.queries, task.documents))
     shared = [[len(query & passage) for passage in passages] for query in queries]
     answers = [[of[place] for place in judged] for of, judged in zip(shared, task.judgements, strict=True)]
     assert sum(min(of) == 0 for of in answers) == 58, "an answer in other words"

@@ -148,23 +148,19 @@ def test_the_rate_of_an_epoch_of_cert_is_half_a_cosine(base):
     assert method.rate(19, 500, method.schedule) == rates[1], "the same within an epoch"
 
 
-def updated(method, rate=0.1):
-    weights = [weight for weight in method.parameters() if weight.requires_grad]
-    method(FIRST, SECOND).backward()
-    with torch.no_grad():
-        for weight in weights:
-            weight.sub_(rate * weight.grad)
-            weight.grad = None
-    method.after_update()
-
-
 @pytest.mark.parametrize("name", ["bsl", "cert"])
 def test_the_copy_has_no_gradient_begins_as_the_encoder_and_moves_by_momentum_alone(name, base):
     method = seeded(name, base, momentum=0.9)
     pairs = list(zip(method.target.model.parameters(), method.base.model.parameters(), strict=True))
     assert all(torch.equal(*pair) for pair in pairs)
     before = [follows.clone() for follows, _ in pairs]
-    updated(method)
+    weights = [weight for weight in method.parameters() if weight.requires_grad]
+    method(FIRST, SECOND).backward()
+    with torch.no_grad():
+        for weight in weights:
+            weight.sub_(0.1 * weight.grad)
+            weight.grad = None
+    method.after_update()
     for start, (follows, own) in zip(before, pairs, strict=True):
         assert follows.grad is None
         assert torch.allclose(follows, 0.9 * start + 0.1 * own, atol=1e-6)

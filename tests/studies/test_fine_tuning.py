@@ -1,14 +1,16 @@
-"""Test fine-tuning on tasks: a run for each, trained once or resumed, and its scores as a result."""
+"""Test fine-tuning on tasks, and that rows of the papers' tables are trained with their settings, or say why not."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 
 from explorer.__main__ import main
-from explorer.data import corpora
+from explorer.commands import plans
+from explorer.data import corpora, reference_scores
 from explorer.data.labelled import labelled_sets
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
@@ -16,11 +18,25 @@ from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.metrics import MEASURES, class_scores
+from explorer.methods import load
 from explorer.progress import finish
 from explorer.studies import fine_tuning
 from explorer.studies.fine_tuning import TuningOptions
+from explorer.studies.plans import execution, plan_folder
+from explorer.studies.plans.plan import cells
+from explorer.studies.reproduce import (
+    POOLINGS,
+    ReproductionOptions,
+    base_scores,
+    paper_table,
+    paper_tables,
+    reproduction,
+    written,
+)
+from explorer.training.recipe import paper_values
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
+from tests import namesakes
 from tests.training.test_graded_runs import labelled_file
 from tests.trainings import furnish
 
@@ -158,3 +174,163 @@ def test_an_unknown_setting_or_a_refused_training_leaves_no_run(shelf):
 def test_word_vectors_have_nothing_to_fine_tune(shelf, capsys):
     assert main(["evaluate", "bag-of-words", "--task", shelf[1], "--probe", "fine-tuned"]) == 1
     assert "bag-of-words has no encoder to fine-tune" in capsys.readouterr().err
+
+
+STEPS = {"steps": 2, "batch_size": 4}
+
+
+def settings_of(table):
+    """What each row of a table sets, by method."""
+    return [(row.label, table.how(row)) for row in table.published().rows]
+
+
+@pytest.fixture
+def scale(place, own_runs, tmp_path, monkeypatch) -> ReproductionOptions:
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    model, text, dev, test = map(str, (place.model, place.text, place.dev, place.test))
+    return ReproductionOptions(model, (text,), "", "", STEPS, (1, 2), dev, test)
+
+
+@pytest.fixture
+def poolers(place):
+    """The table of poolers, on a few pairs."""
+    return replace(paper_table("layerattpooler-2"), tasks=(str(place.test),), column={str(place.test): "STS-B"})
+
+
+def test_every_published_table_has_a_name_and_the_weights_and_poolers_of_the_papers():
+    named = {(table.paper, table.number) for table in paper_tables() if not table.figure}
+    assert {(table.paper, table.number) for table in reference_scores.tables()} <= named
+    assert len({table.name for table in paper_tables()}) == len(paper_tables())
+    assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_tables())
+    shares = [how.settings["share"] for _, how in settings_of(paper_table("conisi-7"))]
+    assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table("layerattpooler-2"))]
+    every = load("layer-attention-hard").knobs["pooler"].choices
+    assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
+
+
+@pytest.mark.parametrize(
+    "table", [table for table in paper_tables() if not table.elsewhere], ids=lambda table: table.name
+)
+def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
+    for label, how in settings_of(table):
+        if how.method:
+            knobs = load(how.method).knobs
+            assert set(how.settings) <= set(knobs), label
+            assert all(knobs[name].checked(value) == value for name, value in how.settings.items())
+        else:
+            assert how.pooling or how.why_not
+
+
+def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
+    found = [(how.method, dict(how.settings)) for _, how in settings_of(paper_table("sg-bert-5"))]
+    plain = {"temperature": 0.01, "pull": 0.1}
+    assert found == [
+        ("sg-opt", {}), ("sg-opt", {"objective": "opt2"}), ("sg-opt", {"objective": "opt1"}), ("sg", {}),
+        ("sg-opt", plain), ("sg-opt", {"temperature": 0.1, "pull": 0.1}),
+        ("sg-opt", {"temperature": 0.001, "pull": 0.1}), ("sg-opt", {"temperature": 0.01, "pull": 0.0}),
+        ("sg-opt", {"temperature": 0.01, "pull": 1.0}), ("sg-opt", {**plain, "projection": False}),
+    ]  # fmt: skip
+    assert plain.items() <= paper_values(load("sg-opt")).items()
+
+
+def test_rows_of_one_training_are_trained_once(scale):
+    (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
+    assert plan.rows == 9, "the default stands in the table twice"
+    assert len(cells(plan)) == 18
+    (plan,) = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS)).plans.values()
+    poolings = [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]]
+    assert poolings == ["cls", "model default"] * 2
+
+
+def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale, poolers):
+    scale = replace(scale, data=(str(place.triplets),))
+    found = reproduction(poolers, scale)
+    (plan,) = found.plans.values()
+    finish(execution.execute(plan_folder.new(replace(plan, variants=plan.variants[-1:]))))  # one row takes long enough
+    finish(base_scores(found))
+    header, rows = written(found)
+    assert header == ["row", str(place.test), f"{place.test}, published", "difference", "setting"]
+    by_row = {row[0]: row[1:] for row in rows}
+    last = reference_scores.find_table("LayerAttPooler", "2").rows[-1]
+    label = f"{last.label}, {last.pooling}, {last.base}"
+    scores = [run.status().verdict.test.exported for run in runs.every() if "pooler" not in run.recipe().settings]
+    mean, deviation = (float(part) for part in by_row[label][0].split(" ± "))
+    assert len(scores) == 2
+    assert mean == pytest.approx(fmean(scores), abs=0.006)
+    assert deviation == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5, abs=0.006)
+    assert float(by_row[label][1]) == last.scores["STS-B"].value == 86.76
+    assert float(by_row[label][2]) == pytest.approx(mean - 86.76, abs=0.011)
+    assert by_row[label][3].startswith(f"scaled down: {place.model} in place of BERT-base; text: {place.triplets}")
+    base = {name: row for name, row in by_row.items() if name.startswith("tiny, ")}
+    assert set(base) == {"tiny, [CLS]", "tiny, model default"}
+    assert all(row[0] and not row[1] for row in base.values())
+
+
+def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(scale):
+    (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
+    plan_folder.new(replace(plan, seeds=(9,)))
+    with pytest.raises(BadChoice, match="was begun with other values of seeds"):
+        plans.worked_off(plan)
+
+
+def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):
+    header, rows = written(reproduction(poolers, replace(scale, data=(str(place.triplets),))))
+    assert header == ["row", f"{place.test}, published", "setting"]
+    assert len(rows) == 11
+    with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
+        reproduction(paper_table("sg-bert-6"), ReproductionOptions())
+    with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
+        paper_table("sgbert-5")
+
+
+def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
+    found = reproduction(paper_table("sg-bert-1"), scale)
+    reasons = {line.label: line.why_not for line in found.lines if line.why_not}
+    assert "backtranslate" in reasons["BT, CLS, BERT-base"]
+    assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
+    assert "word vectors" in reasons["GloVe, Mean, without BERT"]
+    trained = [line.label for line in found.lines if line.method]
+    assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
+
+
+def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
+    table = paper_table("sg-bert-figure-4")
+    scores = {row.model: row.scores for row in table.published().rows}
+    printed = {name: (of["STS-B"].value, of["STS average"].value) for name, of in scores.items()}
+    assert printed == {
+        "Flow": (71.35, 68.77),
+        "Flow, trained on other text": (59.19, 64.58),
+        "SG-OPT": (77.23, 74.62),
+        "SG-OPT, trained on other text": (75.40, 72.99),
+    }
+    (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
+    texts = [(cell.recipe.method, cell.recipe.data) for cell in cells(plan) if cell.seed == 1]
+    assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
+    asked = [line.why_not for line in reproduction(table, scale).lines if line.why_not]
+    assert len(asked) == 2
+    assert all("--other-text FILE" in why for why in asked)
+
+
+def test_text_that_is_asked_for_and_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
+    options = ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
+    found = reproduction(paper_table("sg-bert-7"), options)
+    assert not found.plans
+    reasons = [line.why_not for line in found.lines]
+    assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
+    found = reproduction(paper_table("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))
+    assert all("--data FILE" in line.why_not for line in found.lines)
+    assert len(found.lines) == 10
+
+
+def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):
+    paths = namesakes.write(tmp_path, folders=("a", "b"))
+    tasks = tuple(map(str, paths))
+    table = replace(poolers, tasks=tasks, column=dict.fromkeys(tasks, "STS-B"))
+    found = reproduction(table, replace(scale, data=(str(place.triplets),)))
+    finish(base_scores(found))
+    header, rows = written(found)
+    by_row = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    for name, pooling in (("tiny, [CLS]", "cls"), ("tiny, model default", "mean")):
+        expected = [namesakes.outside_score(place.model, path, pooling) for path in paths]
+        assert [float(by_row[name][task]) for task in tasks] == pytest.approx(expected, abs=0.006)

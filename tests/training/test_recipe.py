@@ -172,13 +172,6 @@ def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(f
     assert _recipe(_options(["train", *flags])).settings == settings
 
 
-@pytest.fixture
-def roberta(tmp_path):
-    config = {"model_type": "roberta", "num_hidden_layers": 12, "hidden_size": 768}
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    return str(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("flags", "settings"),
     [
@@ -190,8 +183,10 @@ def roberta(tmp_path):
         (["simcse-sup"], {}),
     ],
 )
-def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_given(roberta, flags, settings):
-    found = _recipe(_options(["train", *flags, "--model", roberta]))
+def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_given(tmp_path, flags, settings):
+    config = {"model_type": "roberta", "num_hidden_layers": 12, "hidden_size": 768}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    found = _recipe(_options(["train", *flags, "--model", str(tmp_path)]))
     assert found.settings == settings
     assert yaml.safe_load(found.as_yaml())["settings"].items() >= settings.items()
     assert _recipe(_options(shlex.split(found.command())[3:])) == found, "the command of the default value says so"

@@ -99,15 +99,10 @@ def test_a_difference_in_words(numbers, told):
     assert best_cell.difference_in_words(Interval(*map(np.asarray, numbers)), "B") == told
 
 
-@pytest.fixture
-def moved(bundled_scores):
-    """The same encoder, its cosines so disturbed that another reading is its best."""
-    noise = np.linspace(0, 3, bundled_scores.cosines.shape[0])[:, None, None]
+def test_each_side_has_its_own_best_and_one_without_a_score_is_named(bundled_scores):
+    noise = np.linspace(0, 3, bundled_scores.cosines.shape[0])[:, None, None]  # so that another reading is the best
     random = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape)
-    return replace(bundled_scores, cosines=(bundled_scores.cosines + noise * random).astype(np.float32))
-
-
-def test_each_side_has_its_own_best_and_one_without_a_score_is_named(bundled_scores, moved):
+    moved = replace(bundled_scores, cosines=(bundled_scores.cosines + noise * random).astype(np.float32))
     found = pick(sample.pairs(), (bundled_scores, moved), sample.pairs())
     assert found.readings[0] != found.readings[1]
     for scores, reading, told in zip((bundled_scores, moved), found.readings, found.scores, strict=True):
@@ -138,13 +133,6 @@ ALL = np.arange(60)
 
 
 @pytest.fixture(scope="module")
-def nearly_constant():
-    """Vectors (sentence, width) in float32 that differ from one another by about 1e-4 of their length."""
-    random = np.random.default_rng(0)
-    return torch.from_numpy((random.normal(size=48) + 1e-5 * random.normal(size=(120, 48))).astype(np.float32))
-
-
-@pytest.fixture(scope="module")
 def rounded_scores():
     return finish(score_layers(load(find("all-MiniLM-L6-v2"), precision="bfloat16", device="cpu"), sample.pairs()))
 
@@ -155,7 +143,10 @@ def slow_cosine(one, other):
     return (one * other).sum() / np.sqrt((one * one).sum() * (other * other).sum())
 
 
-def test_nearly_constant_cosines_rank_as_in_wider_floats_and_equal_vectors_tie_exactly(nearly_constant):
+def test_nearly_constant_cosines_rank_as_in_wider_floats_and_equal_vectors_tie_exactly():
+    random = np.random.default_rng(0)  # in float32, vectors that differ by about 1e-4 of their length
+    nearly_constant = random.normal(size=48) + 1e-5 * random.normal(size=(120, 48))
+    nearly_constant = torch.from_numpy(nearly_constant.astype(np.float32))
     found = exact_cosines(nearly_constant, ALL, ALL + 60)
     slow = np.array([slow_cosine(nearly_constant[place], nearly_constant[place + 60]) for place in ALL])
     assert np.ptp(found) < 1e-8, "the premise: float32 has steps of 6e-8 here"
@@ -237,18 +228,12 @@ def test_a_cell_that_is_not_measured_is_never_the_best(rounded_scores):
     assert again.table()[parse("mean of layer 0", 6).row.layers[0], GRID_POOLINGS.index("mean")] > 0
 
 
-def pairs_of(count: int, sentences: int):
-    chance = np.random.default_rng(0)
-    first, second = chance.integers(0, sentences, (2, count))
-    # only sentences that occur
-    _, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-    first, second = places[:count], places[count:]
-    return first, second, chance.integers(3, 40, places.max() + 1)
-
-
 @pytest.mark.parametrize(("count", "sentences", "most"), [(200, 1000, 50), (200, 20, 10), (1, 2, 2), (50, 1, 2)])
 def test_every_pair_is_in_one_chunk_of_at_most_so_many_sentences(count, sentences, most):
-    first, second, lengths = pairs_of(count, sentences)
+    chance = np.random.default_rng(0)
+    drawn = chance.integers(0, sentences, (2, count))
+    _, places = np.unique(np.concatenate(drawn), return_inverse=True)  # only sentences that occur
+    first, second, lengths = places[:count], places[count:], chance.integers(3, 40, places.max() + 1)
     seen = []
     for chunk in chunks(first, second, lengths, most):
         assert len({*first[chunk], *second[chunk]}) <= most

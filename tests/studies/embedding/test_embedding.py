@@ -34,14 +34,6 @@ def encoder(desk):
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """The texts of each shard that is encoded."""
-    seen, real = [], module.vectors_of
-    monkeypatch.setattr(module, "vectors_of", lambda plan, texts, told: seen.append(texts) or real(plan, texts, told))
-    return seen
-
-
-@pytest.fixture
 def begun(desk, whole, request):
     """A copy of a whole embedding, to be damaged."""
     folder = desk.folder / request.node.name

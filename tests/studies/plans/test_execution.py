@@ -19,19 +19,12 @@ from explorer.training import running
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.record import runs
 from explorer.training.record.status import STOPPED
+from tests.plan_kills import numbers
 from tests.trainings import weights
 
 
 def executed(folder, train=running.train):
     return finish(execution.execute(folder, train))
-
-
-def numbers(plan):
-    """The table without times, which differ."""
-    found = json.loads(json.dumps(plan_table.as_json(plan_table.table(plan))))
-    for row in found["rows"]:
-        del row["seconds"], row["seconds_per_point"], row["memory"]
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -36,19 +36,15 @@ def replaced(path, old, new):
     other.replace(path)
 
 
-def judged_folder(home):
+@pytest.mark.parametrize("by_path", [True, False])
+def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monkeypatch, by_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = tmp_path / "owls"
     (home / "qrels").mkdir(parents=True)
     for name, key in (("corpus", "d"), ("queries", "q")):
         lines = (json.dumps({"_id": f"{key}{at}", "text": f"{name} {at}"}) for at in range(3))
         (home / f"{name}.jsonl").write_text("\n".join(lines))
     (home / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td0\t1\n")
-    return home
-
-
-@pytest.mark.parametrize("by_path", [True, False])
-def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monkeypatch, by_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    home = judged_folder(tmp_path / "owls")
     name = str(home) if by_path else "~/owls"
     assert cached.evaluation_set(identity(name)).judgements == ({0: 1},)
     replaced(home / "qrels" / "test.tsv", b"d0", b"d2")

@@ -37,12 +37,6 @@ def no_example(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "examples_folder", lambda: tmp_path / "nothing ships")
 
 
-@pytest.fixture
-def uploaded(cache):
-    first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
-    return sets.keep(GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60))
-
-
 def rails(app):
     """The steps of each door, and whether each is called done."""
     told = [one for one in words(app.markdown) if ways_in.OPEN in one or ways_in.DONE in one]
@@ -92,7 +86,10 @@ def test_without_own_pairs_a_door_leads_to_the_layers_of_the_sample_and_one_to_t
     assert start.button(key="run start").disabled
 
 
-def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(start, uploaded):
+def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(start):
+    first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
+    pairs = GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60)
+    uploaded = sets.keep(pairs)
     measured(start)
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
