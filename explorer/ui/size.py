@@ -64,24 +64,18 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
     """Draw the form, and read what it names; None, with the error shown, if the evaluation set is missing."""
     own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        on: str = st.selectbox(
+        on = sidebar.source_menu(
             "Score on",
-            controls.with_uploads(sidebar.with_current([PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()], ON)),
-            format_func=sources.label,
-            key=ON,
-            bind="query-params",
-            accept_new_options=True,
+            [PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()],
+            ON,
             width=300,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
-        text: str = st.selectbox(
+        text = sidebar.source_menu(
             "Fit PCA and int8 on",
-            controls.with_uploads(sidebar.with_current([corpora.SAMPLE, *sts.menu()], TEXT)),
-            format_func=sources.label,
-            key=TEXT,
-            bind="query-params",
-            accept_new_options=True,
+            [corpora.SAMPLE, *sts.menu()],
+            TEXT,
             width=300,
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
@@ -104,8 +98,8 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
             help="Such as runs of the method distil, under their model default.",
         )
         options = SizeOptions(**controls.checked(typed, knobs))
-    given = sidebar_choice.evaluated_on(choice.evaluation_set if on == PAIRS else sources.identity(on.strip()))
-    sentences, with_these = cached.searched(text.strip()), tuple(map(cached.found, others))
+    given = sidebar_choice.evaluated_on(choice.evaluation_set if on == PAIRS else sources.identity(on))
+    sentences, with_these = cached.searched(text), tuple(map(cached.found, others))
     if given is None:
         return None
     return SizeRequest(found, given, sentences, options, with_these, choice.settings.max_length)

@@ -239,6 +239,21 @@ def with_current(options: list[str], key: str) -> list[str]:
     return options if current is None or current in options else [*options, current]
 
 
+def source_menu(label: str, options: list[str], key: str, *, width: int, help: str) -> str:
+    """A menu of texts or sets by their labels, with the uploaded files, in which a path can be typed."""
+    chosen: str = st.selectbox(
+        label,
+        controls.with_uploads(with_current(options, key)),
+        format_func=sources.label,
+        key=key,
+        bind="query-params",
+        accept_new_options=True,
+        width=width,
+        help=help,
+    )
+    return chosen.strip()
+
+
 # What follows is called in callbacks only: the sidebar is drawn before the page.
 
 

@@ -273,17 +273,10 @@ class SearchedCorpus:
 def source(line: st.delta_generator.DeltaGenerator) -> str:
     """What names the corpus; the widgets are drawn into `line`."""
     with line:
-        chosen: str = st.selectbox(
+        chosen = sidebar.source_menu(
             "Search in",
-            controls.with_uploads(
-                sidebar.with_current(
-                    [PAIRS, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()], SOURCE
-                )
-            ),
-            format_func=sources.label,
-            key=SOURCE,
-            bind="query-params",
-            accept_new_options=True,
+            [PAIRS, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()],
+            SOURCE,
             width=360,
             help="The texts of the sidebar's evaluation set (of queries their passages), the sample, another set, or a "
             "file: type its path on this machine and press Enter. Of a retrieval set, also as a folder or a file of "
@@ -300,7 +293,7 @@ def source(line: st.delta_generator.DeltaGenerator) -> str:
             "For more than 20 MB, type the file's path instead.",
         )
     controls.refused()
-    return chosen.strip()
+    return chosen
 
 
 def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
