@@ -23,7 +23,7 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read import attention, pooling
 from explorer.encoding.tune.tunable import ALL_LINEAR
-from explorer.measuring.scores import layer_scores, measure
+from explorer.measuring.scores import layer_scores, measure, similarity
 from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
@@ -124,6 +124,7 @@ def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
         else:
             np.save(place / PROBE / path.name, np.load(path)[::EVERY])
     exporting.save_adapter(training.factors, lookup.BUNDLED_ON_HUB, run.model, place / MODEL)
+    shutil.copy(run.model / similarity.FILE, place / MODEL)
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew
     text = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))

@@ -14,6 +14,7 @@ WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.b
 ADAPTER, ADAPTER_WEIGHTS, ADAPTER_PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 LISTED = 8  # files or models in a message
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
+SIMILARITY = "similarity.json"  # what cosines of the model mean: it influences none
 MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
 
 
@@ -199,7 +200,7 @@ def parts(folder: Path) -> tuple[Path, ...]:
     found: set[Path] = set()
     for place in {folder, *(module.folder for module in _listed(folder))}:
         inside = place.iterdir() if place.is_dir() else ()  # older releases made no folder for Normalize
-        small = (path for path in inside if path.suffix in SETTINGS)
+        small = (path for path in inside if path.suffix in SETTINGS and path.name != SIMILARITY)
         heavy = (*weights(place), *([place / ADAPTER_WEIGHTS] if has_adapter(place) else []))
         found.update(path for path in (*small, *heavy) if path.is_file())
     return tuple(sorted(found))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
 from explorer.in_words import rounded, signed
 from explorer.measuring.scores import bootstrap, verdict
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FILE = "similarity.json"
+FILE = layout.SIMILARITY
 PAIRS = 20_000  # random pairs
 SENTENCES = 2000  # of a text, drawn by the seed: two million pairs, more than are drawn
 # the shares of random pairs whose cosines are in the file: fine where a cosine is rare

@@ -209,6 +209,9 @@ def test_the_file_of_a_run_says_what_cosines_of_its_exported_model_mean(place):
     assert np.interp(0.5, known["random_pairs"]["cosine"], known["random_pairs"]["share"]) == pytest.approx(
         every.share(0.5), abs=0.01
     )
+    digest = of_folder("tuned", run.model).digest
+    (run.model / similarity.FILE).unlink()
+    assert of_folder("tuned", run.model).digest == digest, "it influences no vector"
     text = (run.model / "README.md").read_text()
     assert "## What a cosine means" in text
     assert similarity.code(similarity.CosineMeaning("", "", found, every)) in text
