@@ -35,6 +35,7 @@ _DIGITS = 6
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # cosines of the table of a card
 
 _OPENED = f"""import json, numpy
+
 known = json.load(open("path/to/this/folder/{FILE}"))
 cosine = vectors[0] @ vectors[1] / numpy.linalg.norm(vectors[0]) / numpy.linalg.norm(vectors[1])"""
 _MATCH = 'print("match", numpy.interp(cosine, known["probability"]["cosine"], known["probability"]["probability"]))'
