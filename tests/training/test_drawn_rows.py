@@ -11,6 +11,7 @@ from explorer.errors import BadChoice, BadScores, TooFewRows
 from explorer.knobs import find
 from explorer.methods import Schedule
 from explorer.progress import finish
+from explorer.training import running
 from explorer.training.loop import preparing
 from tests.trainings import ROWS, learner, new, recipe, train
 
@@ -67,6 +68,19 @@ def test_a_run_trains_on_the_drawn_rows_alone_and_is_judged_as_before(place):
     assert rows_of(one.corpus) == by_hand(whole, ROWS // 2, 1)
     batches = [one.feed.batch(number) for number in range(6)]  # two epochs
     assert {row for batch in batches for row in zip(*batch, strict=True)} == set(rows_of(one.corpus))
+
+
+def test_a_stopped_run_goes_on_with_the_rows_that_it_drew(place):
+    whole, cut = (new(place, "simcse-hard", name, settings={"rows": "50 %"}) for name in ("whole", "cut"))
+    train(whole)
+    work = running.train(cut)
+    while cut.status().step < 3:
+        next(work)
+    work.close()
+    assert not cut.has_model
+    train(cut)
+    for file in ("model/model.safetensors", "items/seed-1.npy"):
+        assert (cut.folder / file).read_bytes() == (whole.folder / file).read_bytes(), file
 
 
 def test_every_seed_of_a_run_draws_its_own_rows_and_mines_among_them(place):
