@@ -162,15 +162,12 @@ def found_with(house: Path, path: str, line: str) -> list[Breach]:
     return found
 
 
-def test_a_breach_is_found_where_it_is(house: Path) -> None:
+def test_a_breach_is_found_where_it_is_on_the_line_of_its_import(house):
     for rule, path, line, words in PLANTED:
         found = found_with(house, path, line)
         assert [(breach.path, breach.rule) for breach in found] == [(path, rule)], line
         assert words in str(found[0])
         assert str(found[0]).startswith(f"{path}:{found[0].line}: {rule}: ")
-
-
-def test_the_line_of_a_breach_is_the_line_of_its_import(house: Path) -> None:
     build(house, {"explorer/data/up.py": "\n\ndef read():\n    from explorer.ui import cached\n"})
     assert [breach.line for breach in breaches(house)] == [5]
 

@@ -39,14 +39,11 @@ def test_json_holds_every_reading_and_how_it_was_measured(capsys, bundled_scores
     assert {"spearman", "spearman mean", "spearman wmean", "pearson"} <= set(by_title["max of layer 1"])
 
 
-def test_csv_has_an_empty_cell_where_there_is_no_correlation(capsys):
+def test_csv_has_an_empty_cell_where_there_is_no_correlation_and_the_table_says_what_the_best_is_worth(capsys):
     _, out, _ = score("all-MiniLM-L6-v2", "--csv", capsys=capsys)
     rows = {row["layer & pooling"]: row for row in csv.DictReader(io.StringIO(out))}
     assert rows["cls of layer 0"]["spearman"] == ""
     assert float(rows["mean of layer 6"]["pearson"]) > 50
-
-
-def test_the_table_says_what_the_best_is_worth(capsys):
     _, out, _ = score("all-MiniLM-L6-v2", "--metric", "pearson", capsys=capsys)
     assert "Pearson × 100 on 240 pairs" in out
     assert "chosen on the pairs it is scored on" in out

@@ -31,14 +31,11 @@ def test_vectors_are_those_of_sentence_transformers(shown):
     assert not np.allclose(shown["layer_4"], shown["vectors"], atol=1e-2)
 
 
-def test_scores_are_a_table_of_every_layer_and_pooling(shown, bundled_scores):
+def test_scores_are_a_table_of_all_layers_and_poolings_and_a_comparison_says_what_the_run_says(shown, bundled_scores):
     table = shown["table"].set_index("reading")
     assert len(table) == 31
     half = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test()))
     assert table.loc["model default", "spearman"] == pytest.approx(half.own_score(), abs=0.01)
-
-
-def test_a_comparison_says_what_the_example_run_says(shown):
     verdict = shown["verdict"]
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=0.01)
     assert f"{verdict['exported']:.2f}" in verdict["text"]

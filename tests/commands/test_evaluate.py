@@ -107,16 +107,13 @@ def write_labelled(folder, count=120):
     return path
 
 
-def test_labelled_texts_of_a_user_are_a_task(desk, evaluate):
+def test_labelled_texts_and_scored_pairs_of_a_user_are_tasks(desk, evaluate):
     chosen = (*FEW, "--reading", "cls of layer 2", "--seeds", "1,2")
     (found,) = json.loads(evaluate("--task", write_labelled(desk / "own"), *chosen, "--json")[0])
     assert found["task"] == "moods.csv"
     assert found["seeds"] == [1, 2]
     assert all(set(scores) == {"accuracy", "macro F1"} for scores in found["scores"].values())
     assert set(found["scores"]) == {"mean of layer 1", "cls of layer 2", "model default"}
-
-
-def test_scored_pairs_of_a_user_are_a_task(desk, evaluate):
     write_set(desk / "own", "pairs.tsv", 60)
     (found,) = json.loads(evaluate("--task", desk / "own/pairs.tsv", "--json")[0])
     assert found["task"] == "pairs.tsv"

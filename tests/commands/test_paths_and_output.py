@@ -318,14 +318,11 @@ def test_a_file_of_word_vectors_is_known_by_its_content(desk, capsys):
     assert "not measured again" not in told
 
 
-def test_models_of_one_name_are_each_in_an_estimate(desk, capsys):
+def test_models_of_one_name_are_each_in_an_estimate_and_json_tells_them_apart(desk, capsys):
     models = [save_tiny("bert", desk / folder / "tiny", seed=seed) for seed, folder in enumerate("ab")]
     (path,) = namesakes.write(desk, folders=("pairs",))
     assert main(["evaluate", *map(str, models), "--task", str(path), "--estimate"]) == 0
     assert capsys.readouterr().out.count("tiny, test.tsv: about") == 2
-
-
-def test_json_tells_files_of_one_name_apart(desk, capsys):
     tasks = [word for path in namesakes.write(desk) for word in ("--task", str(path))]
     assert main(["evaluate", str(desk / "tiny"), *tasks, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -86,14 +86,11 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert matching_sets(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
 
 
-def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder):
+def test_scores_of_each_source_are_scaled_by_its_own_range_and_names_of_sets_give_pairs_to_train_on(folder):
     one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
     rows, reports = corpus([one, _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")], SCORED_PAIRS)
     assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
-
-
-def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder):
     assert _columns(written(sets.keep(BROUGHT)), SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3

@@ -50,15 +50,12 @@ def test_queries_documents_and_grades_are_read_and_what_is_left_out_is_reported(
     }
 
 
-def test_the_digest_is_of_the_content_alone(folder, tmp_path_factory):
+def test_the_digest_is_of_the_content_and_the_test_split_is_read_unless_another_is_named(folder, tmp_path_factory):
     first = retrieval_sets.read(folder)
     judge(folder, *JUDGED, split="dev")
     assert retrieval_sets.read(folder, "dev").digest == first.digest
     judge(folder, *JUDGED[:-2])
     assert retrieval_sets.read(folder).digest != first.digest
-
-
-def test_the_test_split_is_read_unless_another_is_named(folder):
     judge(folder, "q3\td1\t1", split="dev")
     assert retrieval_sets.read(folder).split == "test"
     assert retrieval_sets.read(folder, "dev").queries == ("tax",)

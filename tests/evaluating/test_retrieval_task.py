@@ -85,15 +85,12 @@ def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, tmp_pa
     assert (declared.setting["query prompt"], declared.setting["document prompt"]) == tuple(prompts["prompts"].values())
 
 
-def test_prompts_that_are_given_take_the_place_of_those_of_the_model(task, bundled_encoder):
+def test_prompts_that_are_given_take_the_place_of_those_of_the_model_or_are_refused(task, bundled_encoder):
     given = chosen(bundled_encoder, "question: ", None)
     assert given == RolePrompts("question: ", "")
     found = finish(retrieval(bundled_encoder, task, titles=[MODEL_DEFAULT], prompts=given))
     by_hand = replace(task, queries=tuple(f"question: {text}" for text in task.queries))
     assert found.score() == finish(retrieval(bundled_encoder, by_hand, titles=[MODEL_DEFAULT])).score()
-
-
-def test_prompts_that_leave_no_room_or_are_left_out_of_the_pooling_are_refused(task, bundled_encoder):
     with pytest.raises(BadChoice, match=r"query prompt 'night night .* has 22 tokens .* at most 16 tokens are read"):
         finish(retrieval(bundled_encoder, task, max_length=16, prompts=RolePrompts("night " * 20)))
     with pytest.raises(UnsupportedModel, match=r"leaves prompts, such as 'answer: ' before a document"):

@@ -170,12 +170,9 @@ def test_no_kind_suite_or_task_is_named_twice_and_one_kind_takes_any_file():
     assert list(tasks.suites()) == ["sts", "transfer", "search", "retrieval", "sts-more"]
 
 
-def test_a_task_is_loaded_by_its_own_kind(task, request):
+def test_a_task_is_loaded_by_its_own_kind_and_its_key_states_what_decides_its_scores_and_nothing_else(task, request):
     assert type(task) is request.node.callspec.params["task"]
     assert (task.name, len(task.data) > 0) == (NAMES[task.kind], True)
-
-
-def test_what_decides_its_scores_is_stated_in_its_key_and_nothing_else_is(task):
     assert {*task.decided_by} <= {*stated(Options(), SETTINGS)}
     usual = task.key(Options(), SETTINGS)
     assert [*usual.settings] == [*task.decided_by, *OF_ENCODING]

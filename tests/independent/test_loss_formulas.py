@@ -103,13 +103,10 @@ def test_the_interaction_is_equation_8_of_conisi(sides, numbers):
     assert_same(losses.interaction(same, other), formulas.interaction(same, other), sides[:2], close=1e-5)
 
 
-def test_the_interaction_by_class_is_a_softmax_over_two_classes(sides):
+def test_the_interaction_by_class_is_a_softmax_over_two_classes_and_cosines_are_of_every_row_with_every_row(sides):
     same, other = (side[:, :2] for side in sides[:2])
     fast, slow = losses.interaction_by_class(same, other), formulas.interaction_by_class(same, other)
     assert_same(fast, slow, sides[:2], close=1e-5)
-
-
-def test_cosines_are_those_of_every_row_with_every_row(sides):
     one, other, *_ = sides
     slow = torch.stack([torch.stack([formulas.cosine(a, b) for b in other]) for a in one])
     assert torch.allclose(losses.cosines(one, other), slow, atol=1e-12)

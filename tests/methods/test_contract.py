@@ -78,7 +78,7 @@ def test_a_method_states_its_rows_its_schedule_and_its_paper(kind):
     assert kind.paper.link.startswith("https://")
 
 
-def test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_for(kind):
+def test_every_default_passes_its_check_every_knob_says_what_it_is_good_for_and_none_is_of_every_methods_schedule(kind):
     for one in (*kind.knobs.values(), *Schedule.knobs.values()):
         assert one.checked(one.default) == one.default
         assert one.checked(one.text(one.default)) == one.default, f"{one.name} as it is typed"
@@ -86,9 +86,6 @@ def test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_
         assert not one.choices or one.default in one.choices
     for name, value in kind.schedule.values().items():
         assert Schedule.knobs[name].checked(value) == value
-
-
-def test_the_settings_of_a_method_are_none_of_every_methods_schedule_and_a_form_shows_six_at_most_at_first(kind):
     assert not set(kind.knobs) & set(Schedule.knobs), "one name, two meanings"
     assert not set(kind.knobs) & {name for name in dir(Method) if name[0] != "_"}, "it would hide a verb"
     assert sum(one.front for one in (*kind.knobs.values(), *Schedule.knobs.values())) <= 6

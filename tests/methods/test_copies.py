@@ -167,14 +167,11 @@ def test_the_copy_has_no_gradient_begins_as_the_encoder_and_moves_by_momentum_al
     assert any(not torch.equal(start, follows) for start, (follows, _) in zip(before, pairs, strict=True))
 
 
-def test_the_loss_of_bsl_is_zero_only_where_predictions_are_parallel_to_the_targets(base):
+def test_the_loss_of_bsl_is_zero_only_where_predictions_are_parallel_and_it_says_how_far_it_is_from_collapsing(base):
     method = seeded("bsl", base, predictors=1, predictor_width=1).eval()
     method.predict = torch.nn.Identity()
     assert method(FIRST, FIRST).item() == pytest.approx(0.0, abs=1e-5)
     assert method(FIRST, SECOND).item() > 1e-3
-
-
-def test_bsl_says_how_far_it_is_from_collapsing(base):
     method = seeded("bsl", base, predictors=1, predictor_width=1)
     assert method.remark() == ""
     method([FIRST[0]] * 4, [FIRST[0]] * 4)

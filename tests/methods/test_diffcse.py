@@ -86,15 +86,12 @@ def test_masks_fall_as_often_as_the_knob_says_and_never_on_special_tokens(base):
     assert torch.equal(made_of[:, 90:], ids[:, 90:])
 
 
-def test_the_generator_never_learns_and_the_discriminator_does_through_the_vector(base, name):
+def test_the_generator_never_learns_and_the_discriminator_does_and_the_encoder_learns_from_detection_alone(base, name):
     method = seeded(name, base)
     method(FIRST).backward()
     assert all(weight.grad is None for weight in method.generator_model.parameters())
     assert all(one.grad is not None and torch.isfinite(one.grad).all() for one in method.discriminator.parameters())
     assert method.classify_tokens.weight.grad.any()
-
-
-def test_the_encoder_learns_from_detection_alone(base, name):
     method = seeded(name, base)
     method.detected(FIRST, method.projected(FIRST)).backward()
     learned = [weight.grad for weight in base.model.encoder.parameters() if weight.grad is not None]
@@ -200,16 +197,13 @@ def test_a_sentence_is_read_by_what_was_trained(base, pooler):
     assert torch.allclose(vectors_of(method, FIRST), method.projected(FIRST), atol=1e-5)
 
 
-def test_the_pooler_draws_in_training_and_rests_afterwards(base):
+def test_the_pooler_draws_in_training_alone_may_serve_it_alone_and_leave_out_the_embeddings(base):
     method = seeded("layer-attention", base)
     base.eval()  # no dropout: what differs is the pooler's
     assert not torch.equal(method.projected(FIRST), method.projected(FIRST))
     method.eval()
     assert torch.equal(method.projected(FIRST), method.projected(FIRST))
     assert method.head().layers.noisy is False
-
-
-def test_the_pooler_may_serve_training_alone_and_leave_out_the_embeddings(base):
     method = seeded("layer-attention", base, afterwards="cls")
     assert method.head() == Head(("cls",))
     assert method.training_only == ()

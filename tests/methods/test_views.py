@@ -224,15 +224,12 @@ def test_both_views_are_under_dropout_or_under_dropped_heads(base, monkeypatch):
     assert method.similarities[0].item() == pytest.approx(1.0, abs=1e-6), "no heads are dropped outside training"
 
 
-def test_the_loss_is_nt_xent_over_both_views(base, monkeypatch):
+def test_the_loss_is_nt_xent_over_both_views_and_the_mean_leaves_out_padding(base, monkeypatch):
     c, h = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
     for temperature, golden in ((0.04, 0.346574), (1.0, 0.732602)):
         method = seeded("mirror-bert", base, temperature=temperature)
         monkeypatch.setattr(method, "encode", lambda texts: torch.cat([c, h]))
         assert method(FIRST[:2]).item() == pytest.approx(golden, abs=2e-6)
-
-
-def test_the_mean_leaves_out_padding(base):
     tokens = torch.tensor([[[-1.0, -5.0], [-3.0, -2.0], [9.0, 9.0]]])
     mask = torch.tensor([[True, True, False]])
     head = seeded("mirror-bert", base, pooling="mean").head()

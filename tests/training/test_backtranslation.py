@@ -301,15 +301,12 @@ def test_words_at_chosen_places_are_expected_as_at_all_places(tmp_path, kind):
         assert torch.equal(model.guesses(ids, mask), every.argmax(-1).where(mask, ids))
 
 
-def test_the_words_it_is_tied_to_are_those_it_reads(encoder, tmp_path):
+def test_the_words_it_is_tied_to_are_those_it_reads_and_the_same_seed_makes_the_same_generator(encoder, tmp_path):
     made(encoder, tmp_path / "generator", steps=3)
     kept = load_file(tmp_path / "generator" / "model.safetensors")
     assert "cls.predictions.decoder.weight" not in kept, "one matrix reads words and guesses them"
     before = encoder.model.state_dict()["embeddings.word_embeddings.weight"]
     assert not torch.equal(kept["bert.embeddings.word_embeddings.weight"], before)
-
-
-def test_the_same_seed_makes_the_same_generator(encoder, tmp_path):
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         made(encoder, tmp_path / name, steps=3, seed=seed)
     one, again, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "again", "other"))

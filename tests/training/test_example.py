@@ -80,16 +80,13 @@ def test_the_poolers_weights_are_not_uniform_and_differ_between_the_papers_sente
     assert found.nearly_uniform == (False, False)
 
 
-def test_the_poolers_weights_over_training_begin_uniform(run):
+def test_the_poolers_weights_begin_uniform_and_it_can_be_neither_changed_nor_replaced(run):
     steps = [line.step for line in run.metrics() if isinstance(line, Evaluation)]
     weights = [recorder.layer_weights(run, 1, step) for step in steps]
     if run.name == NAME:
         assert weights == [None] * len(steps)
     else:
         assert np.ptp(weights[0].mean(axis=0)) < 0.02 < 0.2 < np.ptp(weights[-1].mean(axis=0))
-
-
-def test_it_can_be_neither_changed_nor_replaced(run):
     for change in (run.delete, lambda: run.renamed("other"), lambda: runs.free_name(run.name, run.folder.parent)):
         with pytest.raises(BadChoice, match=run.name):
             change()
@@ -147,15 +144,12 @@ def test_the_demonstration_learned_to_notice_negations_and_numbers():
     assert side.distinguished("number").low > 0.5
 
 
-def test_it_can_be_replayed(run):
+def test_it_can_be_replayed_and_nothing_of_the_machine_that_made_it_ships(run):
     looks = [line for line in run.metrics() if isinstance(line, Evaluation)]
     assert len(looks) > 5
     sentences = recorder.probe_sentences(run)
     assert recorder.probes(run, 1, [one.step for one in looks]).shape[:2] == (len(looks), len(sentences))
     assert set(sentences) <= set(sample.dev().sentences)
-
-
-def test_nothing_of_the_machine_that_made_it_ships(run):
     told = json.loads((run.folder / run_folder.STATUS).read_text())
     assert (told["host"], told["pid"]) == ("", 0)
     assert "estimate" not in told["facts"]

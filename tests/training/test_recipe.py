@@ -47,15 +47,11 @@ odd = pytest.mark.parametrize("recipe", ODD.values(), ids=ODD)
 
 
 @odd
-def test_a_recipe_comes_back_from_its_file(recipe, tmp_path):
+def test_a_recipe_comes_back_from_its_file_and_from_its_command(recipe, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(recipe.as_yaml(), encoding="utf-8")
     assert read(path) == recipe
     assert read(path).as_yaml() == recipe.as_yaml()
-
-
-@odd
-def test_the_command_of_a_recipe_makes_the_same_recipe(recipe):
     words = shlex.split(recipe.command())
     assert words[:4] == ["python", "-m", "explorer", "train"]
     assert _recipe(_options(words[3:])) == Recipe(**{**vars(recipe), "made_with": {}})

@@ -23,16 +23,13 @@ def both(npy, tmp_path):
     return corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed()))
 
 
-def test_any_row_has_length_1_and_its_sentence(npy, tmp_path):
+def test_any_row_has_length_1_and_its_sentence_which_is_found_by_its_text_whole(npy, tmp_path):
     for found in both(npy, tmp_path):
         np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
         np.testing.assert_array_equal(found.rows(np.array([5, 1])), unit(VECTORS.astype(float))[[5, 1]])
         assert isinstance(found.vectors, np.memmap)
         assert found.texts(range(ROWS)) == tuple(SENTENCES)
         assert (len(found), found.width) == VECTORS.shape
-
-
-def test_a_sentence_is_found_by_its_text_whole(npy, tmp_path):
     lines = ["a b", "", "b", "ab", "a", "b", "é"]
     npy.with_suffix(".txt").write_text("\n".join(lines), encoding="utf-8")
     for found in (corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed(), texts=lines))):

@@ -282,13 +282,10 @@ def test_every_pooling_and_range_is_that_of_sentence_transformers(bases, side):
         assert_close(vectors(encoder, reading), expected)
 
 
-def test_the_padding_side_of_a_folder_changes_no_vector(bases):
+def test_the_padding_side_changes_no_vector_and_a_range_is_the_average_of_its_layers_except_under_max(bases):
     left, right = (encoder_of(bases[side]) for side in SIDES)
     for reading in ASKED:
         assert torch.equal(vectors(left, reading), vectors(right, reading)), reading.title
-
-
-def test_a_range_is_the_average_of_its_layers_except_under_max(bases):
     encoder = encoder_of(bases["right"])
     for pooling in MODES:
         each = torch.stack([vectors(encoder, Reading(Row((layer,)), pooling)) for layer in range(LAYERS + 1)]).mean(0)

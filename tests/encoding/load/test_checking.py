@@ -40,11 +40,8 @@ def numbers_in(path: Path) -> int:
     return sum(map(math.prod, weights.outline(path)))
 
 
-def test_a_whole_folder_passes_and_says_where_its_transformer_lies(bert):
+def test_a_whole_folder_passes_and_says_where_its_transformer_lies_also_in_a_subfolder(bert, tmp_path):
     assert checking.check(bert) == bert
-
-
-def test_a_transformer_in_a_subfolder_is_followed(bert, tmp_path):
     outer = tmp_path / "outer"
     outer.mkdir()
     bert.rename(outer / "0_Transformer")

@@ -37,7 +37,7 @@ def test_two_sentences_are_composed_as_the_tokenizer_composes_them(encoder):
         assert types == ([expected["token_type_ids"]] if "token_type_ids" in expected else None)
 
 
-def test_pieces_are_what_is_read_of_a_sentence_without_its_special_tokens(encoder):
+def test_pieces_are_what_is_read_of_a_sentence_without_its_special_tokens_and_words_that_may_be_drawn_are_none(encoder):
     composer = Composer(encoder)
     around = encoder.tokenizer().num_special_tokens_to_add(pair=False)
     for most in (around + 1, 6, encoder.max_length):
@@ -45,9 +45,6 @@ def test_pieces_are_what_is_read_of_a_sentence_without_its_special_tokens(encode
             whole = encoder.tokenizer()(sentence, truncation=True, max_length=most)["input_ids"]
             assert len(pieces) == len(whole) - around
             assert pieces == [number for number in whole if number in pieces]
-
-
-def test_a_word_that_may_be_drawn_is_no_special_token(encoder):
     special = set(encoder.tokenizer().all_special_ids)
     words = set(Composer(encoder).words)
     assert special
@@ -161,11 +158,8 @@ def test_what_does_not_fit_is_left_out_and_counted(bert):
     assert "man" in both.tokens, "the long one leaves room for the short one"
 
 
-def test_a_piece_of_a_word_keeps_its_mark(bert):
+def test_a_piece_of_a_word_keeps_its_mark_and_the_weights_are_those_the_model_gives(bert):
     assert "##e" in self_attention(bert, "mane", "a", FIRST).tokens
-
-
-def test_the_weights_are_those_the_model_gives(bert):
     found = self_attention(bert, ONE, TWO, FIRST)
     ids = torch.tensor(bert.tokens([ONE]).ids)
     with torch.inference_mode():

@@ -37,7 +37,7 @@ def encoder(family) -> Encoder:
     return family[1]
 
 
-def test_a_copy_reads_every_layer_as_its_encoder_does(encoder):
+def test_a_copy_reads_every_layer_as_its_encoder_does_and_every_weight_that_makes_the_last_one_gets_a_gradient(encoder):
     copy = Tunable(encoder, POSITIONS)
     states, expected = copy.states(SENTENCES), encoder.states(SENTENCES)
     assert torch.equal(states.mask, expected.mask)
@@ -45,9 +45,6 @@ def test_a_copy_reads_every_layer_as_its_encoder_does(encoder):
     assert copy.width == WIDTH
     for layer, own in enumerate(states.hidden):
         assert torch.allclose(own[states.mask], expected.hidden[layer][states.mask], atol=1e-5)
-
-
-def test_every_weight_that_makes_the_last_layer_gets_a_gradient(encoder):
     copy = Tunable(encoder, POSITIONS).train()
     states = copy.states(SENTENCES)
     (states.hidden[-1] * torch.randn(states.hidden[-1].shape))[states.mask].sum().backward()

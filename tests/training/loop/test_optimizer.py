@@ -109,16 +109,13 @@ def test_settings_of_the_groups_are_as_before_after_an_update_without_bias_corre
     assert (group["lr"], group["eps"], group["weight_decay"]) == (0.5, 1e-8, 0.1)
 
 
-def test_what_is_frozen_is_not_touched(method):
+def test_what_is_frozen_is_not_touched_and_the_settings_of_the_schedule_reach_the_optimiser(method):
     held = {id(weight) for group in made(method, Schedule()).param_groups for weight in group["params"]}
     frozen = {name: weight for name, weight in method.named_parameters() if not weight.requires_grad}
     assert any(name.startswith("guide.") for name in frozen)
     assert any("embeddings" in name for name in frozen)
     assert not [name for name, weight in frozen.items() if id(weight) in held]
     assert held == {id(weight) for weight in method.parameters() if weight.requires_grad}
-
-
-def test_the_settings_of_the_schedule_reach_the_optimiser(method):
     for group in made(method, Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)).param_groups:
         assert (group["lr"], group["betas"], group["eps"]) == (3e-4, (0.9, 0.9), 1e-6)
 

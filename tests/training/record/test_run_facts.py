@@ -178,13 +178,9 @@ def run(tmp_path) -> Run:
 
 
 @pytest.mark.parametrize("text", [DEEP, LONG, LONGER])
-def test_a_status_nested_too_deep_or_with_a_number_too_long_is_that_of_a_run_broken_off(run, text):
+def test_a_status_nested_too_deep_or_with_too_long_a_number_is_of_a_run_broken_off_and_such_a_line_left_out(run, text):
     (run.folder / STATUS).write_text(text)
     assert run.status().state == "interrupted"
-
-
-@pytest.mark.parametrize("text", [DEEP, LONG, LONGER])
-def test_a_line_nested_too_deep_or_with_a_number_too_long_is_left_out(text):
     assert run_folder.metric_line(text) is None
 
 

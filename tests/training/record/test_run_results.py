@@ -128,15 +128,12 @@ def test_they_are_listed_by_the_name_of_their_run_and_are_what_it_was_tested_on(
     assert found.name == "test rows of run:mine"
 
 
-def test_rows_of_a_text_that_was_changed_since_are_refused(asked):
+def test_rows_of_a_changed_text_are_refused_and_labelled_rows_come_with_those_a_classifier_is_trained_on(asked):
     trainings.train(trainings.new(asked, "contrast", "mine", dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
     lines = asked.triplets.read_text(encoding="utf-8").splitlines()
     asked.triplets.write_text("\n".join([*lines, "one more question,and its answer"]) + "\n", encoding="utf-8")
     with pytest.raises(SetNotFound, match="was changed since"):
         run_results.load_test_rows(MINE)
-
-
-def test_labelled_rows_come_with_those_that_a_classifier_is_trained_on(asked):
     rows = "\n".join(f"sentence number {n} of some words,{'good' if n % 2 else 'bad'}" for n in range(200))
     asked.text.write_text(f"text,label\n{rows}\n", encoding="utf-8")
     run = trainings.train(trainings.new(asked, "classify", "classes", settings={"steps": 2}))
