@@ -50,7 +50,7 @@ def test_csv_has_an_empty_cell_where_there_is_no_correlation_and_the_table_says_
     assert re.search(r"^ +0 +\d+\.\d\d +\d+\.\d\d$", out, re.MULTILINE), "no number under cls of layer 0"
 
 
-def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
+def test_a_file_is_read_with_the_columns_it_is_told_and_a_set_of_the_menu_by_its_name(capsys, tmp_path, few_pairs):
     path = tmp_path / "pairs.csv"
     path.write_text("mark,left,right,note\n1,it rains,it pours,a\n5,a cat,one cat,b\n2,go,stay,c\n", encoding="utf-8")
     arguments = ("--sts", str(path), "--column", "first=left", "--column", "second=right", "--column", "score=mark")
@@ -58,9 +58,6 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
     assert code == 0
     assert "3 of 3 rows kept" in err
     assert "on 3 pairs" in out
-
-
-def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(capsys, few_pairs):
     own = sets.keep(replace(few_pairs, name="mine.csv"))
     code, out, _ = score("all-MiniLM-L6-v2", "--sts", written(own), capsys=capsys)
     sets.forget(own)

@@ -76,9 +76,11 @@ def test_a_task_that_is_not_there_is_named_and_there_is_no_average(evaluate):
     assert "STS15" in err
 
 
-def test_a_set_without_a_part_of_its_pairs_has_no_score(desk, evaluate):
+def test_a_set_without_a_part_of_its_pairs_or_with_too_few_rows_for_the_folds_has_no_score(desk, evaluate):
     write_set(desk / "data", "STS17_es_es/test.tsv", 200)
     assert "200 pairs here, but 250" in evaluate("--task", "STS17-es-es", code=1)[1]
+    assert result_files.read_all(desk / "results")[0] == ()
+    assert "8" in evaluate("--task", write_labelled(desk / "own", 8), code=1)[1]
     assert result_files.read_all(desk / "results")[0] == ()
 
 
@@ -118,11 +120,6 @@ def test_labelled_texts_and_scored_pairs_of_a_user_are_tasks(desk, evaluate):
     (found,) = json.loads(evaluate("--task", desk / "own/pairs.tsv", "--json")[0])
     assert found["task"] == "pairs.tsv"
     assert "spearman" in found["scores"]["model default"]
-
-
-def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, evaluate):
-    assert "8" in evaluate("--task", write_labelled(desk / "own", 8), code=1)[1]
-    assert result_files.read_all(desk / "results")[0] == ()
 
 
 def test_models_without_a_transformer_are_rows_too(desk, evaluate):

@@ -241,12 +241,9 @@ def test_matryoshka_sums_the_loss_of_halves(base, name):
     assert kind(base, {}).remark() == ""
 
 
-def test_a_matryoshka_dimension_without_a_half_is_refused(base):
+def test_a_matryoshka_dimension_without_a_half_is_refused_and_all_hard_negatives_of_a_row_are_its_negatives(base):
     with pytest.raises(BadChoice, match=rf"matryoshka cannot be {base.width}.*Choose {base.width // 2} or less"):
         methods.load("contrast")(base, {"matryoshka": base.width})
-
-
-def test_several_hard_negatives_of_a_row_are_all_its_negatives(base):
     method = methods.load("contrast")(base, {"temperature": 0.3, "pooling": "mean", "hard_negatives": 2}).eval()
     texts = (FIRST, SECOND, THIRD, [f"not {text}" for text in THIRD])
     sides = [vectors_of(method, list(column)).double() for column in texts]

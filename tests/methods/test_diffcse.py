@@ -107,13 +107,10 @@ def test_without_detection_it_is_the_contrast_alone(base, name):
     assert not any(weight.grad.any() for weight in method.discriminator.parameters() if weight.grad is not None)
 
 
-def test_the_generator_rests_unless_its_dropout_is_asked_for(base):
+def test_the_generator_rests_unless_its_dropout_is_asked_for_and_the_norms_are_as_large_as_the_papers(base):
     assert not seeded("diffcse", base).generator_model.training
     assert seeded("diffcse", base, generator_dropout=True).generator_model.training
     assert not seeded("diffcse", base, generator_dropout=True).eval().generator_model.training
-
-
-def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
     method = seeded("diffcse", base)
     width = method.width
     assert sum(weight.numel() for weight in method.project.parameters()) == 4 * width * width + 4 * width

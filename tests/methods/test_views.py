@@ -138,16 +138,13 @@ def test_an_encoder_without_position_ids_is_refused_unless_nothing_is_shuffled(t
     assert torch.isfinite(seeded("consert", base, second_view="token cutoff")(FIRST))
 
 
-def test_a_large_encoder_has_the_settings_of_its_script(base):
+def test_a_large_encoder_has_the_settings_of_its_script_and_no_bias_correction_where_it_is_set(base):
     kind = methods.load("consert")
     large = {name: one.default for name, one in knobs_of(kind, "BERT-large").items()}
     assert (large["dropout"], large["first_view"], large["second_view"], large["epochs"]) == (
         True, "none", "shuffle", 25,
     )  # fmt: skip
     assert released_values(kind)["uncorrected_adam"] is True
-
-
-def test_its_optimiser_is_without_bias_correction_where_it_is_set(base):
     for uncorrected in (True, False):
         method = seeded("consert", base, uncorrected_adam=uncorrected)
         optimizer = method.make_optimizer(method.groups(method.schedule), method.schedule)

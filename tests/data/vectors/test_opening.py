@@ -36,13 +36,10 @@ def test_an_npy_file_is_read_with_the_text_beside_it(npy, dtype, order):
     assert is_vectors(str(npy))
 
 
-def test_the_text_of_an_npy_file_can_be_named(npy, tmp_path):
+def test_the_text_of_an_npy_file_can_be_named_and_one_that_is_cut_off_is_refused(npy, tmp_path):
     assert read(opened(npy, npy.with_suffix(".txt").rename(tmp_path / "other.txt")))[1] == SENTENCES
     with pytest.raises(UnreadableFile, match=r"no file .*mine\.txt"):
         opened(npy)
-
-
-def test_a_cut_off_npy_file_is_refused(npy):
     npy.write_bytes(npy.read_bytes()[:-4])
     with pytest.raises(UnreadableFile, match=r"mine\.npy has 236 bytes.* 240"):
         opened(npy)

@@ -292,14 +292,10 @@ def test_a_simcse_save_is_its_encoder_and_its_head(tmp_path, kind, prefix, name,
     assert torch.allclose(encoder.head(states.hidden, states.mask), by_hand, atol=1e-6)
 
 
-def test_a_simcse_save_without_its_head_and_any_other_model_have_none(bert):
+def test_a_simcse_save_without_its_head_has_none_and_a_declared_head_goes_before_a_training_head(bert):
     assert declared.simcse_head(bert) is None
     configure(bert / "config.json", architectures=["BertForCL"])
     assert declared.simcse_head(bert) is None
-
-
-def test_a_declared_head_goes_before_a_training_head(bert):
-    configure(bert / "config.json", architectures=["BertForCL"])
     reweigh(bert, lambda own: own | {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)})
     declare(bert, "Transformer", "Pooling")
     assert encoder_of(bert).head == Head(("mean",))

@@ -36,28 +36,21 @@ def test_an_unknown_device_or_precision_is_refused(bert):
         load(of_folder("tiny", bert), precision="int8")
 
 
-def test_the_encoder_knows_what_it_is(bert):
+def test_the_encoder_knows_what_it_is_and_files_that_changed_since_are_not_loaded_as_that_model(bert):
     found = of_folder("tiny", bert)
     encoder = load(found, precision="float32", device="cpu")
     assert (encoder.name, encoder.digest, encoder.head) == ("tiny", found.digest, None)
     assert (encoder.precision, encoder.device, encoder.lower_case) == ("float32", "cpu", False)
-
-
-def test_files_that_changed_since_the_model_was_found_are_not_loaded_as_that_model(bert):
-    found = of_folder("tiny", bert)
     save_tiny("bert", bert, seed=7)
     with pytest.raises(ModelError, match="The files of 'tiny' have changed since it was chosen"):
         load(found)
     assert load(of_folder("tiny", bert)).digest != found.digest
 
 
-def test_a_model_saved_in_half_precision_is_read_in_float32(bert):
+def test_a_model_saved_in_half_precision_is_read_in_float32_and_outlives_its_file(bert):
     reweigh(bert, lambda weights: {name: weight.half() for name, weight in weights.items()})
     configure(bert / "config.json", dtype="float16")
     assert {weight.dtype for weight in encoder_of(bert).model.parameters()} == {torch.float32}
-
-
-def test_a_loaded_model_outlives_its_file(bert):
     encoder = encoder_of(bert)
     before = encoder.states(["a man"]).hidden
     path = bert / "model.safetensors"

@@ -216,15 +216,12 @@ def test_its_heads_are_dropped(copy):
         assert not torch.allclose(copy.states(SENTENCES).hidden[-1], plain, atol=1e-3)
 
 
-def test_its_query_and_value_get_adapters(copy):
+def test_its_query_and_value_get_adapters_and_it_is_cut_after_any_layer(copy):
     names = tunable.targets_of(copy.model, "tiny", tunable.ATTENTION)
     assert names == tuple(f"tiers.{number}.mixer.fused" for number in range(3))
     adapted = Tunable(copy.encoder, POSITIONS, tunable.Lora(2, 4.0, tunable.ATTENTION))
     adapted.states(SENTENCES).hidden[-1].pow(2).sum().backward()
     assert {path for path, layer in tunable.adapted(adapted.model) if layer.weight is not None} == {*names}
-
-
-def test_it_is_cut_after_any_layer(copy):
     for layer in range(4):
         part = editing.cut(copy.encoder, layer)
         assert torch.allclose(

@@ -184,7 +184,7 @@ def test_a_damaged_shard_is_written_again_and_no_other(desk, begun, whole, count
     assert files_of(begun) == files_of(whole)
 
 
-def test_a_shard_without_a_checksum_gets_one_and_is_not_encoded_again(desk, begun, whole, counted):
+def test_a_shard_without_a_checksum_gets_one_that_sha256sum_reads_and_is_not_encoded_again(desk, begun, whole, counted):
     shutil.rmtree(begun / "checksums")
     checksum_of_another = begun / "checksums" / "00000002.sha256"
     checksum_of_another.parent.mkdir()
@@ -192,9 +192,6 @@ def test_a_shard_without_a_checksum_gets_one_and_is_not_encoded_again(desk, begu
     assert desk.embed(folder=begun).embedded == 0
     assert counted == []
     assert files_of(begun) == files_of(whole)
-
-
-def test_a_checksum_is_one_that_sha256sum_reads(whole):
     for path in (shard(whole, 2), whole / "vectors.parquet"):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         told = (whole / "checksums" / f"{path.stem}.sha256").read_text()

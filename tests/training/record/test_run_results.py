@@ -89,16 +89,13 @@ def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(
     assert not tuning((sides[0], find("run:mine")), digest).optimistic
 
 
-def test_a_model_whose_files_have_changed_is_not_the_base_of_earlier_runs(place, tmp_path):
+def test_a_model_with_changed_files_is_no_earlier_base_and_the_samples_short_name_means_the_same_pairs(place, tmp_path):
     base = save_tiny("bert", tmp_path / "base")
     trainings.train(trainings.new(place, "simcse", name="earlier", model=str(base), settings={"steps": 2}))
     before = find(str(base))
     save_tiny("bert", base, seed=9)
     assert tuning((before, find("run:earlier")), "x").tuned == 1
     assert tuning((find(str(base)), find("run:earlier")), "x") is None
-
-
-def test_the_short_name_of_the_sample_half_means_the_same_pairs(place):
     trainings.train(
         trainings.new(place, "simcse", name="short", data=("sample",), test="sample test", settings={"steps": 2})
     )

@@ -110,13 +110,10 @@ def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is
     assert not run_folder.is_held(run.folder)
 
 
-def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkeypatch):
+def test_a_run_is_refused_to_a_second_thread_of_its_process_and_looking_takes_it_from_nobody(run, monkeypatch):
     monkeypatch.setattr(runs.time, "sleep", lambda seconds: None)
     with run.held(), pytest.raises(RunBusy, match="being trained"), run.held():
         pytest.fail("it was held twice")
-
-
-def test_looking_whether_a_run_is_held_takes_it_from_nobody(run):
     with run.held():
         assert all(run_folder.is_held(run.folder) for _ in range(3))
     assert not run_folder.is_held(run.folder)

@@ -127,7 +127,7 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     assert listener.metric[0].label == pooler_view.SHARE.format("A", "first")
 
 
-def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
+def test_nearly_uniform_weights_name_no_highest_layer_and_are_shown_where_the_set_is_nowhere(listener, monkeypatch):
     for limit, uniform in ((1e9, True), (0.0, False)):
         monkeypatch.setattr(attention_weights, "UNIFORM", limit)
         told = words(measured(listener).caption)
@@ -135,9 +135,6 @@ def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
         assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
         assert BEST_SCORE.search(told)
         assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
-
-
-def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
     monkeypatch.delenv("STRATA_DATA", raising=False)
     entered(listener, listener.selectbox(key="sts"), "STS16 test")
     assert sidebar_choice.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
