@@ -295,15 +295,15 @@ def test_intervals_of_labels_are_those_of_resamples_that_are_scored_one_by_one(l
     assert [float(found.low), float(found.high)] == pytest.approx(np.quantile(gaps, [0.025, 0.975]), abs=1e-6)
 
 
-MANY, WIDTH = 40, 6
+DRAWN, WIDTH = 40, 6
 
 
 @pytest.fixture(scope="module")
 def vectors():
     """Two sets of vectors (sentence, width), off centre and longer in some directions."""
     random = np.random.default_rng(0)
-    one = random.normal(size=(MANY, WIDTH)) * np.linspace(0.3, 2, WIDTH) + 0.7
-    other = one[:, :4] @ random.normal(size=(4, 5)) + random.normal(size=(MANY, 5))
+    one = random.normal(size=(DRAWN, WIDTH)) * np.linspace(0.3, 2, WIDTH) + 0.7
+    other = one[:, :4] @ random.normal(size=(4, 5)) + random.normal(size=(DRAWN, 5))
     return one.astype(np.float32), other.astype(np.float32)
 
 
@@ -323,10 +323,10 @@ def test_cka_is_the_agreement_of_two_centred_kernels(vectors):
     def kernel(side):
         plain = [[math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True)) for b in side] for a in side]
         rows, whole = [mean(row) for row in plain], mean(map(mean, plain))
-        return [[plain[i][j] - rows[i] - rows[j] + whole for j in range(MANY)] for i in range(MANY)]
+        return [[plain[i][j] - rows[i] - rows[j] + whole for j in range(DRAWN)] for i in range(DRAWN)]
 
     def hsic(one, other):
-        return math.fsum(one[i][j] * other[i][j] for i in range(MANY) for j in range(MANY)) / (MANY - 1) ** 2
+        return math.fsum(one[i][j] * other[i][j] for i in range(DRAWN) for j in range(DRAWN)) / (DRAWN - 1) ** 2
 
     one, other = map(kernel, vectors)
     expected = hsic(one, other) / math.sqrt(hsic(one, one) * hsic(other, other))
@@ -336,7 +336,7 @@ def test_cka_is_the_agreement_of_two_centred_kernels(vectors):
 
 
 def test_a_shift_is_what_the_mean_cosine_lacks_of_1(vectors):
-    moved = vectors[0] + np.random.default_rng(1).normal(size=(MANY, WIDTH)).astype(np.float32)
+    moved = vectors[0] + np.random.default_rng(1).normal(size=(DRAWN, WIDTH)).astype(np.float32)
     expected = 1 - mean(cosine(a, b) for a, b in zip(vectors[0], moved, strict=True))
     assert shift(vectors[0], moved) == pytest.approx(expected, abs=1e-6)
 
@@ -346,22 +346,22 @@ def test_alignment_and_uniformity_are_those_of_wang_and_isola(vectors):
     rows = [[float(x) / math.hypot(*map(float, row)) for x in row] for row in vectors[0]]
     apart = [[math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in rows] for a in rows]
     found = geometry(vectors[0])
-    pairs = [(i, j) for i in range(MANY) for j in range(MANY) if i != j]
+    pairs = [(i, j) for i in range(DRAWN) for j in range(DRAWN) if i != j]
     assert found.uniformity == pytest.approx(math.log(mean(math.exp(-2 * apart[i][j]) for i, j in pairs)), abs=1e-5)
     assert found.random_pairs == pytest.approx(mean(cosine(rows[i], rows[j]) for i, j in pairs), abs=1e-5)
-    positives = [(i, i + MANY // 2) for i in range(MANY // 2)]
+    positives = [(i, i + DRAWN // 2) for i in range(DRAWN // 2)]
     expected = mean(apart[i][j] for i, j in positives)
-    assert alignment(vectors[0][: MANY // 2], vectors[0][MANY // 2 :]) == pytest.approx(expected, abs=1e-5)
+    assert alignment(vectors[0][: DRAWN // 2], vectors[0][DRAWN // 2 :]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_hubness_is_the_skewness_of_how_often_a_sentence_is_a_neighbour(vectors):
     """Radovanović, Nanopoulos and Ivanović 2010, section 2: of the counts among the 10 nearest."""
-    often = [0] * MANY
-    for own in range(MANY):
-        others = sorted((other for other in range(MANY) if other != own), key=lambda j: -cosine(*vectors[0][[own, j]]))
+    often = [0] * DRAWN
+    for own in range(DRAWN):
+        others = sorted((other for other in range(DRAWN) if other != own), key=lambda j: -cosine(*vectors[0][[own, j]]))
         for other in others[:10]:
             often[other] += 1
-    assert sum(often) == 10 * MANY
+    assert sum(often) == 10 * DRAWN
     assert abs(skew(often)) > 0.05
     assert geometry(vectors[0]).hubness == pytest.approx(skew(often), abs=1e-9)
 
@@ -383,17 +383,17 @@ def test_trustworthiness_is_that_of_venna_and_kaski(vectors, monkeypatch):
     """Venna and Kaski 2001: every false neighbour in the map costs how far beyond the k nearest it really is."""
     monkeypatch.setattr(faithfulness_in_blocks, "_ROWS", 13)
     k, one = 15, vectors[0]
-    places = (one[:, :2] + np.random.default_rng(2).normal(size=(MANY, 2))).astype(np.float32)
+    places = (one[:, :2] + np.random.default_rng(2).normal(size=(DRAWN, 2))).astype(np.float32)
     cost = kept = 0
-    for own in range(MANY):
-        others = [other for other in range(MANY) if other != own]
+    for own in range(DRAWN):
+        others = [other for other in range(DRAWN) if other != own]
         near = sorted(others, key=lambda j: -cosine(one[own], one[j]))
         in_map = sorted(others, key=lambda j: math.dist(places[own], places[j]))[:k]
         cost += sum(near.index(j) + 1 - k for j in in_map if j not in near[:k])
         kept += len(set(in_map) & set(near[:k]))
     found = finish(faithfulness(one, finish(neighbourhoods(one)), places, ""))
-    assert (found.nearest, found.sentences) == (k, MANY)
-    assert found.trustworthiness == pytest.approx(1 - 2 / (MANY * k * (2 * MANY - 3 * k - 1)) * cost)
+    assert (found.nearest, found.sentences) == (k, DRAWN)
+    assert found.trustworthiness == pytest.approx(1 - 2 / (DRAWN * k * (2 * DRAWN - 3 * k - 1)) * cost)
     assert found.trustworthiness == pytest.approx(trustworthiness(one, places, n_neighbors=k, metric="cosine"))
-    assert found.kept == pytest.approx(kept / (MANY * k))
+    assert found.kept == pytest.approx(kept / (DRAWN * k))
     assert 0.5 < found.trustworthiness < 0.99
