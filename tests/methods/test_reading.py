@@ -24,7 +24,7 @@ from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, vectors_of
 from tests.tiny_models import POSITIONS
 
 
-def test_a_sentence_reads_the_same_in_any_company(method):
+def test_a_sentence_reads_the_same_in_any_company_odd_ones_are_read_and_long_ones_cut(method):
     sentences = [*FIRST, *SECOND, FIRST[1]]
     found = vectors_of(method, sentences)
     assert found.shape[0] == len(sentences)
@@ -34,6 +34,13 @@ def test_a_sentence_reads_the_same_in_any_company(method):
     assert torch.equal(found[1], found[-1])
     distances = [(one - other).abs().max() for one, other in itertools.combinations(found[:-1], 2)]
     assert min(distances) > 1e-3, "sentences are told apart"
+    for what, rows in ODD.items():
+        found = vectors_of(method, rows)
+        assert torch.isfinite(found).all(), what
+        if len(set(rows)) == 1:
+            assert torch.allclose(found, found[:1].expand_as(found), atol=1e-5), what
+    one, other = vectors_of(method, ["late " * count for count in (POSITIONS - 2, 600)])
+    assert torch.allclose(one, other, atol=1e-5), "what is longer than the encoder can read is cut and not refused"
 
 
 def test_reading_leaves_every_part_in_the_mode_it_was_in_without_dropout_or_gradient(method):
@@ -57,7 +64,9 @@ def test_reading_leaves_every_part_in_the_mode_it_was_in_without_dropout_or_grad
     assert all(weight.grad is None for weight in method.parameters())
 
 
-def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_nothing_that_training_adds(method):
+def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_nothing_that_training_adds_or_needs(
+    method,
+):
     states = method.eval().base.states(FIRST)
     by_hand = [
         method.head()([layer[row : row + 1, : int(states.mask[row].sum())] for layer in states.hidden], None)[0]
@@ -68,9 +77,6 @@ def test_vectors_are_the_head_over_the_last_layer_and_those_of_the_base_have_not
     start = tuple(name.partition(" of layer ")[0] for name in method.base_head().poolings)  # if cut, the base's
     assert start == method.head().poolings or not method.head().poolings
     assert not any(isinstance(step, Dense) for step in method.base_head().dense)
-
-
-def test_what_is_for_training_only_is_no_part_of_reading(method):
     before = vectors_of(method, FIRST)
     parts = [method.get_submodule(name) for name in method.training_only]
     shared = set(method.base.parameters())  # a decoder may share them
@@ -107,7 +113,7 @@ ODD = {
 }
 
 
-def test_odd_rows_have_a_finite_loss_that_can_be_followed(trained):
+def test_odd_rows_have_a_finite_loss_that_can_be_followed_and_lengths_of_all_kinds_meet_in_a_batch(trained):
     answered = trained.rows.answer is not None
     given = COLUMNS[trained.rows]
     weights = [weight for weight in trained.parameters() if weight.requires_grad]
@@ -123,24 +129,6 @@ def test_odd_rows_have_a_finite_loss_that_can_be_followed(trained):
             for weight in weights:
                 weight.sub_(1e-4 * weight.grad)
         assert torch.isfinite(vectors_of(trained, FIRST)).all(), what
-
-
-def test_odd_sentences_are_read_and_long_ones_cut_once_a_method_has_learned(method):
-    for what, rows in ODD.items():
-        found = vectors_of(method, rows)
-        assert torch.isfinite(found).all(), what
-        if len(set(rows)) == 1:
-            assert torch.allclose(found, found[:1].expand_as(found), atol=1e-5), what
-    one, other = vectors_of(method, ["late " * count for count in (POSITIONS - 2, 600)])
-    assert torch.allclose(one, other, atol=1e-5), "what is longer than the encoder can read is cut and not refused"
-
-
-def test_a_batch_of_one_is_refused_before_anything_is_trained():
-    with pytest.raises(BadChoice, match=r"batch_size cannot be 1\. Choose a whole number from 2"):
-        find(Schedule.knobs, "batch_size").checked(1)
-
-
-def test_lengths_of_all_kinds_meet_in_a_batch(trained):
     """Every order of a long, a short and an empty row: groups of like length are put back where they were."""
     rows = ["late " * 40, "a", "", "a man plays a guitar"]
     trained.eval()
@@ -149,6 +137,11 @@ def test_lengths_of_all_kinds_meet_in_a_batch(trained):
         vectors = vectors_of(trained, [rows[place] for place in order])
         found.add(tuple(round(float(vectors[order.index(place)].sum()), 3) for place in range(4)))
     assert len(found) == 1
+
+
+def test_a_batch_of_one_is_refused_before_anything_is_trained():
+    with pytest.raises(BadChoice, match=r"batch_size cannot be 1\. Choose a whole number from 2"):
+        find(Schedule.knobs, "batch_size").checked(1)
 
 
 # distil trains another encoder than the one whose pooling it is: see test_distil.py
