@@ -95,7 +95,7 @@ def test_the_poolers_weights_begin_uniform_and_it_can_be_neither_changed_nor_rep
     assert run.folder.is_dir()
 
 
-def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run, tmp_path):
+def test_its_model_encodes_as_sentence_transformers_and_peft_do_and_its_export_is_whole_without_a_base(run, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     folder = tmp_path / "adapter"
@@ -111,10 +111,6 @@ def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run,
     (folder / ADAPTER).write_text(json.dumps(stated | {"base_model_name_or_path": str(lookup.bundled_folder())}))
     peers = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(SENTENCES)
     assert peers == pytest.approx(np.array(finish(of_reading(tuned(run.name), SENTENCES, OWN))), abs=1e-5)
-
-
-def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path):
-    from sentence_transformers import SentenceTransformer
 
     saved_model.take(run, tmp_path / "copy")
     assert not (tmp_path / "copy" / ADAPTER).exists()

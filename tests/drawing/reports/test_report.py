@@ -50,7 +50,7 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     assert any(f"torch {numbers['versions']['torch']}" in value for value in how)
 
 
-def test_the_report_opens_on_the_verdict_and_the_chosen_difference(findings, page):
+def test_the_report_opens_on_the_verdict_and_the_chosen_difference_and_every_text_is_there_as_text(findings, page):
     body = page[page.index("<body>") :]
     told = learned.line(findings.learned)
     first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
@@ -61,6 +61,19 @@ def test_the_report_opens_on_the_verdict_and_the_chosen_difference(findings, pag
     for side in "AB":
         assert f"<b>{chosen[side]:.2f}</b>" in page
     assert f"<b>{chosen['difference']:+.2f} ({chosen['low']:+.2f} to {chosen['high']:+.2f})</b>" in page
+    assert "<script>alert" not in body
+    assert "<img" not in body
+    assert "<b>one</b>" not in body
+    errors = findings.comparison.rank_errors()
+    flipped = tables(page)[3:6]
+    for rows, kind in zip(flipped, KINDS, strict=True):
+        places = errors.places(kind)[:MOST]
+        assert 0 < len(rows) == len(places)
+        for row, place in zip(rows, places, strict=True):
+            assert row["first"] == findings.pairs.first[place].encode("utf-8", "replace").decode()
+            assert row["tag"] == findings.pairs.tags[place]
+    assert any("script" in row["first"] + row["second"] for rows in flipped for row in rows), "the premise"
+    assert "<b>one</b> and run:'other\" on <b>set</b> & more" in unescape(page[: page.index("</title>")])
 
 
 def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_them_is_markup():
@@ -94,23 +107,6 @@ def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(trained
         round(score, 2) for score in scores
     ]
     assert ("is not a cell of the grid" in unescape(page)) == (judged.same is None)
-
-
-def test_every_text_is_there_as_text(findings, page):
-    body = page[page.index("<body>") :]
-    assert "<script>alert" not in body
-    assert "<img" not in body
-    assert "<b>one</b>" not in body
-    errors = findings.comparison.rank_errors()
-    flipped = tables(page)[3:6]
-    for rows, kind in zip(flipped, KINDS, strict=True):
-        places = errors.places(kind)[:MOST]
-        assert 0 < len(rows) == len(places)
-        for row, place in zip(rows, places, strict=True):
-            assert row["first"] == findings.pairs.first[place].encode("utf-8", "replace").decode()
-            assert row["tag"] == findings.pairs.tags[place]
-    assert any("script" in row["first"] + row["second"] for rows in flipped for row in rows), "the premise"
-    assert "<b>one</b> and run:'other\" on <b>set</b> & more" in unescape(page[: page.index("</title>")])
 
 
 def test_it_stands_alone(page):

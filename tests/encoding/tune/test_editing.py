@@ -105,7 +105,7 @@ def test_the_models_own_position_ids_change_nothing(family, copy):
     assert same(copy.states(SENTENCES[:1], position_ids=lambda own, _: own), alone, alone.mask), "without padding"
 
 
-def test_permuted_position_ids_are_permuted_tokens(family, copy):
+def test_permuted_position_ids_are_permuted_tokens_and_as_many_layers_drop_heads_as_there_are(family, copy):
     kind, encoder = family
     if kind not in BY_POSITION_IDS:
         return
@@ -122,6 +122,7 @@ def test_permuted_position_ids_are_permuted_tokens(family, copy):
     assert (given.hidden[-1] - plain.hidden[-1]).abs().max() > 1e-5
     if kind == "bert":
         assert (given.hidden[-1].mean(1) - moved.hidden[-1].mean(1)).abs().max() < 1e-6, "equal under mean pooling"
+    assert len(editing.heads_joined(copy.model, encoder.name)) == (1 if kind in SHARED else LAYERS)
 
 
 def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_texts(family, copy):
@@ -134,11 +135,6 @@ def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_
     tokens = torch.tensor([[(ids[0] + 1) % 100, *ids[1:]]])
     changed = copy.states_of(tokens, torch.ones_like(tokens).bool(), position_ids=lambda own, _: own.flip(1))
     assert not torch.allclose(row.hidden[-1][0, length - 1], changed.hidden[-1][0, length - 1], atol=1e-6)
-
-
-def test_as_many_layers_drop_heads_as_there_are(family, copy):
-    kind, encoder = family
-    assert len(editing.heads_joined(copy.model, encoder.name)) == (1 if kind in SHARED else LAYERS)
 
 
 def test_heads_are_dropped_for_each_sentence_and_layer(copy, monkeypatch):

@@ -83,7 +83,7 @@ def test_padding_changes_nothing(encoder):
             assert torch.allclose(together.hidden[layer][place, : lengths[place]], hidden[0], atol=1e-5)
 
 
-def test_the_embedding_block_is_all_there_is_before_the_first_layer(family):
+def test_the_embedding_block_is_all_before_the_first_layer_and_attention_means_query_and_value_of_each_block(family):
     kind, encoder = family
     copy = Tunable(encoder, POSITIONS)
     copy.embeddings.requires_grad_(False)
@@ -95,6 +95,10 @@ def test_the_embedding_block_is_all_there_is_before_the_first_layer(family):
     gradients = torch.autograd.grad(first, list(copy.model.parameters()), allow_unused=True)
     before = {name for name, gradient in zip(names, gradients, strict=True) if gradient is not None}
     assert before == block | BEYOND.get(kind, set())
+    paths = [path for path, _ in tunable.adapted(adapted(encoder).model)]
+    names = NAMES.get(kind, ("query", "value"))
+    assert len(paths) == BLOCKS.get(kind, LAYERS) * len(names)
+    assert {path.rpartition(".")[2] for path in paths} == set(names)
 
 
 def test_with_the_embeddings_held_all_the_rest_still_learns(encoder):
@@ -229,14 +233,6 @@ def test_an_encoder_with_new_adapters_encodes_as_before_to_the_bit(encoder, targ
     with torch.no_grad():  # torch computes attention in another way if the positions of T5 have gradients
         found, expected = layers_of(adapted(encoder, targets)), layers_of(Tunable(encoder, POSITIONS))
     assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
-
-
-def test_attention_means_query_and_value_of_each_block(family):
-    kind, encoder = family
-    paths = [path for path, _ in tunable.adapted(adapted(encoder).model)]
-    names = NAMES.get(kind, ("query", "value"))
-    assert len(paths) == BLOCKS.get(kind, LAYERS) * len(names)
-    assert {path.rpartition(".")[2] for path in paths} == set(names)
 
 
 def test_all_linear_means_every_matrix_that_is_no_embedding(encoder):

@@ -110,7 +110,7 @@ def states():
     return chance.normal(size=(4, 6)), chance.normal(size=(7, 6))
 
 
-def test_under_the_mean_a_token_adds_its_inner_products_with_every_token_of_the_other(states):
+def test_under_the_mean_a_token_adds_its_inner_products_and_under_max_a_dimension_is_of_its_largest_token(states):
     one, other = (side.tolist() for side in states)
     v, u = slow_mean(one), slow_mean(other)
     lengths = math.sqrt(dot(v, v) * dot(u, u))
@@ -120,10 +120,6 @@ def test_under_the_mean_a_token_adds_its_inner_products_with_every_token_of_the_
         assert shares[0][place] == pytest.approx(slow)
     assert shares[0].sum() == pytest.approx(dot(v, u) / lengths)
     assert shares[1].sum() == pytest.approx(dot(v, u) / lengths)
-
-
-def test_under_max_a_dimension_is_that_of_its_largest_token(states):
-    one, other = (side.tolist() for side in states)
     v, u = slow_max(one), slow_max(other)
     lengths = math.sqrt(dot(v, v) * dot(u, u))
     shares = token_shares(*states, "max")

@@ -300,7 +300,7 @@ def of(vectors, texts) -> torch.Tensor:
     return torch.tensor(np.array([vectors[text] for text in texts]), dtype=torch.float32)
 
 
-def test_labels_are_judged_by_logistic_regression_with_one_c(task):
+def test_labels_are_judged_by_logistic_regression_with_one_c_and_without_a_test_split_from_the_other_folds(task):
     given, vectors = task
     judge = LabelJudge(given)
     settled = judge.settled(of(vectors, judge.texts))
@@ -318,10 +318,6 @@ def test_labels_are_judged_by_logistic_regression_with_one_c(task):
     assert np.array_equal(full, items)
     data = judge._data(of(vectors, judge.texts))
     assert np.array_equal(finish(predictions(data, SEED)) == data.scored.y, full.astype(bool))
-
-
-def test_rows_without_a_test_split_are_predicted_from_the_other_folds(task):
-    given, vectors = task
     texts = tuple(dict.fromkeys(given.train.texts))
     judge = LabelJudge(LabelledSet("letters", given.train)).settled(of(vectors, texts))
     items = judge.items(of(vectors, judge.texts))

@@ -72,7 +72,7 @@ def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):
     assert learner(place, steps=3, evaluate_every=1000).evaluate_every == 1
 
 
-def test_the_base_is_scored_before_and_read_as_the_model_will_be(run, place):
+def test_the_base_is_scored_before_and_the_verdict_is_the_exported_model_less_it_by_sentence_transformers(run, place):
     verdict = run.status().verdict
     for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
         first, second, gold = texts_of(path)
@@ -81,10 +81,6 @@ def test_the_base_is_scored_before_and_read_as_the_model_will_be(run, place):
             assert told == pytest.approx(spearman(one, other, gold), abs=1e-3), "a folder that declares nothing: mean"
     assert looks(run)[0] == verdict.dev.same_reading_base, "SG's head is read like the base before it has learned"
     assert run.status().base == verdict.dev.declared_base
-
-
-def test_the_verdict_is_the_exported_model_less_the_base_by_sentence_transformers_alone(run, place):
-    verdict = run.status().verdict
     for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
         first, second, gold = texts_of(path)
         base, tuned = (

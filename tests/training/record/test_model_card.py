@@ -197,7 +197,7 @@ def test_a_measured_zero_is_a_number():
     assert [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]] == [-0.015, 0.0]
 
 
-def test_every_setting_is_told_and_what_differs_from_the_paper_or_the_default_stands_out():
+def test_every_setting_is_told_with_what_differs_from_paper_or_default_and_sources_and_data_by_name_and_digest():
     _, body = parsed(told())
     assert cells(body, "temperature") == ["**0.1**", "0.05"]
     assert cells(body, "projection") == ["**off**", "on"]
@@ -207,10 +207,6 @@ def test_every_setting_is_told_and_what_differs_from_the_paper_or_the_default_st
     text = told(as_published=False)
     assert "the default" in text
     assert "the paper's" not in text
-
-
-def test_sources_and_data_are_told_by_name_number_and_digest():
-    _, body = parsed(told())
     assert cells(body, "torch") == ["2.13.0"]
     assert SIMCSE.bibtex in body
     assert f"[{SIMCSE.line}]({SIMCSE.link})" in body

@@ -328,16 +328,13 @@ def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
         assert "config.json" in told
 
 
-def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkeypatch):
+def test_scores_that_cannot_be_kept_are_shown_and_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     blocked = tmp_path / "a file where the folder should be"
     blocked.write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(blocked))
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
     assert words(app.error) == []
     assert layers.CHOSEN in cards(app)
-
-
-def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model", seed=3)))
     shutil.rmtree(tmp_path / "cache")

@@ -59,7 +59,7 @@ def shown(app, side):
     return texts[: len(keys)] if side == "A" else texts[len(shown(app, "A")) :][: len(keys)]
 
 
-def test_without_b_the_page_shows_what_a_finds_and_a_result_can_be_the_next_query(app):
+def test_without_b_the_page_shows_what_a_finds_a_result_can_be_the_next_query_and_is_named_as_plain_text(app):
     measured(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
@@ -71,6 +71,17 @@ def test_without_b_the_page_shows_what_a_finds_and_a_result_can_be_the_next_quer
     assert app.text_input(key=query_view.QUERY).value == first
     assert first not in shown(app, "A"), "it does not find itself"
     assert query_view.LEFT_OUT in words(app.caption)
+    ask(app, f"  {NASTY[1]}  ")
+    assert app.text_input(key=query_view.QUERY).value == NASTY[1]
+    assert in_the_address(app) == NASTY[1]
+    assert f"**{query_view.NAMED.format(NASTY[1])}**" in words(app.markdown)
+    ask(app, "long " * 999)
+    assert max(len(text) for text in words(app.markdown) if text.startswith("**Results")) < 250
+    app.switch_page("pages/compare.py").run()
+    del app.query_params["query"]  # as a browser does
+    opened(app, "search")
+    assert app.text_input(key=query_view.QUERY).value == ("long " * 999).strip()
+    assert in_the_address(app) == ("long " * 999).strip()
 
 
 def test_a_result_opens_the_words_that_it_shares_with_the_query_under_both(app, place):
@@ -105,21 +116,6 @@ def test_the_same_model_on_both_sides_has_kept_everything(app, place):
     assert cards(app)[neighbours.MEAN.format(10)] == "1.00"
     assert cards(app)[neighbours.NONE_KEPT].startswith("0 ")
     assert shown(app, "A") == shown(app, "B")
-
-
-def test_the_results_name_their_query_as_plain_text_and_the_address_has_it(app):
-    measured(app)
-    ask(app, f"  {NASTY[1]}  ")
-    assert app.text_input(key=query_view.QUERY).value == NASTY[1]
-    assert in_the_address(app) == NASTY[1]
-    assert f"**{query_view.NAMED.format(NASTY[1])}**" in words(app.markdown)
-    ask(app, "long " * 999)
-    assert max(len(text) for text in words(app.markdown) if text.startswith("**Results")) < 250
-    app.switch_page("pages/compare.py").run()
-    del app.query_params["query"]  # as a browser does
-    opened(app, "search")
-    assert app.text_input(key=query_view.QUERY).value == ("long " * 999).strip()
-    assert in_the_address(app) == ("long " * 999).strip()
 
 
 @pytest.mark.parametrize("given", [None, "a red ball", ""])

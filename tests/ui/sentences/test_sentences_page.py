@@ -53,7 +53,7 @@ def cosines(figure):
     return flat.reshape([int(side) for side in values["shape"].split(",")])
 
 
-def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen_and_one_sentence_twice_is_no_pair(app):
+def test_without_b_a_stands_alone_one_sentence_twice_is_no_pair_and_what_was_typed_is_there_after_another_page(app):
     typed(app, TYPED)
     assert sidebar_choice.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
@@ -67,6 +67,11 @@ def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen_and_one_sen
     app.run()
     assert own_sentences.SAME.format(2) in words(app.info)
     assert len(figures(app)) == 1
+    app.switch_page("pages/start.py").run()
+    opened(app, "sentences")
+    assert app.text_area(key=own_sentences.BOX).value == TYPED
+    pressed(app, "reset sentences")
+    assert app.text_area(key=own_sentences.BOX).value == own_sentences.FIRST_SEEN
 
 
 def test_with_b_there_are_three_squares_the_pair_that_changed_most_and_axes_of_each_tokenizer(app, place):
@@ -177,15 +182,6 @@ def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
     typed(app, "a man plays\nthe dog runs")
     assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
-
-
-def test_what_was_typed_is_there_again_after_another_page(app):
-    typed(app, TYPED)
-    app.switch_page("pages/start.py").run()
-    opened(app, "sentences")
-    assert app.text_area(key=own_sentences.BOX).value == TYPED
-    pressed(app, "reset sentences")
-    assert app.text_area(key=own_sentences.BOX).value == own_sentences.FIRST_SEEN
 
 
 def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
