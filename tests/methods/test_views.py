@@ -156,7 +156,7 @@ LONG = [f"{sentence} and the dog runs after a red ball" for sentence in FIRST]
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def test_a_span_of_five_characters_is_replaced_by_its_place(base):
+def test_a_span_of_five_characters_is_replaced_by_its_place_each_as_likely_and_in_the_copy_alone(base, monkeypatch):
     method = seeded("mirror-bert", base)
     assert method.masked(LETTERS, 10.5 / 32) == "abcdefghij [MASK] pqrstuvwxyz0123456789"
     assert method.masked(LETTERS[:29], 10.5 / 32) == LETTERS[:29]
@@ -167,10 +167,6 @@ def test_a_span_of_five_characters_is_replaced_by_its_place(base):
     assert seeded("mirror-bert", base, span=0).masked(LETTERS, 0.5) == LETTERS
     assert seeded("mirror-bert", base, span=40).masked(LETTERS, 0.5) == LETTERS, "shorter than the span"
     assert seeded("mirror-bert", base, span=36).masked(LETTERS, 0.5) == " [MASK] "
-
-
-def test_every_place_is_as_likely_as_any_other_and_the_copy_alone_is_masked(base, monkeypatch):
-    method = seeded("mirror-bert", base)
     seen = []
     monkeypatch.setattr(method, "encode", lambda texts: seen.append(texts) or torch.randn(len(texts), 8))
     for _ in range(1000):

@@ -164,7 +164,7 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
         assert_close(vectors, one)
 
 
-def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
+def test_no_library_runs_the_file_in_the_folder_unless_told_to_and_maps_that_are_gone_are_missed(tmp_path):
     run = exported(head_of("attention of cls to mean"), tmp_path)
     with pytest.raises(ValueError, match="trust_remote_code=True"):
         SentenceTransformer(str(run), device="cpu")
@@ -172,6 +172,9 @@ def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
     (run / "layer_reading.py").write_text(f"open({str(marker)!r}, 'w')")
     by_strata(run)
     assert not marker.exists()
+    (run / "1_LayerReading" / "model.safetensors").unlink()
+    with pytest.raises(NotWeights, match="holds no weights 'query'"):
+        declared.head(run)
 
 
 @pytest.mark.parametrize("head", [head_of("attention of cls to mean"), *AFTER], ids=Head.describe)
@@ -187,13 +190,6 @@ def test_the_file_in_the_folder_stands_alone(head):
         }
         assert imported <= {"torch", "safetensors", *sys.stdlib_module_names}
         assert ast.get_docstring(source)
-
-
-def test_maps_that_are_gone_are_missed(tmp_path):
-    run = exported(head_of("attention of cls to mean"), tmp_path)
-    (run / "1_LayerReading" / "model.safetensors").unlink()
-    with pytest.raises(NotWeights, match="holds no weights 'query'"):
-        declared.head(run)
 
 
 @pytest.mark.parametrize(

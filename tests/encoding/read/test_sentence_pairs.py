@@ -52,7 +52,7 @@ def test_pieces_are_what_is_read_of_a_sentence_without_its_special_tokens_and_wo
     assert words | special == set(range(len(encoder.tokenizer())))
 
 
-def test_what_is_cut_off_is_told_in_characters(encoder):
+def test_what_is_cut_off_is_told_in_characters_and_two_long_sentences_are_cut_alike_to_what_can_be_read(encoder):
     composer = Composer(encoder)
     for most in (6, encoder.max_length):
         for sentence, cut in zip(SENTENCES, composer.read_to(SENTENCES, most), strict=True):
@@ -62,6 +62,11 @@ def test_what_is_cut_off_is_told_in_characters(encoder):
                 composer.pieces([sentence], most),
             )
             assert left == pieces
+    one, two = ([place] * 600 for place in composer.words[:2])
+    (ids,), types = composer.pairs([one], [two])
+    assert ids.count(one[0]) == ids.count(two[0])
+    assert encoder.max_length - 1 <= len(ids) <= encoder.max_length
+    assert types is None or len(types[0]) == len(ids)
 
 
 def test_inputs_of_two_sentences_are_read_as_the_model_reads_them(encoder):
@@ -76,15 +81,6 @@ def test_inputs_of_two_sentences_are_read_as_the_model_reads_them(encoder):
             expected = copy.model(**given).last_hidden_state[0]
             assert states.hidden[-1][row][states.mask[row]].sub(expected).abs().max() < 1e-5
     assert sorted(seen) == list(range(len(ids)))
-
-
-def test_two_long_sentences_are_cut_alike_to_what_can_be_read(encoder):
-    composer = Composer(encoder)
-    one, two = ([place] * 600 for place in composer.words[:2])
-    (ids,), types = composer.pairs([one], [two])
-    assert ids.count(one[0]) == ids.count(two[0])
-    assert encoder.max_length - 1 <= len(ids) <= encoder.max_length
-    assert types is None or len(types[0]) == len(ids)
 
 
 @pytest.fixture(scope="module")

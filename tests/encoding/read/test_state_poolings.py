@@ -114,7 +114,7 @@ def test_a_single_layer_is_its_own_answer_and_teaches_neither_query_nor_key():
     assert [bool(weight.grad.any()) for weight in maps] == [False, False, True]
 
 
-def test_slopes_are_drawn_in_training_only_and_lie_between_an_eighth_and_a_third():
+def test_slopes_are_drawn_in_training_only_between_an_eighth_and_a_third_and_the_lowest_layer_can_be_set():
     hidden, mask, layers = drawn()
     assert torch.equal(layers(hidden, mask), layers(hidden, mask))
     noisy = replace(layers, noisy=True)
@@ -122,10 +122,6 @@ def test_slopes_are_drawn_in_training_only_and_lie_between_an_eighth_and_a_third
     below = noisy._mapped(torch.eye(6), torch.full((5000, 6), -1.0)).neg()
     assert 1 / 8 <= below.min() < 0.13
     assert 0.33 < below.max() <= 1 / 3
-
-
-def test_the_lowest_layer_that_takes_part_can_be_set():
-    hidden, mask, layers = drawn()
     above = replace(layers, first_layer=2)
     assert above.weights(hidden, mask).shape == (3, 3, 3)
     assert torch.equal(above(hidden, mask), layers(hidden[2:], mask))
