@@ -42,7 +42,7 @@ def machine(monkeypatch):
     return of
 
 
-def test_threads_make_room_for_others_and_come_back(machine):
+def test_threads_make_room_for_others_up_to_a_half_and_come_back(machine):
     two = machine(2)
     assert two.after(0, 0) == 2
     assert two.after(1, 0.1, own=1.9) == 2
@@ -50,9 +50,6 @@ def test_threads_make_room_for_others_and_come_back(machine):
     assert two.after(1, 0.4) == 1, "in between, nothing changes"
     assert two.after(1, 0.1) == 2
     assert two.after(1, 0.4) == 2
-
-
-def test_no_more_than_half_is_given_away(machine):
     many = machine(16)
     many.after(0, 0)
     assert many.after(1, 2.4, own=13) == 14
