@@ -103,9 +103,12 @@ def test_many_sentences_are_drawn_as_a_picture():
     assert marks(flat())[0].type == "scatter"
 
 
+def positions(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, 2)).astype(np.float32)
+
+
 def test_the_content_holds_every_position_exactly_and_the_beginning_of_each_sentence():
-    places = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
-    texts = ["short", "word " * 40, NASTY]
+    places, texts = positions(3), ["short", "word " * 40, NASTY]
     content = json.loads(json.dumps(drawing.canvas_content(places, texts, [("a name", (1.0, 2.0))])))
     found = np.frombuffer(base64.b64decode(content["places"]), dtype="<f4").reshape(-1, 2)
     np.testing.assert_array_equal(found, places)

@@ -65,9 +65,14 @@ THREE = (
 STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $l$ ~ \\ %m é 🦦 - ? !n @o"
 
 
-def told(**changes: Any) -> str:
+def changed(**changes: Any) -> CardFacts:
+    """What a card shows, with some of it changed; what belongs to the facts of the run is changed there."""
     of_run = {name: changes.pop(name) for name in [*changes] if name in RunFacts.__dataclass_fields__}
-    return card(dataclasses.replace(FACTS, facts=dataclasses.replace(FACTS.facts, **of_run), **changes))
+    return dataclasses.replace(FACTS, facts=dataclasses.replace(FACTS.facts, **of_run), **changes)
+
+
+def told(**changes: Any) -> str:
+    return card(changed(**changes))
 
 
 def parsed(text: str) -> tuple[dict[str, Any], str]:
