@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+from explorer.measuring.scores.similarity import FILE
 from explorer.run_folder import MetricLine
 from explorer.training import running
 from explorer.training.record import runs
@@ -29,9 +31,16 @@ def assert_same(run: Run, other: Run) -> None:
     assert run.status().state == FINISHED
     assert not run.state.exists()
     assert (run.model / "model.safetensors").read_bytes() == (other.model / "model.safetensors").read_bytes()
+    assert meaning(run) == meaning(other)
     assert untimed(run) == untimed(other)
     for name in ("results", "best", "best_step", "base", "verdict", "step", "seed", "seed_number"):
         assert getattr(run.status(), name) == getattr(other.status(), name), name
+
+
+def meaning(run: Run) -> dict[str, object]:
+    """What the cosines of its model mean, but for the name of the run."""
+    content: dict[str, object] = json.loads((run.model / FILE).read_bytes())
+    return content | {"model": ""}
 
 
 def break_off(run: Run, telling: int) -> bool:
