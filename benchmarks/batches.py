@@ -95,5 +95,5 @@ def _learner(rows: int, chunk: int):
     settings = {"batch_size": rows, "chunk": chunk, "steps": 10_000, "dropout": False}
     recipe = Recipe("contrast", settings=settings).checked()
     corpus = Corpus("pairs", PAIRS, tuple(map(tuple, pairs(LARGE))))
-    prepared = Prepared(recipe, None, encoder, corpus, sample.pairs(), (), ())
+    prepared = Prepared(recipe, None, encoder, corpus, {SEED: corpus}, sample.pairs(), (), ())
     return Learner(prepared, SEED, World("float32", "cpu"))

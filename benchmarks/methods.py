@@ -92,7 +92,9 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     text, encoder = _text(kind.rows), load(find(MODEL), "float32")
     with kept_while_training():
         held = psutil.Process().memory_info().rss
-        learner = Learner(Prepared(recipe, find(MODEL), encoder, text, sample.pairs(), (), ()), SEED, World())
+        learner = Learner(
+            Prepared(recipe, find(MODEL), encoder, text, {SEED: text}, sample.pairs(), (), ()), SEED, World()
+        )
         finish(learner.fit())
         return held, list(_timed(learner))[WARM:]
 

@@ -109,7 +109,9 @@ def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}
     recipe = Recipe("simcse-sup", settings=settings).checked()
     corpus = Corpus("pairs", PAIRS, (tuple(anchors), tuple(positives)))
-    learner = Learner(Prepared(recipe, None, encoder, corpus, sample.pairs(), (), ()), SEED, World(precision, "cpu"))
+    learner = Learner(
+        Prepared(recipe, None, encoder, corpus, {SEED: corpus}, sample.pairs(), (), ()), SEED, World(precision, "cpu")
+    )
 
     def steps() -> None:
         for _ in range(STEPS):

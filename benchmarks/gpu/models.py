@@ -131,7 +131,7 @@ def learner(
         named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
     recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
     rows = corpus(kind.rows, text) if isinstance(text, int) else text
-    ready = Prepared(recipe, None, of, rows, sample.dev(), (), ())  # type: ignore[arg-type]  # no file of the model is read
+    ready = Prepared(recipe, None, of, rows, {SEED: rows}, sample.dev(), (), ())  # type: ignore[arg-type]  # no file of the model is read
     made = Learner(ready, SEED, World(precision, of.device))
     finish(made.fit())
     return made
