@@ -47,8 +47,7 @@ PAIRED = LabelledSet("paired", *(_labelled(count, seed, pairs=True) for seed, co
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """SentEval's classifier with few passes."""
     network = Network(hidden=4, rate=1e-2, epoch_size=1, max_epoch=1)
-    quick = lambda data, seed: senteval.predictions(data, seed, network)  # noqa: E731
-    monkeypatch.setitem(module.PROBES, "senteval", quick)
+    monkeypatch.setitem(module.PROBES, "senteval", lambda data, seed: senteval.predictions(data, seed, network))
 
 
 @pytest.fixture
@@ -133,7 +132,10 @@ def test_senteval_scores_the_model_default_unless_titles_are_given_and_the_setti
 
 def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch):
     real = Encoded.of
-    broken = lambda self, title: real(self, title) * (np.nan if title == "cls of layer 1" else 1)  # noqa: E731
+
+    def broken(self, title):
+        return real(self, title) * (np.nan if title == "cls of layer 1" else 1)
+
     monkeypatch.setattr(Encoded, "of", broken)
     found = finish(transfer(tiny_encoder, SPLIT, titles=("cls of layer 1",)))
     assert np.isnan(found.score("cls of layer 1"))
@@ -322,7 +324,10 @@ def test_a_training_stops_after_evaluations_without_improvement_or_after_200_pas
 def test_a_training_follows_the_rule(improves, evaluations, monkeypatch):
     told, steps = [], []
     given = iter(range(99))
-    accuracies = lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])  # noqa: E731
+
+    def accuracies(weights, *_):
+        return [next(given) / 99 if improves else 0.5] * len(weights[0])
+
     monkeypatch.setattr(senteval, "_accuracies", accuracies)
     monkeypatch.setattr(senteval._Group, "update", lambda *_: steps.append(1))
     found = finish(trained(_made(20), _made(20), 2, (1e-5, 1e-2), 1, TOLD), told.append)

@@ -61,7 +61,8 @@ class BlendCurve:
     @property
     def best(self) -> float:
         """The share with the highest score on the dev set; of several the smallest, which forgets least."""
-        return max(((score, -alpha) for alpha, score in self.scores(DEV).items() if not math.isnan(score)))[1] * -1.0
+        found = self.scores(DEV)
+        return max(found, key=lambda alpha: (-math.inf if math.isnan(found[alpha]) else found[alpha], -alpha))
 
     def against_base(self, use: str, alpha: float) -> Verdict:
         """The verdict on the blend, against the base as it is used."""

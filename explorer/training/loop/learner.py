@@ -56,7 +56,6 @@ class Learner:
         # step, learning rate, and on the device: loss, gradient norm, similarity of positive and of random pairs
         self._measured: list[tuple[int, float, Tensor]] = []
         self.trouble: Diverged | None = None
-
         if self.shares:
             self._check_blend()
 

@@ -1,6 +1,7 @@
 """Test the curve of blends of a run and its base, what it says, and the export of one, against plain loops."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,12 @@ def test_the_best_share_has_the_highest_dev_score_and_is_judged_on_the_test_set(
     assert test["to_base"]["difference"] == pytest.approx(test["scores"][at] - test["base"], abs=2e-4)
     assert test["to_tuned"]["difference"] == pytest.approx(test["scores"][at] - test["scores"][-1], abs=2e-4)
     assert f"{curve.best:g}*" in blend_curve.as_text(curve)
+
+
+def test_without_a_dev_score_the_base_is_the_best(blended):
+    _, curve = blended
+    silent = {alpha: {**items, "dev": np.ones_like(items["dev"])} for alpha, items in curve.points.items()}
+    assert replace(curve, points=silent).best == 0.0
 
 
 def test_what_is_measured_is_not_encoded_again(run, blended, monkeypatch):
