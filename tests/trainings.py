@@ -120,7 +120,7 @@ def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
     quick = SETTINGS | ({"projection": False} if method.startswith("sg") else {})
     quick = quick if load(method).trains() else {}
     given = {"model": str(place.model), "data": (str(data),), "dev": str(place.dev), "test": str(place.test)}
-    given |= {"precision": "float32", "device": DEVICE}
+    given |= {"precision": "float32", "device": DEVICE, "elsewhere": ()}  # more texts than all others
     return Recipe(method, **(given | changes | {"settings": quick | changes.get("settings", {})})).checked()
 
 

@@ -204,7 +204,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
-    if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests"}:
+    if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most"}:
         changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer.data import retrieval_sets, sample, uploads
-from explorer.data.graded import question_pairs, sets
+from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import RetrievalSet, of_pairs
 from explorer.data.sample import ProbePairs
@@ -27,6 +27,8 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
     QUORA: lambda: question_pairs.load().collection,
 }
 HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
+AT_HAND = "at hand"  # in place of the names of sets that need no download
+_AT_HAND = "STS-B test", "SICK-R test"  # of the folder of published sets, if it has them
 EvaluationSet = GradedPairs | RetrievalSet | Triplets | ProbePairs
 # sets that ship, by name, other than scored pairs
 NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
@@ -104,6 +106,12 @@ def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
     if source in NAMED_SETS:
         return NAMED_SETS[source]()
     return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
+
+
+def at_hand() -> tuple[str, ...]:
+    """Sets of general similarity and search that need no download: those of the sample, and two published ones."""
+    there = {f"{name} {split}" for name, split in sts.available()}
+    return sample.PAIRS, sample.SEARCH, *(name for name in _AT_HAND if name in there)
 
 
 def texts_of(given: EvaluationSet) -> tuple[str, ...]:

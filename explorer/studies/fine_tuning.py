@@ -65,6 +65,7 @@ def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
         next(name for name, kind in kinds.items() if kind.rows == text_sets.LABELLED_TEXTS and kind.predicts()),
         model,
         (task,),
+        elsewhere=(),  # its result is the score of the test rows
         settings={"validate_by": MAIN.get(task, MEASURES[0]), **options.settings},
         seeds=options.seeds,
         precision=options.precision,

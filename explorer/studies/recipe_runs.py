@@ -7,6 +7,7 @@ from functools import cache
 
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
+from explorer.measuring.scores.verdict import ELSEWHERE
 from explorer.training.loop.preparing import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
@@ -62,7 +63,11 @@ class RecipeRuns:
         with suppress(StrataError):
             return self.digests(recipe)
         newest = next((known.made_with for run, known in of_any_seed if is_finished(run)), {})
-        now = {what: digest for what, digest in newest.items() if what.endswith("_digest")}
+        now = {
+            what: digest
+            for what, digest in newest.items()
+            if what.endswith("_digest") and not what.startswith(ELSEWHERE)
+        }
         with suppress(StrataError):
             now |= self._models(recipe)
         return now
@@ -85,8 +90,8 @@ def is_finished(run: runs.Run) -> bool:
 
 
 def _of_any_seed(recipe: Recipe) -> str:
-    """Every value of a recipe but its seeds, in one text."""
-    return replace(recipe, made_with={}, seeds=(0,)).as_yaml()
+    """Every value of a recipe but its seeds and what it is scored on elsewhere, in one text."""
+    return replace(recipe, made_with={}, seeds=(0,), elsewhere=()).as_yaml()
 
 
 def _by_recipe() -> dict[str, list[Known]]:

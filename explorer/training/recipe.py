@@ -20,6 +20,7 @@ from explorer.training import safe_yaml
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 MOST_SEEDS = 100
 MOST_TESTS = 20
+NONE = "none"  # in place of a set
 DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
 QUICK_STEPS, QUICK_BATCH = 100, 16
 
@@ -43,6 +44,21 @@ class Recipe(Knobs):
     )
     test: str | None = sources.written(sets.halves()[1])
     more_tests: tuple[str, ...] = ()  # further test sets, reported beside the first
+    elsewhere: tuple[str, ...] = knob(
+        (sources.AT_HAND,),
+        title="Elsewhere",
+        metavar="FILE|NAME",
+        repeated=True,
+        help="Sets that show what training costs elsewhere: scored pairs, a retrieval set or triplets, without what is "
+        "in the text, the dev set or a test set. 'at hand': 'Sample pairs', 'Sample search', and 'STS-B test' and "
+        "'SICK-R test' if STRATA_DATA has them. 'none' for none.",
+    )
+    elsewhere_most: int = knob(
+        500,
+        low=0,
+        title="Most items elsewhere",
+        help="At most so many pairs, queries or triplets of each of these sets, drawn by their text; 0 for all.",
+    )
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = knob(
         (1,),
@@ -83,8 +99,19 @@ class Recipe(Knobs):
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
             )
+        elsewhere = tuple(dict.fromkeys(name for name in self.elsewhere if name != NONE))
+        for name in elsewhere:
+            if name in (sample.PROBE_PACKS, sources.HELD_OUT):
+                why = "every run is scored on them" if name == sample.PROBE_PACKS else "they are of the training text"
+                raise BadChoice(
+                    f"elsewhere cannot be {name!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."
+                )
+        if len(elsewhere) > MOST_TESTS:
+            raise BadChoice(f"{len(elsewhere)} sets elsewhere are too many. Give at most {MOST_TESTS}.")
+        most = self.knobs["elsewhere_most"].checked(self.elsewhere_most)
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
-        return replace(self, settings={name: value for name, value in values.items() if value != knobs[name].default})
+        settings = {name: value for name, value in values.items() if value != knobs[name].default}
+        return replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -124,8 +151,13 @@ class Recipe(Knobs):
         for role, column in self.columns.items():
             words += ["--column", f"{role}={column}"]
         words += ["--dev", self.dev]
-        for test in self.tests or ("none",):
+        for test in self.tests or (NONE,):
             words += ["--test", test]
+        if self.elsewhere != self.knobs["elsewhere"].default:
+            for name in self.elsewhere or (NONE,):
+                words += ["--elsewhere", name]
+        if self.elsewhere and self.elsewhere_most != self.knobs["elsewhere_most"].default:
+            words += ["--elsewhere-most", str(self.elsewhere_most)]
         for seed in self.seeds:
             words += ["--seed", str(seed)]
         for name in ("precision", "device"):
@@ -153,15 +185,17 @@ class Recipe(Knobs):
         decides = {
             name: digest
             for name, digest in self.made_with.items()
-            if name.endswith("_digest") and not name.startswith("test")
+            if name.endswith("_digest") and not name.startswith(("test", "elsewhere"))
         }
-        return replace(self, made_with=decides)
+        return replace(self, made_with=decides, elsewhere=())
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
         content = asdict(self) | {"settings": self.every_setting()}
         content |= {"data": list(self.data), "seeds": list(self.seeds), "columns": dict(self.columns)}
-        content["more_tests"] = list(self.more_tests)
+        content["more_tests"], content["elsewhere"] = list(self.more_tests), list(self.elsewhere)
+        if not self.elsewhere:  # as in a recipe that does not state it
+            del content["elsewhere"], content["elsewhere_most"]
         return safe_yaml.written(content)
 
 
@@ -214,7 +248,8 @@ def from_yaml(text: str, where: str) -> Recipe:
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
         raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
-    lists, mappings = ("data", "seeds", "more_tests"), ("columns", "settings", "made_with")
+    content.setdefault("elsewhere", [])  # in runs of before there was a choice, nothing was scored
+    lists, mappings = ("data", "seeds", "more_tests", "elsewhere"), ("columns", "settings", "made_with")
     for name, kind in (*((name, list) for name in lists), *((name, dict) for name in mappings)):
         if not isinstance(content.get(name, kind()), kind):
             raise BadChoice(
@@ -222,7 +257,7 @@ def from_yaml(text: str, where: str) -> Recipe:
             )
     # numbers, lists and other types are refused where text is required
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
-    given += [(name, source) for name in ("data", "more_tests") for source in content.get(name, ())]
+    given += [(name, source) for name in ("data", "more_tests", "elsewhere") for source in content.get(name, ())]
     given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
     for name, value in given:
         if not isinstance(value, str):

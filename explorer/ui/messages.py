@@ -8,7 +8,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, escaping
 from explorer.measuring.comparing.learned import HOW_SURE, Learned, line, sure
-from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Marked, Sentence, rendered
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    MIXED,
+    UNKNOWN,
+    WORSE,
+    Marked,
+    Sentence,
+    elsewhere,
+    rendered,
+)
 
 MISSING = "–"  # in a cell of a table that has no number
 _MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
@@ -65,11 +75,14 @@ def verdict(*verdicts: Sentence, icon: str = "") -> None:
 
 
 def learned(found: Learned) -> bool:
-    """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
-    text = line(found)
+    """The line and that of sets elsewhere in boxes, coloured by their kinds, then how sure it is; False without one."""
+    text, others = line(found), elsewhere(found.elsewhere)
+    if text is not None:
+        verdict(text)
+    if others is not None:
+        verdict(others)
     if text is None:
         return False
-    verdict(text)
     help = HOW_SURE if found.packs else None
     st.markdown(f"**How sure:** {plain(sure(found))}", help=help)
     return True

@@ -15,7 +15,6 @@ from explorer.data.sources import identity
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
-from explorer.encoding.read.head import Head
 from explorer.evaluating.results import result_files
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import MapSettings
@@ -25,7 +24,6 @@ from explorer.measuring.scores.verdict import Verdict
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size.points import Point, Size, SizeOptions
-from explorer.training.loop import judging
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
@@ -113,12 +111,6 @@ def sources(desk: Desk, x: Any) -> Hashable:
 
 def sentence_vectors(desk: Desk, x: Any) -> Hashable:
     return key_of(desk, cached, lambda: cached.vectors(found(x), x.sentences, x.reading, x.settings))
-
-
-def base_items(desk: Desk, x: Any) -> Hashable:
-    encoder = SimpleNamespace(digest=x.model, device=x.device, max_length=x.max_length, default_head=Head(("cls",)))
-    judge = SimpleNamespace(name=x.name, measure=x.measure, digest=x.data, texts=x.texts)
-    return judging._asked(encoder, judge, (Head((x.pooling,)),))
 
 
 def mapped_neighbours(desk: Desk, x: Any) -> Hashable:
@@ -317,13 +309,6 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         bases=5,
     ),
     "Vectors of sentences": Store({**READ, "sentences": drawn.texts}, NAMED, sentence_vectors, bases=60),
-    "Scores of a base": Store(
-        {"model": drawn.digest, "data": drawn.digest, "texts": drawn.texts, "device": one_of("cpu", "cuda"),
-         "max_length": one_of(4, 64), "measure": one_of("MRR@10", "nDCG@10"), "pooling": one_of("cls", "mean", "max")},
-        NAMED,
-        base_items,
-        bases=40,
-    ),
     "Maps": (
         Store({**SIDES, "sentences": drawn.sentences}, NAMED, mapped_neighbours),
         Store({**READ, "sentences": drawn.sentences, "way": one_of(*MAP_SETTINGS)}, NAMED, maps),

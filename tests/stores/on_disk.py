@@ -17,6 +17,7 @@ from explorer.data import uploads
 from explorer.data.graded import sets
 from explorer.data.text_sets import SENTENCES, Corpus, GradedPairs
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, REFERENCES, Row
 from explorer.encoding.tune.blending import Blending
 from explorer.errors import BadChoice, CannotResume
@@ -26,17 +27,17 @@ from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, Options, ScoredTask
 from explorer.evaluating.tasks import Task, item_scores, kinds
 from explorer.evaluating.tasks.item_scores import ItemScores
+from explorer.measuring.scores import item_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, score_key, store_scores, stored_scores
 from explorer.measuring.sentences import word_pairs
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
-from explorer.studies.blend import blend_curve
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import backtranslation
-from explorer.training.loop import resume_state
+from explorer.training.loop import judging, resume_state
 from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
 from explorer.ui.train import text_and_method
@@ -235,17 +236,29 @@ def put_items_of_a_blend(desk: Desk, x: Any) -> Hashable:
         base=SimpleNamespace(digest=x.base), tuned=[SimpleNamespace(digest=one) for one in x.tuned]
     )
     judge = SimpleNamespace(measure=x.measure, digest=x.data, texts=x.texts, name=x.name)
-    key = blend_curve.item_key(Blending.digest(models, x.alpha), judge, x.head, "cpu")
-    blend_curve.keep_items(key, np.array([float(x.number)]))
+    key = item_store.item_key(Blending.digest(models, x.alpha), judge, x.head, x.device, x.max_length)
+    item_store.keep_items(key, np.array([float(x.number)]))
     return key
 
 
-def read_items_of_a_blend(desk: Desk, key: Hashable) -> int:
-    found = blend_curve.kept_items(str(key))
+def put_items_of_a_base(desk: Desk, x: Any) -> Hashable:
+    encoder = SimpleNamespace(digest=x.model, device=x.device, max_length=x.max_length, default_head=Head(("cls",)))
+    judge = SimpleNamespace(name=x.name, measure=x.measure, digest=x.data, texts=x.texts)
+    key = judging._key(encoder, judge, Head((x.pooling,)))
+    item_store.keep_items(key, np.array([float(x.number)]))
+    return key
+
+
+def read_items(desk: Desk, key: Hashable) -> int:
+    found = item_store.kept_items(str(key))
     assert found is not None
     return int(found[0])
 
 
+JUDGED = {
+    "data": drawn.digest, "texts": drawn.texts, "device": one_of("cpu", "cuda"), "max_length": one_of(4, 64),
+    "measure": one_of("MRR@10", "nDCG@10"),
+}  # fmt: skip
 STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Digests": tuple(
         Store({"value": draw}, {"name": drawn.name}, digest_of, bases=200) for draw in (drawn.data, drawn.labelled_rows)
@@ -273,14 +286,21 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         put_item_scores,
         read_item_scores,
     ),
-    "Blends": Store(
-        {"base": drawn.digest, "tuned": lambda random: random.choices(("1", "2", "12"), k=random.choice((1, 2))),
-         "alpha": one_of(0.0, 0.5, 0.55, 1.0), "data": drawn.digest, "texts": drawn.texts,
-         "head": one_of("default", "tuned"),
-         "measure": one_of("nDCG@10", "MRR@10")},
-        {"name": drawn.name},
-        put_items_of_a_blend,
-        read_items_of_a_blend,
+    "Items of models": (
+        Store(
+            {"model": drawn.digest, **JUDGED, "pooling": one_of("cls", "mean", "max")},
+            {"name": drawn.name},
+            put_items_of_a_base,
+            read_items,
+            bases=40,
+        ),
+        Store(
+            {"base": drawn.digest, "tuned": lambda random: random.choices(("1", "2", "12"), k=random.choice((1, 2))),
+             "alpha": one_of(0.0, 0.5, 0.55, 1.0), "head": one_of("default", "tuned"), **JUDGED},
+            {"name": drawn.name},
+            put_items_of_a_blend,
+            read_items,
+        ),
     ),
     "Results": (
         Store(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from explorer.training.loop import judging
 from explorer.training.record.runs import Run
 from tests.training.unbroken import begun
 from tests.trainings import Place, few_probes, furnish, in_no_time, train
@@ -34,12 +33,12 @@ def small_projection(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def whole(place) -> tuple[Run, list[str]]:
+def whole(place, tmp_path_factory) -> tuple[Run, list[str]]:
     """A run of two seeds that nobody touched, and the stage of each of its tellings."""
     told: list[str] = []
     with in_no_time(), few_probes(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(*SMALL)
-        patch.setattr(judging, "_KNOWN", {})  # with the scores of its base kept it would tell less
+        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))  # with known scores it would tell less
         run = begun(place, name="whole")
         train(run, lambda progress: told.append(progress.stage))
     return run, told

@@ -15,7 +15,7 @@ from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import NO_SCORE
-from explorer.measuring.scores.verdict import CI
+from explorer.measuring.scores.verdict import CI, elsewhere
 from explorer.measuring.sentences import word_pairs, word_tables
 
 NO_WORDS = word_pairs.ExplainedPairs()
@@ -45,11 +45,12 @@ def report(
 
 
 def _learned(findings: comparison_report.Findings) -> Iterator[str]:
-    line = learned.line(findings.learned)
+    line, others = learned.line(findings.learned), elsewhere(findings.learned.elsewhere)
+    yield standalone.verdict(line or findings.verdict.sentence())
+    if others is not None:
+        yield standalone.verdict(others)
     if line is None:
-        yield standalone.verdict(findings.verdict.sentence())
         return
-    yield standalone.verdict(line)
     yield standalone.paragraph((("How sure: ", True), (learned.sure(findings.learned), False)))
     if findings.where:
         yield standalone.paragraph((("Where: ", True), (findings.where, False)))

@@ -200,10 +200,11 @@ class ComparisonVerdict:
     def learned(self, probes: Learned) -> Learned:
         """What the judged model learned, or does better than the other, by its score and the probe packs."""
         tuned = self.tuning is not None
+        probes = replace(probes, elsewhere=self.tuning.probes.elsewhere if self.tuning else ())
         if self.score.kind == UNKNOWN:
             return replace(probes, tuned=tuned)
         about = self.measure, self.pairs.name, len(self.pairs), self.optimistic
-        return Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none)
+        return Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none, probes.elsewhere)
 
     def probe_changes(self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]) -> Learned:
         """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""

@@ -61,6 +61,7 @@ class Learned:
     optimistic: bool = False  # the training text holds sentences of the set
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
+    elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on sets that the run was not trained for
 
     @property
     def general(self) -> bool:
@@ -116,8 +117,8 @@ def of_run(
                 break
             optimistic = verdict.optimistic and use == "test"
             about = measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
-            return Learned(verdict.packs, found, True, *about, pairs=verdict.pairs)
-    return Learned(verdict.packs, pairs=verdict.pairs)
+            return Learned(verdict.packs, found, True, *about, pairs=verdict.pairs, elsewhere=verdict.elsewhere)
+    return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere)
 
 
 NOTHING = Learned()
@@ -211,6 +212,7 @@ def short(found: Learned) -> str | None:
         f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
         f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
         {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
+        "elsewhere worse" if verdicts.worst(found.elsewhere) == WORSE else "",
     ]
     return _capitalised("; ".join(filter(None, parts)) or "no certain change")
 
@@ -239,13 +241,15 @@ def sure(found: Learned) -> str:
 
 
 def lines(found: Learned, where: str = "") -> list[str]:
-    """The line, how sure it is and where, and the pairs, as lines of plain text; none if nothing was measured."""
-    text = line(found)
+    """The line, how sure it is, where, elsewhere, and the pairs, as plain text; none if nothing was measured."""
+    text, elsewhere = line(found), verdicts.elsewhere(found.elsewhere)
+    second = [elsewhere.text] if elsewhere else []
     if text is None:
-        return []
+        return second
     shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
     return [
         text.text,
+        *second,
         f"How sure: {sure(found)}",
         *([f"Where: {where}"] if where else []),
         *(["Pairs that show it, with the cosine before and after:", *shown] if shown else []),
@@ -254,12 +258,14 @@ def lines(found: Learned, where: str = "") -> list[str]:
 
 def as_json(found: Learned) -> dict[str, object] | None:
     """The line, how sure it is, and what it is about; None if nothing was measured."""
-    text = line(found)
+    text, elsewhere = line(found), verdicts.elsewhere(found.elsewhere)
     if text is None:
         return None
+    second = {"elsewhere": {"kind": elsewhere.kind, "text": elsewhere.text}} if elsewhere else {}
     return {
         "kind": text.kind,
         "text": text.text,
+        **second,
         "how_sure": sure(found),
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in found.pairs],

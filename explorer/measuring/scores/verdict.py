@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
+from explorer.data import sources
 from explorer.measuring.scores.judge import Judge, PackChange, PairChange
+from explorer.measuring.scores.metrics import SPEARMAN, size_text
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.bootstrap import Interval
@@ -28,6 +30,7 @@ BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 MIXED = "mixed"  # of several numbers, one is better and another is worse
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
 CI = "95 % CI"
+ELSEWHERE = "elsewhere"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
 
 
@@ -77,6 +80,23 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class ElsewhereVerdict:
+    """The verdict on a set that a run was not trained for: its name, how many of its items are scored, and how."""
+
+    name: str
+    size: int
+    of: int  # items of the whole set
+    measure: str
+    verdict: Verdict
+
+    @property
+    def items(self) -> str:
+        """`240 pairs`, or `500 of 4,927 pairs`."""
+        text = size_text(self.size, self.measure)
+        return text if self.size == self.of else f"{self.size:,} of {size_text(self.of, self.measure)}"
+
+
+@dataclass(frozen=True)
 class RunVerdict:
     """The verdicts on a tuned model on its test sets and on its dev set, and what changed in the probe packs."""
 
@@ -86,6 +106,7 @@ class RunVerdict:
     more: tuple[Verdict, ...] = ()  # on further test sets
     packs: tuple[PackChange, ...] = ()  # of the base under its model default and the exported model, if held out
     pairs: tuple[PairChange, ...] = ()  # of these packs, to show what changed
+    elsewhere: tuple[ElsewhereVerdict, ...] = ()  # on sets that it was not trained for
 
     @property
     def by_use(self) -> dict[str, Verdict]:
@@ -93,9 +114,14 @@ class RunVerdict:
         every = by_use(self.dev, (self.test, *self.more))
         return {use: found for use, found in every.items() if found is not None}
 
+    @property
+    def by_use_elsewhere(self) -> dict[str, ElsewhereVerdict]:
+        """The verdicts on sets that it was not trained for, by use: elsewhere 1, elsewhere 2 and so on."""
+        return {f"{ELSEWHERE} {number}": one for number, one in enumerate(self.elsewhere, start=1)}
+
     def as_json(self) -> dict[str, Any]:
         """All of it, for status.json, the output of `train` and the model card."""
-        lists = ("more", "packs", "pairs")
+        lists = ("more", "packs", "pairs", ELSEWHERE)
         return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
 
 
@@ -110,10 +136,11 @@ def of_uses(
     optimistic: bool,
     packs: tuple[PackChange, ...] = (),
     pairs: tuple[PairChange, ...] = (),
+    elsewhere: tuple[ElsewhereVerdict, ...] = (),
 ) -> RunVerdict:
     """The verdicts of a run, from those by use."""
     more = tuple(verdict for use, verdict in found.items() if use not in ("test", "dev"))
-    return RunVerdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs)
+    return RunVerdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs, elsewhere)
 
 
 def before_training(judge: Judge, base: Floats) -> Verdict:
@@ -162,6 +189,33 @@ def sentence(verdict: Verdict, before: str, after: str, pairs: str, *, optimisti
     gap, low, high = (f"{round(number, 2) + 0.0:+.2f}" for number in verdict.known[2:])  # -0.00 is 0.00
     detail = f"{scores}: {gap} ({CI} {low} to {high}) on {pairs}"
     return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
+
+
+def worst(every: Sequence[ElsewhereVerdict]) -> str:
+    """The kind of the worst of several verdicts; unknown only if all are."""
+    kinds = {one.verdict.kind for one in every}
+    return next((kind for kind in (WORSE, CHANCE, BETTER) if kind in kinds), UNKNOWN)
+
+
+def elsewhere(every: Sequence[ElsewhereVerdict]) -> Sentence | None:
+    """Say what became of sets that a model was not trained for; None if it was scored on none.
+
+    `Elsewhere: SICK-R test −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could be
+    chance.` The kind is that of the worst.
+    """
+    scored = [one for one in every if one.verdict.exported is not None]
+    if not scored:
+        return None
+    pieces: list[tuple[str, bool]] = [("Elsewhere", True)]
+    for place, one in enumerate(scored):
+        measure = "" if one.measure == SPEARMAN else f" {one.measure}"
+        gap = "no score that can be compared"
+        if one.verdict.known:
+            difference, low, high = map(in_words.signed, one.verdict.known[2:])
+            gap = f"{difference} ({low} to {high})"
+        text = f"{'; ' if place else ': '}{sources.shown(one.name)}{measure} {gap}, "
+        pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
+    return Sentence(worst(scored), (*pieces, (".", False)))
 
 
 def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:

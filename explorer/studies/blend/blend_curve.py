@@ -5,28 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from explorer import in_words
 from explorer.data import sample
-from explorer.data.text_sets import digest_of
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
+from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above
-from explorer.measuring.scores.verdict import Sentence, Verdict, sentence
-from explorer.places import cache_folder, write_whole
+from explorer.measuring.scores.verdict import ELSEWHERE, ElsewhereVerdict, Sentence, Verdict, sentence
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.tune.blending import Blending
 
 POINTS = 11  # from the base to the tuned model
-DEV = "dev"
+DEV, TEST = "dev", "test"
 _NUMBERS = ("difference", "low", "high")
-VERSION = "1"  # a new one if the meaning of an item changes, so that stored ones are not used
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +69,7 @@ class BlendCurve:
 
     def learned(self, alpha: float) -> Learned:
         """What changed from the base to the blend: the probe packs, if held out, and the score of the main test set."""
-        use = next((name for name in self.sets if name != DEV), DEV)
+        use = TEST if TEST in self.judges else DEV
         judge, packs = self.judges[use], NOTHING
         if PACKS in self.judges:
             packs = pack_items_changes(self.before[PACKS], self.points[alpha][PACKS])
@@ -84,7 +79,12 @@ class BlendCurve:
             measure=judge.measure,
             on=judge.name,
             size=len(judge),
-            optimistic=self.optimistic and use != DEV,
+            optimistic=self.optimistic and use == TEST,
+            elsewhere=tuple(
+                ElsewhereVerdict(one.name, len(one), len(one), one.measure, self.against_base(name, alpha))
+                for name, one in self.sets.items()
+                if name.startswith(ELSEWHERE)
+            ),
         )
 
     def packs(self, alpha: float) -> dict[str, float]:
@@ -100,7 +100,7 @@ class BlendCurve:
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
             on = f"{judge.name} ({len(judge):,} {judge.items_named[1]})"
-            blend, seen = f"the blend at α = {alpha:g}", self.optimistic and use != DEV
+            blend, seen = f"the blend at α = {alpha:g}", self.optimistic and use.startswith(TEST)
             to_base = sentence(self.against_base(use, alpha), f"the base {self.base}", blend, on, optimistic=seen)
             tuned = f"the tuned model {' + '.join(self.tuned)}"
             to_tuned = sentence(self.against_tuned(use, alpha), tuned, blend, on, optimistic=seen)
@@ -119,7 +119,7 @@ def curve(
     before: dict[str, Floats] = {}
     for use, judge in judges.items():
         as_used = judge.before or judge
-        key = item_key(base.digest, as_used, "default", base.device)
+        key = item_key(base.digest, as_used, "default", base.device, base.max_length)
         items = kept_items(key)
         if items is None:
             (vectors,) = yield from judging.under_heads(
@@ -131,7 +131,11 @@ def curve(
     points: dict[float, dict[str, Floats]] = {}
     for place, alpha in enumerate(every):
         yield Progress(f"α = {alpha:g}", place, len(every))
-        keys = {use: item_key(blending.digest(alpha), judge, "tuned", base.device) for use, judge in judges.items()}
+        of_blend = blending.digest(alpha)
+        keys = {
+            use: item_key(of_blend, judge, "tuned", base.device, blending.tuned[0].max_length)
+            for use, judge in judges.items()
+        }
         points[alpha] = {use: items for use, key in keys.items() if (items := kept_items(key)) is not None}
         if alpha == BASE and blending.same_head:  # the base as it is used, but for sets that it is asked otherwise
             points[alpha] |= {use: before[use] for use, judge in judges.items() if judge.before is None}
@@ -212,28 +216,3 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
         "sets": sets,
         "packs": {name: [in_words.rounded(100 * one[name]) for one in packs] for name in packs[0]},
     }
-
-
-def item_key(model: str, judge: Judge, head: str, device: str) -> str:
-    """The key of what each item gets from a model, or from a blend, under the head of one of its ends."""
-    return digest_of(
-        ("blend items", VERSION, model, type(judge).__name__, judge.measure, judge.digest, *judge.texts, head, device)
-    )
-
-
-def _path(key: str) -> Path:
-    return cache_folder() / "blends" / f"{key}.npy"
-
-
-def kept_items(key: str) -> Floats | None:
-    """What each item gets, if it is stored; None if missing or broken."""
-    try:
-        found: Floats = np.load(_path(key), allow_pickle=False)
-    except (OSError, EOFError, ValueError):
-        return None
-    return found
-
-
-def keep_items(key: str, items: Floats) -> None:
-    """Store what each item gets."""
-    write_whole(_path(key), lambda file: np.save(file, items))

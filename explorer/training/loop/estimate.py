@@ -45,10 +45,12 @@ CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
-def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
+def estimate(
+    learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = (), elsewhere: Sequence[Judge] = ()
+) -> Estimate:
     """Estimate a run; an error names the batch size that would fit. Weights and random states do not change.
 
-    `judged` are its evaluation sets: dev, and test if there is one.
+    `judged` is all that it is scored on: the dev set first, and among them those `elsewhere`.
     """
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
@@ -76,7 +78,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         started = _now(device)
         learner.gradients(learner.feed.batch(0))
         step = (_now(device) - started) * learner.schedule.accumulate
-        evaluating = _evaluating(learner, judged)
+        evaluating, once = _evaluating(learner, judged)
     # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
     measured = peak[0] + fixed * 3 // 4 if peak else 0
     if measured * _RESERVE > free:
@@ -97,13 +99,14 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         _trained(learner),
         learner.method.base.size,
         sum(weight.numel() for weight in added),
+        once * sum(len(judge.texts) for judge in elsewhere) * (1 + seeds),
     )
 
 
-def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], float]:
-    """Seconds of the evaluations of so many seeds, from the time that some sentences of all lengths take."""
+def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[Callable[[int], float], float]:
+    """Seconds of the evaluations of so many seeds, and of a sentence, from the time that some of all lengths take."""
     if not judged:
-        return lambda seeds: 0.0
+        return (lambda seeds: 0.0), 0.0
     every = [sorted(judge.texts, key=len) for judge in judged]
     some = every[0][:: max(1, len(every[0]) // TRIED)]
 
@@ -115,10 +118,11 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], fl
 
     evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)
     # the base and the best checkpoint on every set in float32, and the dev set at each evaluation and for each blend
-    once = a_sentence(nullcontext) * sum(map(len, every))
+    single = a_sentence(nullcontext)
+    once = single * sum(map(len, every))
     copies = len(learner.method.candidates())
     dev = a_sentence(learner.world.autocast) * len(every[0]) * copies
-    return lambda seeds: once * (1 + seeds) + dev * evaluations * seeds
+    return (lambda seeds: once * (1 + seeds) + dev * evaluations * seeds), single
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
@@ -277,7 +281,8 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     check_reading(learner)
     folder = places.runs_folder()  # or its nearest parent that exists
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
-    return estimate(learner, there, len(recipe.seeds), list(prepared.judged.values()))
+    others = [one.judge for one in prepared.elsewhere.values()]
+    return estimate(learner, there, len(recipe.seeds), list(prepared.measured.values()), others)
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.measuring.scores import calibration, correlation, metrics, similarity
+from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
 from explorer.methods import Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work
 
 RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
-KEPT = 8
-_KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
 
 def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[Floats]:
@@ -36,28 +35,28 @@ def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[Floats]:
 
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:
-    """What each item gets under each of some heads; the runs of a plan have the base and the sets in common."""
-    asked = _asked(encoder, judge, heads)
-    if asked in _KNOWN:
+    """What each item gets under each of some heads; what an earlier run has stored is not computed again."""
+    keys = [_key(encoder, judge, head) for head in heads]
+    found = [kept_items(key) if key else None for key in keys]
+    missing = [place for place, items in enumerate(found) if items is None]
+    if missing:
+        asked = [heads[place] for place in missing]
+        sides = yield from under_heads(encoder, judge.texts, asked, Phase.EVALUATING_BASE)
+        for place, side in zip(missing, sides, strict=True):
+            found[place] = items = judge.items(side)
+            if keys[place]:
+                keep_items(keys[place], items)
+    else:
         yield Progress(Phase.EVALUATING_BASE, len(judge.texts), len(judge.texts))
-        return _KNOWN[asked]
-    sides = yield from under_heads(encoder, judge.texts, heads, Phase.EVALUATING_BASE)
-    found = [judge.items(side) for side in sides]
-    if asked:
-        _KNOWN[asked] = found
-        for oldest in list(_KNOWN)[:-KEPT]:
-            _KNOWN.pop(oldest, None)
-    return found
+    return [items for items in found if items is not None]
 
 
-def _asked(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> tuple[object, ...]:
-    """What items depend on; () if a head has weights of its own, such as new ones, which have no digest."""
-    default = encoder.default_head
-    if any(head != default and (head.dense or head.layers) for head in heads) or not encoder.digest:
-        return ()
-    named = tuple("default" if head == default else head for head in heads)
-    of_judge = type(judge), judge.measure, judge.digest, judge.texts
-    return (encoder.digest, encoder.device, encoder.max_length, *of_judge, named)
+def _key(encoder: Encoder, judge: Judge, head: Head) -> str:
+    """What items depend on; "" for a head with weights of its own, such as new ones, which have no digest."""
+    default = head == encoder.default_head
+    if not encoder.digest or (not default and (head.dense or head.layers)):
+        return ""
+    return item_key(encoder.digest, judge, "default" if default else repr(head), encoder.device, encoder.max_length)
 
 
 def under_heads(

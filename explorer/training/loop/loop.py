@@ -172,15 +172,18 @@ class Training:
             return found or verdicts.RunVerdict()
         judged = self.prepared.judged.items()
         before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in judged}
-        return verdicts.of_uses(before, bool(self.prepared.seen))
+        others = self.prepared.elsewhere.items()
+        elsewhere = tuple(one.verdict(verdicts.before_training(one.judge, self.base[use])) for use, one in others)
+        return verdicts.of_uses(before, bool(self.prepared.seen), elsewhere=elsewhere)
 
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
         estimate.check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
-            judges = tuple(self.prepared.measured.values())
-            self.estimate = estimate.estimate(learner, self.folder, len(self.recipe.seeds), judges)
+            judges = list(self.prepared.measured.values())
+            others = [one.judge for one in self.prepared.elsewhere.values()]
+            self.estimate = estimate.estimate(learner, self.folder, len(self.recipe.seeds), judges, others)
             yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), message=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
@@ -223,13 +226,17 @@ class Training:
         learner.restore_best()
         blend = yield from self._reported(learner.blended(self.prepared.dev), Phase.EVALUATING_DEV)
         found, learned, packs = {}, NOTHING, self.prepared.packs
+        elsewhere: list[verdicts.ElsewhereVerdict] = []
         cosines: dict[str, Floats] = {}
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
             items, drawn = yield from self._reported(work, Phase.EVALUATING_BEST)
             cosines |= {name: items} if name in ("dev", "test") else {}
             cosines |= {judging.RANDOM: drawn} if name == "dev" else {}
-            if name != PACKS:
+            if name in self.prepared.elsewhere:
+                outcome = verdicts.judged(judge, self.base[name], items)
+                elsewhere.append(self.prepared.elsewhere[name].verdict(outcome))
+            elif name != PACKS:
                 found[name] = verdicts.judged(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = pack_items_changes(self.base[name][0], items)
@@ -239,7 +246,8 @@ class Training:
         if rows is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts, in float32
             words = yield from self._reported(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)
             classes, predicted = class_scores(rows.labels, words), tuple(zip(rows.labels, words, strict=True))
-        verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
+        optimistic = bool(self.prepared.seen)
+        verdict = verdicts.of_uses(found, optimistic, learned.packs, learned.pairs, tuple(elsewhere))
         # only now, together with the result: a state saved before it has the weights that are to be blended
         if blend is not None:
             learner.keep_blend(blend)

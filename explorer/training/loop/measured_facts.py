@@ -121,6 +121,7 @@ class Estimate:
     trained: int = 0  # weights that are trained, those of the method's own parts too
     weights: int = 0  # of the encoder
     added: int = 0  # of the trained weights, those in parts that the method adds
+    elsewhere: float = 0.0  # of the seconds, those of sets that it is not trained for
 
     @property
     def words(self) -> str:
@@ -128,8 +129,9 @@ class Estimate:
 
         Then the number of weights that are trained.
         """
+        elsewhere = f" ({in_words.duration(self.elsewhere)} of it elsewhere)" if self.elsewhere else ""
         found = (
-            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
+            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all{elsewhere}; "
             f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
             f"{in_words.size(self.disk)} on disk"
         )
@@ -176,10 +178,13 @@ class SeedScores:
         return self.dev if self.criterion is None else self.criterion
 
     def score(self, use: str) -> float | None:
-        """The score on an evaluation set by use: dev, test, test 2 and so on."""
+        """The score on an evaluation set by use: dev, test, test 2, elsewhere 1 and so on."""
         if use in ("dev", "test"):
             return self.dev if use == "dev" else self.test
-        found = self.verdict.by_use.get(use) if self.verdict else None
+        if self.verdict is None:
+            return None
+        elsewhere = {name: one.verdict for name, one in self.verdict.by_use_elsewhere.items()}
+        found = {**self.verdict.by_use, **elsewhere}.get(use)
         return found.exported if found else None
 
     def as_json(self) -> dict[str, Any]:

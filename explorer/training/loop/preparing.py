@@ -27,6 +27,7 @@ from explorer.measuring.scores import correlation, verdict
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging, measured_facts
+from explorer.training.loop.elsewhere import Elsewhere, choose, used
 from explorer.training.recipe import Recipe
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
@@ -78,6 +79,7 @@ class Prepared:
     others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+    others_judged: tuple[Elsewhere, ...] = ()  # sets that it is not trained for
 
     @property
     def own_prompts(self) -> RolePrompts | None:
@@ -99,11 +101,16 @@ class Prepared:
 
     @property
     def measured(self) -> dict[str, Judge]:
-        """What the base and the best checkpoint are scored on: the sets, and the probe packs if held out."""
+        """What the base and the best checkpoint are scored on: its sets, the probe packs if held out, and others."""
         packs, sets = self.packs, self.judged
-        if packs is None or packs.digest in [judge.digest for judge in sets.values()]:
-            return sets
-        return {**sets, PACKS: packs}
+        if packs is not None and packs.digest not in [judge.digest for judge in sets.values()]:
+            sets[PACKS] = packs
+        return {**sets, **{use: one.judge for use, one in self.elsewhere.items()}}
+
+    @property
+    def elsewhere(self) -> dict[str, Elsewhere]:
+        """The sets that the run is not trained for, by use."""
+        return {f"{verdict.ELSEWHERE} {number}": one for number, one in enumerate(self.others_judged, start=1)}
 
     @property
     def drawn(self) -> measured_facts.DrawnRows | None:
@@ -133,6 +140,7 @@ class Prepared:
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
             **_set_digests(self.dev, self.tests),
+            **{f"{use.replace(' ', '_')}{_DIGEST}": one.judge.digest for use, one in self.elsewhere.items()},
             "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
         }
@@ -148,6 +156,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: 
     method, values = recipe.kind, recipe.method_values()
     mining = method.mining(values) if issubclass(method, methods.MinedNegatives) else None
     texts = read_texts(recipe, online)
+    rows = (texts.corpus, texts.held_out, texts.corpus.validation, texts.corpus.test)
+    in_use = used(rows, (texts.dev, *texts.tests))
+    elsewhere, left_out = choose(recipe.elsewhere, recipe.elsewhere_most, in_use, online)
     others: dict[str, model_names.Found] = {}
     for name, knob in method.knobs.items():
         if knob.masked_model:
@@ -164,12 +175,12 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: 
     reports = texts.reports
     if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
-    prepared = Prepared(
-        recipe, found, encoder, texts.corpus, {}, dev, tests, reports, others, texts.held_out, prompts=prompts
-    )
+    judged = tuple(Elsewhere(name, judges.judge_of(part, encoder, prompts), of) for name, part, of in elsewhere)
+    reports, held = (*reports, *left_out), texts.held_out
+    prepared = Prepared(recipe, found, encoder, texts.corpus, {}, dev, tests, reports, others, held, prompts, judged)
     check_same(recipe.made_with, prepared.facts())
-    rows, summaries = yield from _rows_by_seed(recipe, texts.corpus, encoder, mining if mine else None)
-    return replace(prepared, rows=rows, reports=(*reports, *summaries))
+    drawn, summaries = yield from _rows_by_seed(recipe, texts.corpus, encoder, mining if mine else None)
+    return replace(prepared, rows=drawn, reports=(*reports, *summaries))
 
 
 def _rows_by_seed(
@@ -306,7 +317,8 @@ def _found(model: str, online: bool) -> Work[model_names.Found]:
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse a model, text or evaluation set that differs from the one the recipe was made with."""
     for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
-        what = _BINDING.get(name, f"the {name.removesuffix(_DIGEST).replace('test_', 'test set ')}")
+        named = name.removesuffix(_DIGEST).replace("test_", "test set ").replace("elsewhere_", "set elsewhere ")
+        what = _BINDING.get(name, f"the {named}")
         if name in then and then[name] != now[name]:
             raise CannotResume(
                 f"This recipe was made with another version of {what} ({str(then[name])[:12]} then, "

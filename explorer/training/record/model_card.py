@@ -19,9 +19,10 @@ from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import similarity
+from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.similarity import CosineMeaning
-from explorer.measuring.scores.verdict import RunVerdict, rendered
+from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.status import CARD, RunFacts
 
@@ -138,6 +139,7 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
         )
     hub = about.on_hub
     verdict = {name: value for name, value in about.verdict.as_json().items() if name != "pairs"}  # no sentences
+    verdict[verdicts.ELSEWHERE] = [one | {"name": sources.shown(one["name"])} for one in verdict[verdicts.ELSEWHERE]]
     return {
         "library_name": name,
         "pipeline_tag": "sentence-similarity",
@@ -193,10 +195,7 @@ def _results(about: CardFacts) -> str:
     header = ("", "base, model default", f"base, {about.trained.words}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(about.seeds)} seeds")  # fmt: skip
     rows = []
-    for use, found in about.verdict.by_use.items():
-        name = about.facts.set_of(use)
-        if not name:
-            continue
+    for title, use, found in _scored(about):
         scores = (found.declared_base, found.same_reading_base, found.exported)
         # only if every seed has a score: a mean of some would be optimistic
         over_seeds = spread([one.score(use) for one in about.seeds]) if len(about.seeds) > 1 else None
@@ -206,8 +205,7 @@ def _results(about: CardFacts) -> str:
             "" if over_seeds is None else f"{over_seeds[0]:.2f} ± {over_seeds[1]:.2f}",
         )
         if any(cells):
-            size = size_text(about.facts.size_of(use), about.facts.measure_of(use))
-            rows.append((f"{plain(sources.shown(name))} ({use}, {size})", *cells))
+            rows.append((title, *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nThe model was not evaluated."
@@ -219,6 +217,18 @@ def _results(about: CardFacts) -> str:
         text += f" {'Step and seed were' if len(about.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))
     return "\n\n".join(("## Results", text, table(lines[0], lines[1:])))
+
+
+def _scored(about: CardFacts) -> Iterator[tuple[str, str, Verdict]]:
+    """Title, use and verdict of each set that the model was scored on."""
+    facts = about.facts
+    for use, found in about.verdict.by_use.items():
+        if name := facts.set_of(use):
+            size = size_text(facts.size_of(use), facts.measure_of(use))
+            yield f"{plain(sources.shown(name))} ({use}, {size})", use, found
+    for use, one in about.verdict.by_use_elsewhere.items():
+        size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
+        yield f"{plain(sources.shown(one.name))} ({verdicts.ELSEWHERE}, {size})", use, one.verdict
 
 
 def _measured(measures: Mapping[str, str]) -> Iterator[str]:
@@ -242,14 +252,13 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
 def _learned(about: CardFacts) -> list[str]:
     """What the model learned, and how sure that is; nothing if it was not measured."""
     found = about.facts.learned(about.verdict)
-    line = learned.line(found)
-    if line is None:
-        return []
+    line, elsewhere = learned.line(found), verdicts.elsewhere(found.elsewhere)
 
     def piece(text: str) -> str:  # the spaces at its ends separate it from the next piece
         return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
 
-    return [rendered(line.pieces, piece, lambda text: f"**{text}**"), plain(learned.sure(found))]
+    shown = [rendered(one.pieces, piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
+    return [*shown, plain(learned.sure(found))] if line is not None else shown
 
 
 def _cosines(about: CardFacts) -> list[str]:

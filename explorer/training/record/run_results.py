@@ -158,7 +158,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         verdict = (
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
-        measured = Learned(verdict.packs, pairs=verdict.pairs) if verdict else NOTHING
+        measured = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere) if verdict else NOTHING
         return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
     return None
 

@@ -15,7 +15,18 @@ import streamlit as st
 
 from explorer.data.corpora import matching_sets
 from explorer.data.graded import sets
-from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, identity, label, shown, texts_of, written
+from explorer.data.sample import PROBE_PACKS
+from explorer.data.sources import (
+    AT_HAND,
+    HELD_OUT,
+    NAMED_SETS,
+    EvaluationSet,
+    identity,
+    label,
+    shown,
+    texts_of,
+    written,
+)
 from explorer.data.text_sets import KINDS, SCORED_PAIRS, Kind
 from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
@@ -161,6 +172,26 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
     return name, None if name in (NO_TEST, HELD_OUT) else sidebar_choice.evaluation_set(identity(name))
+
+
+def elsewhere_field(key: str) -> tuple[str, ...]:
+    """The sets that runs are scored on without being trained for them."""
+    from explorer.training.recipe import Recipe
+
+    knob, state = Recipe.knobs["elsewhere"], st.session_state
+    options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
+    found: list[str] = st.multiselect(
+        knob.label,
+        list(dict.fromkeys(options)),
+        default=None if key in state else list(knob.default),
+        key=key,
+        format_func=label,
+        accept_new_options=True,
+        persist_state="session",
+        placeholder=NO_TEST,
+        help=knob.help,
+    )
+    return tuple(found)
 
 
 def every_set() -> list[str]:

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer import errors, knobs, places, progress, run_folder
 from explorer.data import sources, text_sets
 from explorer.data.graded.sets import SetKind
-from explorer.data.sources import HELD_OUT, identity, label, shown
+from explorer.data.sources import AT_HAND, HELD_OUT, identity, label, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -41,6 +41,7 @@ PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
+ELSEWHERE, MOST_ELSEWHERE = "recipe elsewhere", "recipe most elsewhere"
 NAME = "run name"
 _STARTED = "_run started"
 ESTIMATE = "Estimate: {}."
@@ -93,8 +94,8 @@ def recipe() -> Recipe | None:
         return None
     state = st.session_state
     try:
-        precision, device = state[PRECISION], state[DEVICE]
-        found = replace(judging, model=model, settings=settings, precision=precision, device=device).checked()
+        how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
+        found = replace(judging, model=model, settings=settings, **how).checked()
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
@@ -128,6 +129,8 @@ def _settings(
         for name, key in (("precision", PRECISION), ("device", DEVICE)):
             with boxes:
                 controls.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
+        with boxes:
+            controls.draw("recipe", Recipe.knobs["elsewhere_most"], key=MOST_ELSEWHERE, width=220)
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
@@ -192,6 +195,7 @@ def fill(recipe: Recipe) -> None:
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
+    state[ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
     training_form.choose_set(DEV, recipe.dev)
     training_form.choose_set(TEST, recipe.test or training_form.NO_TEST)
 
@@ -265,6 +269,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
             "Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
             "standard deviation.",
         )
+        elsewhere = training_form.elsewhere_field(ELSEWHERE)
     columns = text_and_method.columns(sources, card.kind.rows)
     training_form.warn(sources, columns, card, dev_set, test_set)
     if (
@@ -273,12 +278,14 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
         or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
     ):
         return None
-    if any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more):
+    named = [name for name in (*more, *elsewhere) if name not in (*held_out, AT_HAND)]
+    if any(sidebar_choice.evaluation_set(identity(name)) is None for name in named):
         return None
     from explorer.training.recipe import Recipe
 
     main = None if test == training_form.NO_TEST else test
-    return Recipe(card.name, data=sources, columns=columns, dev=dev, test=main, more_tests=more, seeds=seeds)
+    trained = Recipe(card.name, data=sources, columns=columns, seeds=seeds)
+    return replace(trained, dev=dev, test=main, more_tests=more, elsewhere=elsewhere)
 
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Test that a base is evaluated once for all its runs, and that held-out triplets choose the best checkpoint."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ MEAN, MAX = Head(("mean",)), Head(("max",))
 
 
 @pytest.fixture
-def passes(monkeypatch):
+def passes(monkeypatch, tmp_path):
     """The heads of each pass over the texts, in order."""
     found, pure = [], judging.under_heads
 
@@ -40,7 +41,7 @@ def passes(monkeypatch):
         found.append(heads)
         return pure(encoder, texts, heads, stage)
 
-    monkeypatch.setattr(judging, "_KNOWN", {})
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(judging, "under_heads", counted)
     return found
 
@@ -77,12 +78,18 @@ def test_a_base_with_weights_of_its_own_is_evaluated_each_time_and_each_measure_
         assert len(passes) == 2 + count
 
 
-def test_only_the_last_evaluations_are_kept(tmp_path, passes, monkeypatch):
-    monkeypatch.setattr(judging, "KEPT", 1)
+def test_items_are_found_by_another_process_and_are_computed_where_nothing_can_be_stored(tmp_path, passes, capsys):
     folder = save_tiny("bert", tmp_path / "a")
-    for head, due in ((MEAN, 1), (MEAN, 1), (MAX, 2), (MEAN, 3)):
-        judged(folder, head)
-        assert len(passes) == due
+    items = judged(folder, MEAN)
+    for file in (tmp_path / "cache" / "items").iterdir():  # what another process finds
+        assert np.load(file) in items
+        file.write_bytes(file.read_bytes()[:-3])  # cut off
+    assert np.array_equal(judged(folder, MEAN), items)
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("no folder")
+    assert np.array_equal(judged(folder, MEAN), items)
+    assert "The scores were not stored" in capsys.readouterr().err
+    assert len(passes) == 3
 
 
 def corpus(rows: int, shared: int = 0) -> Corpus:

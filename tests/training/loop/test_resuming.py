@@ -6,7 +6,6 @@ import torch
 from explorer.errors import CannotResume
 from explorer.progress import Phase
 from explorer.run_folder import RECIPE
-from explorer.training.loop import judging
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import DISCARD, KEEP
@@ -18,9 +17,9 @@ pytestmark = [pytest.mark.device, pytest.mark.usefixtures("small_projection")]
 
 
 @pytest.fixture(autouse=True)
-def scores_of_the_base_are_kept_by_no_other_test(monkeypatch):
+def scores_of_the_base_are_kept_by_no_other_test(monkeypatch, tmp_path):
     """A run that finds them kept tells less on its way."""
-    monkeypatch.setattr(judging, "_KNOWN", {})
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
 
 
 def places(stages: list[str]) -> dict[str, int]:

@@ -1,0 +1,94 @@
+"""Choose what of each set elsewhere a run is scored on: items that are in neither its text nor its other sets."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from explorer.data import sources
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.sample import ProbePairs
+from explorer.data.text_sets import Corpus, GradedPairs, Triplets
+from explorer.errors import BadChoice, StrataError
+from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
+
+LEAST = 10  # items; the interval of fewer says nothing
+LEFT_OUT = "elsewhere, {} is left out: {:,} of its {:,} items share no text with the training text, dev and test set"
+UNREADABLE = "elsewhere, {} is left out: {}"
+Choice = tuple[str, sources.EvaluationSet, int]  # the name of a set, what of it is scored, and the size of the whole
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A set that a run is scored on, but not trained for: its name, how it is scored, and the size of the whole set."""
+
+    name: str
+    judge: Judge
+    of: int
+
+    def verdict(self, found: Verdict) -> ElsewhereVerdict:
+        """The verdict on this set, with what it is about."""
+        return ElsewhereVerdict(self.name, len(self.judge), self.of, self.judge.measure, found)
+
+
+def choose(names: Sequence[str], most: int, used: Set[str], online: bool) -> tuple[list[Choice], list[str]]:
+    """What is scored of each set, at most so many items without a text that is used; and which sets are left out."""
+    found: dict[str, Choice] = {}  # by digest: a set under two names is scored once
+    left_out: list[str] = []
+    asked = [one for given in names for one in (sources.at_hand() if given == sources.AT_HAND else (given,))]
+    for name in dict.fromkeys(asked):
+        try:
+            whole = sources.evaluation_set(sources.identity(name), online)
+        except StrataError as error:
+            if name in names:
+                raise
+            left_out.append(UNREADABLE.format(sources.shown(name), error))
+            continue
+        texts = _texts(whole)
+        kept = [row for row, of_row in enumerate(texts) if used.isdisjoint(of_row)]
+        if len(kept) < LEAST:
+            left_out.append(LEFT_OUT.format(sources.shown(name), len(kept), len(texts)))
+            continue
+        if most and len(kept) > most:
+            kept = sorted(sorted(kept, key=lambda row: _drawn(texts[row]))[:most])
+        part = whole if len(kept) == len(texts) else _taken(whole, kept)
+        found.setdefault(part.digest, (name, part, len(texts)))
+    return list(found.values()), left_out
+
+
+def used(rows: Iterable[Corpus | None], judged_by: Iterable[sources.EvaluationSet]) -> set[str]:
+    """Every text of the rows of a run, whether they are drawn or held out, and of its evaluation sets."""
+    columns = (column for one in rows if one is not None for column in one.texts)
+    return {*chain.from_iterable(columns), *chain.from_iterable(map(sources.texts_of, judged_by))}
+
+
+def _drawn(texts: Sequence[str]) -> bytes:
+    """A number of an item by its text alone, so that it is drawn whatever else is in the set."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+
+
+def _texts(given: sources.EvaluationSet) -> list[tuple[str, ...]]:
+    """The texts of each item: of a query, itself and what is relevant to it."""
+    if isinstance(given, GradedPairs):
+        return list(zip(given.first, given.second, strict=True))
+    if isinstance(given, Triplets):
+        return list(zip(given.anchors, given.positives, given.negatives, strict=True))
+    if isinstance(given, ProbePairs):
+        raise BadChoice(f"elsewhere cannot be {given.name!r}: every run is scored on them. Name other sets.")
+    judged = zip(given.queries, given.judgements, strict=True)
+    return [(query, *(given.documents[place] for place in relevant)) for query, relevant in judged]
+
+
+def _taken(given: sources.EvaluationSet, rows: Sequence[int]) -> sources.EvaluationSet:
+    """Some items; of a retrieval set some queries, which are searched in all documents."""
+    if isinstance(given, GradedPairs):
+        return given.taken(rows, given.name)
+    if isinstance(given, Triplets):
+        columns = (given.anchors, given.positives, given.negatives)
+        return Triplets(given.name, *(tuple(column[row] for row in rows) for column in columns))
+    assert isinstance(given, RetrievalSet)
+    queries = tuple(given.queries[row] for row in rows)
+    return replace(given, queries=queries, judgements=tuple(given.judgements[row] for row in rows))

@@ -1,0 +1,187 @@
+"""Test what runs are scored on elsewhere: which items, against other libraries, once for a base, and how it is told."""
+
+import hashlib
+import json
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from explorer import typed_json
+from explorer.__main__ import _options
+from explorer.commands.train import _recipe
+from explorer.data import sample, sources
+from explorer.errors import BadChoice, CannotResume, SetNotFound
+from explorer.measuring.comparing import learned
+from explorer.measuring.scores import verdict
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, ElsewhereVerdict, Verdict
+from explorer.progress import finish
+from explorer.studies.blend import blend_curve, blending
+from explorer.training import recipe as recipes
+from explorer.training.loop import judging
+from explorer.training.loop.elsewhere import choose
+from tests.training.unbroken import assert_same, break_off_in_training
+from tests.trainings import new, recipe, spearman, train
+
+MOST = 40
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    return train(new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST))
+
+
+def test_scores_elsewhere_are_those_of_other_libraries_on_the_items_with_the_lowest_sha(place, run):
+    pairs, found = sample.pairs(), run.status().verdict.elsewhere
+    assert [(one.name, one.size, one.of) for one in found] == [
+        (sample.PAIRS, MOST, 240),
+        (str(place.triplets), 24, 24),
+    ]
+    rows = zip(pairs.first, pairs.second, pairs.gold, strict=True)
+    some = sorted(rows, key=lambda row: hashlib.sha256(f"{row[0]}\0{row[1]}".encode()).hexdigest())[:MOST]
+    rows = sources.triplets(str(place.triplets))
+    texts = (rows.anchors, rows.positives, rows.negatives)
+    for folder, which in ((place.model, "declared_base"), (run.model, "exported")):
+        model = SentenceTransformer(str(folder), device="cpu")
+        one, other = (model.encode(list(side), convert_to_tensor=True) for side in list(zip(*some, strict=True))[:2])
+        expected = spearman(one, other, [row[2] for row in some])
+        assert getattr(found[0].verdict, which) == pytest.approx(expected, abs=1e-3)
+        anchor, positive, negative = (model.encode(list(side), convert_to_tensor=True) for side in texts)
+        right = torch.cosine_similarity(anchor, positive) > torch.cosine_similarity(anchor, negative)
+        assert getattr(found[1].verdict, which) == pytest.approx(100 * float(right.float().mean()), abs=1e-3)
+    for one in found:
+        assert one.verdict.difference == pytest.approx(one.verdict.exported - one.verdict.declared_base)
+
+
+def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
+    encoded = []
+
+    def counted(encoder, texts, heads, stage):
+        encoded.append(texts)
+        return under_heads(encoder, texts, heads, stage)
+
+    under_heads = judging.under_heads
+    monkeypatch.setattr(judging, "under_heads", counted)
+    again = train(new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST))
+    assert encoded == []
+    assert again.status().verdict == run.status().verdict
+    train(new(place, "simcse", elsewhere=(sample.PAIRS,), elsewhere_most=MOST + 1))
+    assert len(encoded) == 1, "other items are another set"
+
+
+def test_items_with_a_text_that_the_run_uses_are_left_out(tmp_path):
+    pairs = sample.pairs()
+    (found,), left_out = choose((sample.PAIRS,), 0, {pairs.first[3], pairs.second[7]}, online=False)
+    name, part, of = found
+    rows = list(zip(part.first, part.second, part.gold, strict=True))
+    every = list(zip(pairs.first, pairs.second, pairs.gold, strict=True))
+    assert rows == [row for row in every if pairs.first[3] not in row[:2] and pairs.second[7] not in row[:2]]
+    assert (name, of, left_out) == (sample.PAIRS, 240, [])
+    search = sample.search()
+    relevant = search.documents[next(iter(search.judgements[0]))]
+    (found,), _ = choose((sample.SEARCH,), 0, {relevant, search.queries[5]}, online=False)
+    assert found[1].documents == search.documents
+    gone = {0, 5} | {at for at, one in enumerate(search.judgements) if search.documents.index(relevant) in one}
+    assert found[1].queries == tuple(query for at, query in enumerate(search.queries) if at not in gone)
+    assert choose((sample.SEARCH,), 0, set(search.texts), online=False) == (
+        [],
+        [
+            "elsewhere, Sample search is left out: 0 of its 60 items share no text with the training text, dev and "
+            "test set"
+        ],
+    )
+
+
+def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path))
+    shipped = (sample.PAIRS, sample.SEARCH)
+    assert sources.at_hand() == shipped
+    (tmp_path / "SICK").mkdir()
+    (tmp_path / "SICK" / "test.tsv").write_text("not as published")
+    assert sources.at_hand() == (*shipped, "SICK-R test")
+    found, (left_out,) = choose((sources.AT_HAND, sample.PAIRS), 0, set(), online=False)
+    assert [one[0] for one in found] == list(shipped)
+    assert left_out.startswith("elsewhere, SICK-R test is left out: ")
+    with pytest.raises(SetNotFound):
+        choose(("STS-B test",), 0, set(), online=False)
+
+
+def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, monkeypatch):
+    text = tmp_path / "triplets.csv"
+    text.write_text(place.triplets.read_text())
+    broken = new(place, "simcse", elsewhere=(sources.AT_HAND, str(text)), elsewhere_most=MOST)
+    break_off_in_training(broken)
+    assert broken.recipe().elsewhere[:2] == (sample.PAIRS, sample.SEARCH)
+    assert set(broken.recipe().made_with) >= {"elsewhere_1_digest", "elsewhere_2_digest", "elsewhere_3_digest"}
+    monkeypatch.setattr(sources, "at_hand", lambda: ())
+    text.write_text(place.triplets.read_text().replace("a", "b"))
+    with pytest.raises(CannotResume, match="another version of the set elsewhere 3"):
+        train(broken)
+    text.write_text(place.triplets.read_text())
+    train(broken)
+    found = broken.status().verdict.elsewhere
+    assert (found[0], found[2].verdict) == (
+        run.status().verdict.elsewhere[0],
+        run.status().verdict.elsewhere[1].verdict,
+    )
+    same = new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST)
+    break_off_in_training(same)
+    assert_same(train(same), run)
+
+
+def outcome(name, low, high, measure="Spearman"):
+    return ElsewhereVerdict(
+        name, 10, 20, measure, Verdict(70.0, None, 70 + (low + high) / 2, (low + high) / 2, low, high)
+    )
+
+
+def test_the_line_has_the_kind_of_the_worst_and_its_words():
+    every = [outcome("/folder/own.csv", -1.6, -0.6), outcome("Sample search", -0.2, 0.8, "nDCG@10"), outcome("c", 1, 2)]
+    found = verdict.elsewhere(every)
+    assert found.text == (
+        "Elsewhere: own.csv −1.10 (−1.60 to −0.60), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.80), could be "
+        "chance; c +1.50 (+1.00 to +2.00), better."
+    )
+    assert [verdict.worst(every[start:]) for start in range(4)] == [WORSE, CHANCE, BETTER, UNKNOWN]
+    without = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(exported=3.0))
+    assert verdict.elsewhere([without]).text == "Elsewhere: d no score that can be compared, not known."
+    base = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(declared_base=3.0))
+    assert verdict.elsewhere([base]) is None, "it is not trained yet"
+    run = verdict.RunVerdict(elsewhere=tuple(every))
+    assert typed_json.read(verdict.RunVerdict, json.loads(json.dumps(run.as_json()))) == run
+
+
+def test_page_command_card_and_blends_tell_it(run):
+    status = run.status()
+    text = verdict.elsewhere(status.verdict.elsewhere).text
+    assert learned.lines(status.learned)[1] == text
+    assert learned.as_json(status.learned)["elsewhere"]["text"] == text
+    card = (run.model / "README.md").read_text()
+    assert "**Elsewhere**: Sample pairs " in card
+    assert f"| Sample pairs (elsewhere, {MOST} of 240 pairs) |" in card
+    assert str(run.folder.parent.parent) not in card, "a set is named by the last part of its path"
+    _, curve = finish(blending.of_runs([run], (1.0,)))
+    scores = blend_curve.as_json(curve)["sets"]
+    for use, one in status.verdict.by_use_elsewhere.items():
+        assert scores[use]["scores"][-1] == pytest.approx(one.verdict.exported, abs=1e-3)
+    assert curve.learned(1.0).elsewhere[0].verdict.exported == pytest.approx(
+        status.verdict.elsewhere[0].verdict.exported, abs=1e-3
+    )
+
+
+def test_recipe_file_and_command_keep_the_choice(place):
+    given = recipe(place, "simcse", elsewhere=("Sample search",), elsewhere_most=7)
+    assert recipes.from_yaml(given.as_yaml(), "recipe.yaml") == given
+    read = _recipe(_options(["train", "simcse", "--elsewhere", "Sample search", "--elsewhere-most", "7"]))
+    assert (read.elsewhere, read.elsewhere_most) == (given.elsewhere, 7)
+    assert "--elsewhere 'Sample search' --elsewhere-most 7" in given.command()
+    assert _recipe(_options(["train", "simcse"])).elsewhere == (sources.AT_HAND,)
+    none = _recipe(_options(["train", "simcse", "--elsewhere", "none"]))
+    assert none.elsewhere == ()
+    assert "--elsewhere none" in none.command()
+    assert "elsewhere" not in none.as_yaml(), "as before there was a choice"
+    assert recipes.from_yaml("method: simcse", "recipe.yaml").elsewhere == ()
+    with pytest.raises(BadChoice, match="elsewhere cannot be 'Probe packs': every run is scored on them"):
+        recipe(place, "simcse", elsewhere=("Probe packs",))
+    with pytest.raises(BadChoice, match="elsewhere_most cannot be -1"):
+        recipe(place, "simcse", elsewhere_most=-1)
